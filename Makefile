@@ -1,0 +1,38 @@
+# Every chore has one door. `make demo` and `make test` do all the set-up they need.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+WORKERS ?= 2
+
+.PHONY: demo test check bench dist clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,dev]'
+	@touch $@
+
+demo: $(STAMP)  ## the main job on UCI Adult: plan, fit, answer, publish; writes out/demo.png
+	$(BIN)/pcqr demo --out out
+
+test: $(STAMP)  ## every test that is not marked slow
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+check: $(STAMP)  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## the cost of every sampler, with its growth
+	$(BIN)/python -m benchmarks.samplers
+
+dist: $(STAMP)  ## build the wheel, install it into an empty environment and run it there
+	rm -rf dist build/empty
+	$(BIN)/python -m build --wheel --outdir dist
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd build && empty/bin/pcqr demo --fast --out empty/out
+
+clean:
+	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

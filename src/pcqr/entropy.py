@@ -1,0 +1,93 @@
+"""The only door to randomness.
+
+`SystemEntropy` reads the operating system's generator and is what every release uses unless told otherwise.
+`SeededEntropy` is its reproducible twin for tests: whatever is produced with it is marked as **not private**
+(`Guarantee.is_private` is False), because whoever knows the seed can remove the noise.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import ParameterError
+
+_WORD = 1 << 64
+
+
+class Entropy(ABC):
+    """A source of independent uniform bits, and the few exact uniform draws built on them."""
+
+    is_private: bool
+    """True when nobody can predict or replay the bits."""
+
+    @abstractmethod
+    def bytes(self, count: int) -> bytes:
+        """`count` fresh uniform bytes."""
+
+    def words(self, size: int) -> NDArray[np.uint64]:
+        """`size` independent uniform 64-bit words."""
+        return np.frombuffer(self.bytes(8 * size), dtype=np.uint64)
+
+    def below(self, bound: int, size: int) -> NDArray[np.int64]:
+        """`size` independent integers, exactly uniform on {0, …, bound−1}; words that would bias are redrawn."""
+        if not 1 <= bound < 1 << 62:
+            raise ParameterError("bound", "an integer in [1, 2**62)", bound)
+        limit = _WORD - _WORD % bound
+        words = self.words(size).copy()
+        if limit < _WORD:
+            while (biased := words >= np.uint64(limit)).any():
+                words[biased] = self.words(int(biased.sum()))
+        return (words % np.uint64(bound)).astype(np.int64)
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        """A uniform permutation of {0, …, count−1}: the order of independent 64-bit keys, redrawn on a tie."""
+        while True:
+            keys = self.words(count)
+            order = np.argsort(keys, kind="stable")
+            ranked = keys[order]
+            if not (ranked[1:] == ranked[:-1]).any():
+                return order.astype(np.int64)
+
+
+class SystemEntropy(Entropy):
+    """The operating system's cryptographic generator. Holds no state."""
+
+    is_private = True
+
+    def bytes(self, count: int) -> bytes:
+        return os.urandom(count)
+
+    def __repr__(self) -> str:
+        return "SystemEntropy()"
+
+
+class SeededEntropy(Entropy):
+    """A reproducible stream for tests. Never private."""
+
+    is_private = False
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+
+    def bytes(self, count: int) -> bytes:
+        return self._generator.bytes(count)
+
+    def __repr__(self) -> str:
+        return f"SeededEntropy({self.seed})"
+
+
+def resolve_entropy(entropy: Entropy | int | None) -> Entropy:
+    """The source behind an `entropy=` parameter: None is the operating system, an int seeds a test stream."""
+    if entropy is None:
+        return SystemEntropy()
+    if isinstance(entropy, Entropy):
+        return entropy
+    if isinstance(entropy, Integral) and not isinstance(entropy, bool) and entropy >= 0:
+        return SeededEntropy(int(entropy))
+    raise ParameterError("entropy", "None, a non-negative integer seed (tests only) or an Entropy", entropy)

@@ -1,0 +1,68 @@
+"""Every exception that pcqr raises.
+
+    PcqrError
+    ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
+    ├── DataError (ValueError)          records, labels or queries that cannot be used
+    ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
+    └── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
+
+Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
+record, a label of a record, a vote or a margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pcqr.plan import Answer, Usage
+
+
+class PcqrError(Exception):
+    """The root of everything that pcqr raises on purpose."""
+
+
+class ParameterError(PcqrError, ValueError):
+    """A parameter has a value that is not allowed. One wording for all: name, allowed, received."""
+
+    def __init__(self, name: str, allowed: str, received: object) -> None:
+        self.name = name
+        self.allowed = allowed
+        self.received = received
+        super().__init__(f"{name} must be {allowed}; received {received!r}.")
+
+
+class DataError(PcqrError, ValueError):
+    """Data cannot be used as they are: NaN, infinities, a wrong width, labels that are not binary."""
+
+    def __init__(self, name: str, allowed: str, received: str) -> None:
+        self.name = name
+        self.allowed = allowed
+        self.received = received
+        super().__init__(f"{name} must be {allowed}; received {received}.")
+
+
+class InfeasiblePlan(PcqrError, ValueError):
+    """No plan exists for these public numbers. `needed` names the nearest change that would make one."""
+
+    def __init__(self, reason: str, needed: str) -> None:
+        self.reason = reason
+        self.needed = needed
+        super().__init__(f"{reason} Nearest feasible change: {needed}.")
+
+
+class BudgetExhausted(PcqrError, RuntimeError):
+    """The release has stopped: what was spent, what was requested, what is left, and every answer given so far."""
+
+    def __init__(self, *, spent: Usage, requested: int, left: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
+        self.spent = spent
+        self.requested = requested
+        self.left = left
+        self.answers = tuple(answers)
+        super().__init__(
+            f"The release has halted: spent {spent}, requested {requested} more "
+            f"{'query' if requested == 1 else 'queries'}, left {left}. "
+            f"{len(self.answers)} of the requested answers were given before it halted (see .answers); "
+            "queries asked before are still answered from the log at no cost."
+        )

@@ -1,0 +1,132 @@
+"""What is promised: (ε, δ) under one adjacency, and the algebra that combines promises.
+
+Adjacency is *replace one record* everywhere: two tables of the same public size n that differ in one row.
+All figures are rounded up by a relative 10⁻¹² after each step, which covers the float64 error of the few
+operations behind it; a guarantee is therefore never stated too small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from pcqr.errors import ParameterError
+
+ADJACENCY = "replace one record"
+ROUNDING = 1e-12
+
+
+def rounded_up(value: float) -> float:
+    """`value` enlarged by the relative margin that covers float64 arithmetic in this module."""
+    return value * (1.0 + ROUNDING)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(`epsilon`, `delta`)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S'.
+
+    `proof` names the note in `proofs/`; `assumptions` lists what is treated as public knowledge.
+    `is_private` is False when the randomness was seeded: the figures then describe what an unseeded run gives.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    proof: str = ""
+    assumptions: tuple[str, ...] = ()
+    is_private: bool = True
+    adjacency: str = ADJACENCY
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ParameterError("epsilon", "a finite number ≥ 0", self.epsilon)
+        if not 0 <= self.delta < 1:
+            raise ParameterError("delta", "a number in [0, 1)", self.delta)
+        if self.adjacency != ADJACENCY:
+            raise ParameterError("adjacency", f"{ADJACENCY!r}, the only one in use", self.adjacency)
+
+    @property
+    def is_pure(self) -> bool:
+        return self.delta == 0.0
+
+    def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
+        """Basic composition, adaptive too: ε and δ add up (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006)."""
+        return reduce(_compose_two, others, self)._proved_by(proof)
+
+    def amplify(self, rate: float, *, proof: str | None = None) -> Guarantee:
+        """Run on a secret uniform sub-sample without replacement, a share `rate` = q of the records.
+
+        ε ← ln(1 + q(e^ε − 1)), δ ← qδ  (Li, Qardaji, Su 2012; Balle, Barthe, Gaboardi 2018, replace-one).
+        """
+        if not 0 < rate <= 1:
+            raise ParameterError("rate", "a number in (0, 1]", rate)
+        if rate == 1.0:
+            return self._proved_by(proof)
+        return replace(
+            self, epsilon=rounded_up(amplified(self.epsilon, rate)), delta=rounded_up(rate * self.delta)
+        )._proved_by(proof)
+
+    def group(self, size: int, *, proof: str | None = None) -> Guarantee:
+        """For neighbours that differ in `size` = g records: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1)."""
+        if size < 1:
+            raise ParameterError("size", "an integer ≥ 1", size)
+        factor = math.fsum(math.exp(j * self.epsilon) for j in range(size))
+        return replace(
+            self, epsilon=size * self.epsilon, delta=min(rounded_up(self.delta * factor), 1 - 1e-16)
+        )._proved_by(proof)
+
+    def split(self, *shares: float) -> tuple[Guarantee, ...]:
+        """Budgets that compose to this one: `shares` of ε, with all of δ given to the first."""
+        if not shares or any(s <= 0 for s in shares) or math.fsum(shares) > 1 + ROUNDING:
+            raise ParameterError("shares", "positive numbers that sum to at most 1", shares)
+        return tuple(Guarantee(self.epsilon * share, self.delta if i == 0 else 0.0) for i, share in enumerate(shares))
+
+    def within(self, epsilon: float, delta: float) -> bool:
+        """Does this guarantee imply (`epsilon`, `delta`)?"""
+        return self.epsilon <= epsilon and self.delta <= delta
+
+    def assuming(self, *assumptions: str) -> Guarantee:
+        return replace(self, assumptions=self.assumptions + assumptions)
+
+    def drawn_with(self, *, private_entropy: bool) -> Guarantee:
+        return replace(self, is_private=self.is_private and private_entropy)
+
+    def __str__(self) -> str:
+        figure = f"ε = {self.epsilon:.6g}" + ("" if self.is_pure else f", δ = {self.delta:.3g}")
+        kind = "pure differential privacy" if self.is_pure else "differential privacy"
+        text = f"{kind} with {figure} under '{self.adjacency}'"
+        return text if self.is_private else f"NOT PRIVATE (seeded randomness); unseeded: {text}"
+
+    def _proved_by(self, proof: str | None) -> Guarantee:
+        return self if proof is None else replace(self, proof=proof)
+
+
+def compose_all(guarantees: Iterable[Guarantee], *, proof: str) -> Guarantee:
+    return reduce(_compose_two, guarantees)._proved_by(proof)
+
+
+def amplified(epsilon: float, rate: float) -> float:
+    """ln(1 + `rate`·(e^`epsilon` − 1)), stable for small and for large ε."""
+    if epsilon < 30:
+        return math.log1p(rate * math.expm1(epsilon))
+    return epsilon + math.log(rate + (1.0 - rate) * math.exp(-epsilon))
+
+
+def sampling_rate(target: float, inner: float) -> float:
+    """The largest q ≤ 1 with ln(1 + q(e^`inner` − 1)) ≤ `target`: (e^target − 1)/(e^inner − 1)."""
+    if inner <= target:
+        return 1.0
+    if inner < 30:
+        return math.expm1(target) / math.expm1(inner)
+    return math.exp(target - inner) * -math.expm1(-target) / -math.expm1(-inner)
+
+
+def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:
+    return Guarantee(
+        epsilon=rounded_up(first.epsilon + second.epsilon),
+        delta=rounded_up(first.delta + second.delta),
+        proof=first.proof,
+        assumptions=tuple(dict.fromkeys(first.assumptions + second.assumptions)),
+        is_private=first.is_private and second.is_private,
+    )

@@ -1,0 +1,168 @@
+"""What every hypothesis class offers, and the checks that its methods share.
+
+The law of `sample` is P(h) ∝ e^{−η · mistakes(h; X, y)} over the members of the class, η = `inverse_temperature`.
+Which members there are depends on `public`:
+
+* `public=None`: one member for each dichotomy of the (private) points X. Then the draw may be used for
+  relabelling only; relabel-then-A costs 2·ln(1 + e^η) + ε_A (proofs/relabel.md).
+* `public=P`: one member for each dichotomy of the public points P, or a class fixed by declaration. The class
+  does not depend on the private data, so the drawn hypothesis itself is 2η-DP and may be published.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcqr.entropy import Entropy, resolve_entropy
+from pcqr.errors import DataError, ParameterError
+from pcqr.noise import Chooser
+
+Points = NDArray[np.float64]
+Labels = NDArray[np.int8]
+
+
+class Hypothesis(ABC):
+    """A function from points to {0, 1}."""
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> Labels:
+        """The label, 0 or 1, of each row of `X`."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A drawn hypothesis and the exact log-probability with which it was drawn. The latter is private."""
+
+    hypothesis: Hypothesis
+    log_probability: float = field(repr=False)
+
+
+class HypothesisClass(ABC):
+    """A class H of binary classifiers with an exact sampler, a deterministic learner and its combinatorics."""
+
+    features: int | None = None
+    """Number of columns that the class is defined on; None for any number."""
+
+    @property
+    @abstractmethod
+    def vc_dimension(self) -> int:
+        """VC dimension, or for stumps and finite classes a bound on it."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """True when the members are the same whatever the records are (declared cuts, a finite list)."""
+        return False
+
+    @property
+    def log_size(self) -> float | None:
+        """ln |H| for a finite class, else None."""
+        return None
+
+    @abstractmethod
+    def log_growth(self, count: int, features: int = 1) -> float:
+        """ln of a bound on the number of members on `count` points with `features` columns."""
+
+    @abstractmethod
+    def log_probability_error(
+        self, records: int, inverse_temperature: float, *, features: int = 1, public: int | None = None
+    ) -> float:
+        """A bound on |ln p̃(h) − ln p(h)|, p̃ the law that float64 arithmetic makes the sampler draw from.
+
+        A function of public numbers: `records` = n, η = `inverse_temperature`, `features` columns and, when the
+        members come from public points, their number `public`. Neighbours each move by it, so twice this is
+        added to ε (proofs/weighted_choice.md).
+        """
+
+    @abstractmethod
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:
+        """A hypothesis with the fewest mistakes on (X, y), ties broken by a fixed preference order."""
+
+    @abstractmethod
+    def enumerate(self, X: ArrayLike) -> Labels:
+        """One row of labels on `X` for each member of the class that `sample(X, …)` draws from. Small X only."""
+
+    @abstractmethod
+    def _draw(
+        self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
+    ) -> Hypothesis:
+        """Draw a member; every random choice goes through `choose`. Inputs are checked already."""
+
+    @final
+    def draw(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        inverse_temperature: float,
+        *,
+        public: ArrayLike | None = None,
+        entropy: Entropy | int | None = None,
+    ) -> Draw:
+        """An exact draw from P(h) ∝ e^{−η·mistakes(h; X, y)} with its log-probability (which is private)."""
+        points, labels = self.check_records(X, y)
+        if not (math.isfinite(inverse_temperature) and inverse_temperature >= 0):
+            raise ParameterError("inverse_temperature", "a finite number ≥ 0", inverse_temperature)
+        shown = None if public is None else self.check_points(public, name="public")
+        if shown is not None and shown.shape[1] != points.shape[1]:
+            raise DataError("public", f"a table with {points.shape[1]} columns", f"{shown.shape[1]} columns")
+        choose = Chooser(resolve_entropy(entropy))
+        hypothesis = self._draw(points, labels, float(inverse_temperature), shown, choose)
+        return Draw(hypothesis, choose.log_probability)
+
+    @final
+    def sample(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        inverse_temperature: float,
+        *,
+        public: ArrayLike | None = None,
+        entropy: Entropy | int | None = None,
+    ) -> Hypothesis:
+        """The hypothesis of `draw`, without its log-probability."""
+        return self.draw(X, y, inverse_temperature, public=public, entropy=entropy).hypothesis
+
+    @final
+    def check_points(self, X: ArrayLike, *, name: str = "X") -> Points:
+        """`X` as a float64 table of finite numbers with the width that the class needs. A vector is one column."""
+        return as_points(X, self.features, name=name, owner=type(self).__name__)
+
+    @final
+    def check_records(self, X: ArrayLike, y: ArrayLike) -> tuple[Points, Labels]:
+        points = self.check_points(X)
+        labels = as_labels(y)
+        if labels.shape[0] != points.shape[0]:
+            raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.shape[0]} labels")
+        return points, labels
+
+
+def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", owner: str = "the class") -> Points:
+    """`X` as a C-ordered float64 table of finite numbers, with `features` columns if that is not None."""
+    try:
+        points = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(name, "a table of numbers", "values that are not numbers") from None
+    if points.ndim == 1:
+        points = points.reshape(-1, 1)
+    if points.ndim != 2 or points.shape[0] == 0 or points.shape[1] == 0:
+        raise DataError(name, "a table with at least one row and one column", f"shape {points.shape}")
+    if features is not None and points.shape[1] != features:
+        raise DataError(name, f"a table with {features} column(s) for {owner}", f"{points.shape[1]} columns")
+    if not np.isfinite(points).all():
+        raise DataError(name, "finite numbers", "NaN or infinity")
+    return points
+
+
+def as_labels(y: Any) -> Labels:
+    """`y` as a vector of 0s and 1s."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise DataError("y", "a vector of labels", f"shape {labels.shape}")
+    if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
+        raise DataError("y", "labels that are 0 or 1", "other values")
+    return labels.astype(np.int8)
