@@ -1,1 +1,67 @@
-"""Private classification-query release."""
+"""Private classification-query release.
+
+A data holder has labelled records that must stay private; others ask for the label of an x. The releases here answer
+one query at a time so that the whole run is (ε, δ)-differentially private, and publish a classifier after enough of
+them. Names are loaded when first used, so that importing `pcqr` is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pcqr.entropy import SeededEntropy, SystemEntropy
+    from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError
+    from pcqr.estimators import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+    from pcqr.guarantee import Guarantee
+    from pcqr.plan import Answer, Plan
+    from pcqr.schema import Schema
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "AgnosticRelease": "pcqr.estimators",
+    "Answer": "pcqr.plan",
+    "BudgetExhausted": "pcqr.errors",
+    "DataError": "pcqr.errors",
+    "Guarantee": "pcqr.guarantee",
+    "InfeasiblePlan": "pcqr.errors",
+    "ParameterError": "pcqr.errors",
+    "PcqrError": "pcqr.errors",
+    "Plan": "pcqr.plan",
+    "Schema": "pcqr.schema",
+    "SeededEntropy": "pcqr.entropy",
+    "SemiPrivateLearner": "pcqr.estimators",
+    "SubsampleAggregate": "pcqr.estimators",
+    "SystemEntropy": "pcqr.entropy",
+    "UniversalRelease": "pcqr.estimators",
+}
+
+__all__ = [
+    "AgnosticRelease",
+    "Answer",
+    "BudgetExhausted",
+    "DataError",
+    "Guarantee",
+    "InfeasiblePlan",
+    "ParameterError",
+    "PcqrError",
+    "Plan",
+    "Schema",
+    "SeededEntropy",
+    "SemiPrivateLearner",
+    "SubsampleAggregate",
+    "SystemEntropy",
+    "UniversalRelease",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'pcqr' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

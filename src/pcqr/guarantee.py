@@ -113,13 +113,11 @@ def amplified(epsilon: float, rate: float) -> float:
     return epsilon + math.log(rate + (1.0 - rate) * math.exp(-epsilon))
 
 
-def sampling_rate(target: float, inner: float) -> float:
-    """The largest q ≤ 1 with ln(1 + q(e^`inner` − 1)) ≤ `target`: (e^target − 1)/(e^inner − 1)."""
-    if inner <= target:
-        return 1.0
-    if inner < 30:
-        return math.expm1(target) / math.expm1(inner)
-    return math.exp(target - inner) * -math.expm1(-target) / -math.expm1(-inner)
+def unamplified(epsilon: float, rate: float) -> float:
+    """The inverse of `amplified`: what may be spent on a sub-sample of share q = `rate`, ln(1 + (e^ε − 1)/q)."""
+    if epsilon < 30:
+        return math.log1p(math.expm1(epsilon) / rate)
+    return epsilon - math.log(rate) + math.log1p((rate - 1.0) * math.exp(-epsilon))
 
 
 def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:

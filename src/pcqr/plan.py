@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.sparse_vector import SparseVector
 
 Mode = Literal["paper", "calibrated"]
 Kind = Literal["stable", "unstable", "published", "repeated"]
@@ -44,34 +45,21 @@ class Answer(Generic[L]):
 
 
 @dataclass(frozen=True)
-class SparseVectorPlan:
-    """Parameters of the sparse vector: integer threshold w, noise scales, number E of unstable answers.
-
-    Calibrated: ρ ~ discrete Laplace(`threshold_scale`) once; query noise −Geometric(`query_scale`).
-    Paper: two-sided discrete Laplace query noise, and ρ drawn anew after each ⊥ (`fresh_threshold`).
-    """
-
-    threshold: int
-    threshold_scale: float
-    query_scale: float
-    unstable: int
-    fresh_threshold: bool = False
-    queries: int | None = None
-
-
-@dataclass(frozen=True)
 class VotePlan:
     """prepare + vote: sub-sample n' of n, relabel at η (None: no relabelling), partition, k teachers, sparse vector.
 
-    `with_replacement` is the paper's re-sampling of S'' before the partition.
+    `copies`: the paper re-samples S'' with replacement before the partition, and its guarantee allows for that many
+    copies of one record. None: S'' itself is partitioned. `public`: how many public points the relabelling's class is
+    made of; None: of the private points, or declared.
     """
 
     records: int
     subsample: int
     teachers: int
     inverse_temperature: float | None
-    sparse_vector: SparseVectorPlan
-    with_replacement: bool = False
+    sparse_vector: SparseVector
+    copies: int | None = None
+    public: int | None = None
 
     @property
     def sampling_rate(self) -> float:
@@ -102,9 +90,12 @@ class Prediction:
     excess_error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything that was decided before the private data was touched."""
+    """What was decided before the private data was touched. `prediction` is None in paper mode and for SSPP.
+
+    `certified` is True when the accuracy bound (α, β) is proved at this n. Privacy is proved always.
+    """
 
     mode: Mode
     epsilon: float
@@ -112,9 +103,25 @@ class Plan:
     queries: int
     alpha: float
     beta: float
-    vote: VotePlan | None
-    publish: PublishPlan | None
     guarantee: Guarantee
-    prediction: Prediction | None
-    certified: bool
-    """True when the accuracy bound (α, β) is proved at this n. Privacy is proved always."""
+    prediction: Prediction | None = None
+    certified: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class VotingPlan(Plan):
+    """SubSamp and AgPrivCl: prepare and vote."""
+
+    vote: VotePlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishingPlan(Plan):
+    """SSPP: publish at once."""
+
+    publish: PublishPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniversalPlan(VotingPlan, PublishingPlan):
+    """UnvPrivCl: prepare, vote, publish."""

@@ -1,0 +1,51 @@
+"""AgPrivCl: sub-sample, relabel by a privately drawn ĥ ∈ H, then SubSamp on the relabelled records.
+
+Nandi and Bassily, Algorithm AgPrivCl. Relabelling turns the agnostic problem into a realisable one, so that
+the teachers agree wherever ĥ is clear. Paper mode re-samples S'' with replacement before the partition;
+calibrated mode partitions S'' itself, so that one record touches one teacher.
+"""
+
+from __future__ import annotations
+
+from pcqr.algorithms.ensemble import secret_subsample
+from pcqr.algorithms.relabel import relabel
+from pcqr.algorithms.sub_samp import StableVotes, votes_guarantee
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.mechanisms.relabelling import relabel_guarantee
+from pcqr.plan import VotePlan
+
+
+def ag_priv_cl(
+    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: VotePlan, entropy: Entropy
+) -> StableVotes:
+    """Prepare the votes: S' ⊂ S in secret, S'' = S' relabelled, k teachers on a random partition of S''.
+
+    `public` points, if any, make up the class that ĥ is drawn from; the plan must have counted on them.
+    """
+    eta = _temperature(plan)
+    if plan.public != (None if public is None else public.shape[0]):
+        raise ParameterError("public", f"what the plan was made for ({plan.public} points)", "another number of points")
+    chosen = secret_subsample(plan.records, plan.subsample, entropy)
+    points = X[chosen]
+    labels = relabel(hypotheses, points, y[chosen], eta, public, entropy)
+    if plan.copies is not None:
+        again = entropy.below(plan.subsample, plan.subsample)
+        points, labels = points[again], labels[again]
+    return StableVotes(hypotheses, points, labels, plan, entropy)
+
+
+def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: HypothesisClass, features: int) -> Guarantee:
+    """Votes on S'', relabelled, amplified: ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A (proofs/ag_priv_cl.md)."""
+    inner = relabel_guarantee(
+        votes_guarantee(plan), hypotheses, plan.subsample, _temperature(plan), features, public=plan.public
+    )
+    return inner.amplify(plan.sampling_rate, proof="proofs/ag_priv_cl.md")
+
+
+def _temperature(plan: VotePlan) -> float:
+    if plan.inverse_temperature is None:
+        raise ParameterError("plan", "a plan that relabels", "a plan without an inverse temperature")
+    return plan.inverse_temperature

@@ -1,0 +1,66 @@
+"""Secret sub-samples, random partitions and the teachers trained on them.
+
+Everything here depends on *positions* and secret coins, never on contents: which records a teacher sees is the
+same on neighbouring tables, so one replaced record changes one teacher (proofs/subsample.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcqr.entropy import Entropy
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+
+_FIXED_VOTE = 0
+
+
+@dataclass(frozen=True)
+class Constant(Hypothesis):
+    """The same label everywhere: the vote of a teacher that could not be trained."""
+
+    label: int
+
+    def predict(self, X: ArrayLike) -> Labels:
+        return np.full(np.asarray(X).shape[0], self.label, dtype=np.int8)
+
+
+class Teachers:
+    """k classifiers, one for each part of a uniformly random partition of the records into k parts."""
+
+    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, count: int, entropy: Entropy) -> None:
+        parts = np.array_split(entropy.permutation(X.shape[0]), count)
+        self._members = [_train(hypotheses, X[part], y[part]) for part in parts]
+
+    def ones(self, X: Points) -> NDArray[np.int64]:
+        """For each row of `X` the number of votes for label 1. Private: never to be shown or logged."""
+        total = np.zeros(X.shape[0], dtype=np.int64)
+        for teacher in self._members:
+            total += _vote(teacher, X)
+        return total
+
+    def counts(self, ones: int) -> NDArray[np.int64]:
+        """The votes for labels 0 and 1, from the number of votes for 1."""
+        return np.array([len(self._members) - ones, ones], dtype=np.int64)
+
+
+def secret_subsample(records: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
+    """`size` positions out of `records`, uniform without replacement. Kept secret: the amplification rests on it."""
+    return entropy.permutation(records)[:size]
+
+
+def _train(hypotheses: HypothesisClass, X: Points, y: Labels) -> Hypothesis:
+    # An exception that depends on a teacher's records would be an observable function of them.
+    try:
+        return hypotheses.learn(X, y)
+    except Exception:
+        return Constant(_FIXED_VOTE)
+
+
+def _vote(teacher: Hypothesis, X: Points) -> NDArray[np.int64]:
+    try:
+        return teacher.predict(X).astype(np.int64)
+    except Exception:
+        return np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)

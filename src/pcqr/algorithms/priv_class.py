@@ -1,0 +1,116 @@
+"""PrivClass: the online protocol. One query at a time, answered before the next is seen (Algorithm PrivClass).
+
+The protocol owns the transcript: it recognises repeated queries, counts what is spent, and refuses when nothing is
+left. All of that is a function of the transcript, so it costs no privacy. The procedure behind it only decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.entropy import Entropy
+from pcqr.errors import BudgetExhausted
+from pcqr.hypotheses.base import Points
+from pcqr.plan import Answer, Kind, Usage
+
+_BLOCK = 256
+
+
+class PrivLabel(Protocol):
+    """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
+
+    @property
+    def unstable_left(self) -> int: ...
+
+    def ones(self, X: Points) -> NDArray[np.int64]: ...
+
+    def decide(self, ones: int) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the log keeps of a query: the point, the answer, and the coin that stands in for ⊥ where one is wanted."""
+
+    point: Points
+    label: int | None
+    coin: int | None
+
+
+class PrivClass:
+    """Answers queries through a `PrivLabel` until its unstable answers are used up.
+
+    `queries` is the planned number m; with `hard_stop` (paper mode, where m enters δ) no more are answered. Queries
+    are told apart by their bits: the same point asked again gets its logged answer and costs nothing.
+    """
+
+    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy, *, hard_stop: bool = False) -> None:
+        self._labeller = labeller
+        self._queries = queries
+        self._hard_stop = hard_stop
+        self._entropy = entropy
+        self._log: dict[bytes, Entry] = {}
+
+    @property
+    def transcript(self) -> tuple[Entry, ...]:
+        """Every distinct query with its answer, in order. Public."""
+        return tuple(self._log.values())
+
+    @property
+    def spent(self) -> Usage:
+        return Usage(len(self._log), sum(entry.label is None for entry in self._log.values()))
+
+    @property
+    def left(self) -> Usage:
+        unlimited = not self._hard_stop
+        return Usage(None if unlimited else self._queries - len(self._log), self._labeller.unstable_left)
+
+    @property
+    def is_halted(self) -> bool:
+        return self._labeller.unstable_left == 0 or (self._hard_stop and len(self._log) >= self._queries)
+
+    def logged(self, x: Points) -> Entry | None:
+        """The entry of a query asked before, bit for bit, else None."""
+        return self._log.get(_key(x))
+
+    def answer(self, x: Points) -> Answer[int]:
+        """Answer the query in the one-row table `x`."""
+        return next(self.answers(x))
+
+    def answers(self, X: Points) -> Iterator[Answer[int]]:
+        """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered.
+
+        The votes of a block of rows are counted ahead, which is faster and changes nothing: they are fixed functions.
+        """
+        given: list[Answer[int]] = []
+        for start in range(0, X.shape[0], _BLOCK):
+            block = X[start : start + _BLOCK]
+            for row, votes in zip(block, self._labeller.ones(block), strict=True):
+                answer = self._answer_row(row[None, :], int(votes))
+                if answer is None:
+                    requested = X.shape[0] - len(given)
+                    raise BudgetExhausted(spent=self.spent, requested=requested, left=self.left, answers=given)
+                given.append(answer)
+                yield answer
+
+    def _answer_row(self, x: Points, votes: int) -> Answer[int] | None:
+        entry = self.logged(x)
+        if entry is not None:
+            return self._say(entry, "repeated")
+        if self.is_halted:
+            return None
+        label = self._labeller.decide(votes)
+        coin = int(self._entropy.below(2, 1)[0]) if label is None else None
+        entry = self._log[_key(x)] = Entry(x, label, coin)
+        return self._say(entry, "unstable" if label is None else "stable")
+
+    def _say(self, entry: Entry, kind: Kind) -> Answer[int]:
+        return Answer(entry.label, kind, self.spent, self.left, beyond_plan=len(self._log) > self._queries)
+
+
+def _key(x: Points) -> bytes:
+    return (x + 0.0).tobytes()  # −0.0 + 0.0 is 0.0: the two zeros are one query

@@ -1,0 +1,69 @@
+"""SubSamp: teachers on disjoint sub-samples, answers by a sparse-vector stability test.
+
+Bassily, Thakkar, Thakurta 2018; Algorithm SubSamp of Nandi and Bassily, with the corrections of proofs/sub_samp.md
+(a distance of sensitivity 1, `c < T`, k odd).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from pcqr.algorithms.ensemble import Teachers, secret_subsample
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.mechanisms.votes import distance_to_instability, plurality
+from pcqr.plan import VotePlan
+
+
+class StableVotes:
+    """Teachers and the running sparse vector: decides one query at a time. Holds only secrets."""
+
+    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, entropy: Entropy) -> None:
+        self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
+        self._sparse_vector = plan.sparse_vector.start(entropy)
+
+    @property
+    def unstable_left(self) -> int:
+        """Unstable answers that may still be given. A function of the transcript, hence public."""
+        return self._sparse_vector.unstable_left
+
+    def ones(self, X: Points) -> NDArray[np.int64]:
+        """Votes for label 1 on each row of `X`. Private."""
+        return self._teachers.ones(X)
+
+    def decide(self, ones: int) -> int | None:
+        """The majority label if the vote is stable, None for ⊥: the only thing about the votes that may be shown."""
+        counts = self._teachers.counts(ones)
+        return plurality(counts) if self._sparse_vector.is_stable(distance_to_instability(counts)) else None
+
+
+def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, entropy: Entropy) -> StableVotes:
+    """Train the teachers on a secret sub-sample of the records as they are (no relabelling)."""
+    if plan.inverse_temperature is not None or plan.copies is not None:
+        raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
+    chosen = secret_subsample(plan.records, plan.subsample, entropy)
+    return StableVotes(hypotheses, X[chosen], y[chosen], plan, entropy)
+
+
+def votes_guarantee(plan: VotePlan) -> Guarantee:
+    """The guarantee of teachers + sparse vector with respect to the records that the teachers are trained on.
+
+    Without replacement one record touches one teacher: the sparse vector's own guarantee. With replacement (the
+    paper) a record is copied r ~ Binomial(n', 1/n') times: group privacy for r ≤ `plan.copies`, and the exact
+    P(r > `plan.copies`) is added to δ (proofs/sub_samp.md).
+    """
+    inner = plan.sparse_vector.guarantee
+    if plan.copies is None:
+        return inner
+    grouped = inner.group(plan.copies, proof="proofs/sub_samp.md")
+    overflow = float(binom.sf(plan.copies, plan.subsample, 1.0 / plan.subsample))
+    return Guarantee(grouped.epsilon, rounded_up(grouped.delta + overflow), proof="proofs/sub_samp.md")
+
+
+def sub_samp_guarantee(plan: VotePlan) -> Guarantee:
+    """`votes_guarantee`, amplified by the secret sub-sample."""
+    return votes_guarantee(plan).amplify(plan.sampling_rate, proof="proofs/sub_samp.md")

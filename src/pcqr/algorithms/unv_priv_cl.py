@@ -1,0 +1,87 @@
+"""UnvPrivCl: votes first, then the past queries become public points and a classifier is published.
+
+Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend ε₁ and δ, the semi-private learner
+ε₂, on the same records, so ε = ε₁ + ε₂ (as printed the paper spends ε twice; proofs/unv_priv_cl.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.plan import Answer, PublishPlan, Usage, VotePlan
+
+
+class UnvPrivCl:
+    """Answers m_o queries by votes, publishes, and answers every later query by the published hypothesis.
+
+    Publication comes after the plan's m_o distinct queries, or as soon as the unstable answers are used up: a
+    function of the transcript. The published class is made of the `public` points, if any were given, and of the past
+    queries. The private records are kept until then and dropped after.
+    """
+
+    def __init__(
+        self,
+        hypotheses: HypothesisClass,
+        X: Points,
+        y: Labels,
+        public: Points | None,
+        vote: VotePlan,
+        publish: PublishPlan,
+        entropy: Entropy,
+    ) -> None:
+        self._hypotheses = hypotheses
+        self._records: tuple[Points, Labels] | None = (X, y)
+        self._public = [] if public is None else [public]
+        self._publish = publish
+        self._entropy = entropy
+        self._votes = PrivClass(ag_priv_cl(hypotheses, X, y, public, vote, entropy), publish.after_queries, entropy)
+        self.published: Hypothesis | None = None
+
+    @property
+    def protocol(self) -> PrivClass:
+        """The votes and their transcript."""
+        return self._votes
+
+    def answer(self, x: Points) -> Answer[int]:
+        return next(self.answers(x))
+
+    def answers(self, X: Points) -> Iterator[Answer[int]]:
+        """Answer the rows of `X` in order. Never halts: what the votes cannot answer any more is published."""
+        voting = self._votes.answers(X)
+        for row in range(X.shape[0]):
+            if self.published is None:
+                answer = next(voting)
+                self._publish_when_due()  # before the answer leaves: the caller may never ask for another row
+                yield answer
+            else:
+                yield self._published_answer(self.published, X[row : row + 1])
+
+    def _publish_when_due(self) -> None:
+        asked = len(self._votes.transcript)
+        if self._records is None or not (self._votes.is_halted or asked >= self._publish.after_queries):
+            return
+        public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
+        X, y = self._records
+        self.published = sspp(self._hypotheses, X, y, public, self._publish, self._entropy)
+        self._records = None
+
+    def _published_answer(self, hypothesis: Hypothesis, x: Points) -> Answer[int]:
+        return Answer(int(hypothesis.predict(x)[0]), "published", self._votes.spent, Usage(None, 0))
+
+
+def unv_priv_cl_guarantee(
+    vote: VotePlan, publish: PublishPlan, hypotheses: HypothesisClass, features: int
+) -> Guarantee:
+    """Votes and publication on the same records: their guarantees add up (proofs/unv_priv_cl.md)."""
+    votes = ag_priv_cl_guarantee(vote, hypotheses, features)
+    public = publish.after_queries + (vote.public or 0)
+    published = sspp_guarantee(publish, hypotheses, vote.records, features, public)
+    return votes.compose(published, proof="proofs/unv_priv_cl.md")

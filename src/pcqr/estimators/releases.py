@@ -1,0 +1,241 @@
+"""The releases: fit once on private records, then answer one query at a time until the budget ends or for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.sub_samp import sub_samp
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.entropy import Entropy
+from pcqr.errors import BudgetExhausted, ParameterError
+from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
+from pcqr.plan import Answer, Mode, UniversalPlan, VotingPlan
+from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+
+V = TypeVar("V", bound=VotingPlan)
+
+
+class Release(PrivateEstimator[V]):
+    """Answers by votes: the constructor, `answer` and `predict` that all three releases share.
+
+    Parameters
+    ----------
+    hypotheses : the class H; None is `Stumps()`.
+    epsilon, delta : the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
+    queries : m, how many queries to plan for. Calibrated mode goes on past it (no privacy figure depends on m) until
+        the unstable answers are used up; paper mode stops there.
+    alpha, beta : the excess error aimed at, and the probability with which it may be missed.
+    mode : "calibrated", or "paper" for the paper's constants with their corrections.
+    on_unstable : "abstain" (label None) or "random" (a coin) for a query on which the teachers disagree.
+    entropy : None for the operating system's. An integer seeds a test stream; nothing produced with it is private.
+    classes : the two label names, negative first. None: labels are 0 and 1; other names are then read from y, and
+        `guarantee_.assumptions` says that they were treated as public.
+    teachers, unstable, sampling_rate, inverse_temperature : k, T, q and η; None lets the planner choose them.
+    """
+
+    _protocol: PrivClass | UnvPrivCl
+
+    def __init__(
+        self,
+        hypotheses: HypothesisClass | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        queries: int = 300,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+        mode: Mode = "calibrated",
+        on_unstable: str = "abstain",
+        entropy: Entropy | int | None = None,
+        classes: Sequence[Any] | None = None,
+        teachers: int | None = None,
+        unstable: int | None = None,
+        sampling_rate: float | None = None,
+        inverse_temperature: float | None = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.delta = delta
+        self.queries = queries
+        self.alpha = alpha
+        self.beta = beta
+        self.mode = mode
+        self.on_unstable = on_unstable
+        self.entropy = entropy
+        self.classes = classes
+        self.teachers = teachers
+        self.unstable = unstable
+        self.sampling_rate = sampling_rate
+        self.inverse_temperature = inverse_temperature
+
+    def answer(self, x: Any) -> Answer[Any]:
+        """The label of one query, or ⊥ (label None) where the vote is unstable and `on_unstable` is "abstain".
+
+        A query asked before, bit for bit, gets its logged answer at no cost. Raises `BudgetExhausted` when the
+        release has halted and the query is new.
+        """
+        point = self._query(x)
+        return self._shown(self._protocol.answer(point), point)
+
+    def predict(self, X: Any) -> LabelArray:
+        """A label for every row, asked in order; unstable rows get a coin, drawn once and logged.
+
+        When the release halts midway, `BudgetExhausted` carries the answers so far.
+        """
+        check_is_fitted(self, "plan_")
+        points = self._table(X)
+        labels = np.empty(points.shape[0], dtype=np.int8)
+        try:
+            for row, answer in enumerate(self._protocol.answers(points)):
+                labels[row] = self._coin(points[row : row + 1]) if answer.label is None else answer.label
+        except BudgetExhausted as halted:
+            shown = [self._shown(a, points[i : i + 1]) for i, a in enumerate(halted.answers)]
+            raise BudgetExhausted(
+                spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown
+            ) from None
+        return self.classes_[labels]
+
+    @property
+    def queries_answered_(self) -> int:
+        """Distinct queries asked so far, unstable ones included, published ones not."""
+        return len(self._votes.transcript)
+
+    @property
+    def unstable_left_(self) -> int:
+        """Unstable answers that may still be given before the release halts (or publishes)."""
+        return self._votes.left.unstable
+
+    @property
+    def _votes(self) -> PrivClass:
+        check_is_fitted(self, "plan_")
+        return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
+
+    def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:
+        if answer.label is None and self.on_unstable == "random":
+            answer = Answer(self._coin(point), answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
+        return self._named(answer)
+
+    def _coin(self, point: Points) -> int:
+        entry = self._votes.logged(point)
+        return 0 if entry is None or entry.coin is None else entry.coin
+
+    def _request(self, records: int, features: int, public: int | None) -> Request:
+        if self.on_unstable not in ("abstain", "random"):
+            raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
+        return Request(
+            records=records,
+            features=features,
+            hypotheses=self._class(public),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            queries=self.queries,
+            alpha=self.alpha,
+            beta=self.beta,
+            teachers=self.teachers,
+            unstable=self.unstable,
+            sampling_rate=self.sampling_rate,
+            inverse_temperature=self.inverse_temperature,
+            publish_share=getattr(self, "publish_share", None),
+            public=public,
+        )
+
+
+class SubsampleAggregate(Release[VotingPlan]):
+    """SubSamp (Bassily, Thakkar, Thakurta 2018): plain teachers, stable votes. (ε, δ)-DP; accuracy α + 3γ."""
+
+    def _make_plan(self, request: Request) -> VotingPlan:
+        return plan_subsample(request, self.mode)
+
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
+        labeller = sub_samp(hypotheses, records.X, records.y, plan.vote, entropy)
+        self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=plan.mode == "paper")
+
+
+class AgnosticRelease(Release[VotingPlan]):
+    """AgPrivCl (Nandi, Bassily 2020): records relabelled by a privately drawn ĥ ∈ H, then stable votes.
+
+    (ε, δ)-DP for all answers together, adaptively chosen queries included; average error at most γ + α with
+    probability 1 − β where `plan_.certified` is True, γ the best error in H.
+    """
+
+    def _make_plan(self, request: Request) -> VotingPlan:
+        return plan_agnostic(request, self.mode)
+
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
+        labeller = ag_priv_cl(hypotheses, records.X, records.y, records.public, plan.vote, entropy)
+        self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=plan.mode == "paper")
+
+
+class UniversalRelease(Release[UniversalPlan]):
+    """UnvPrivCl (Nandi, Bassily 2020): votes for the first queries, then a published classifier for ever.
+
+    `publish_share` is the share of ε that the published classifier gets; None lets the planner choose. Publication
+    comes after `plan_.publish.after_queries` distinct queries or when the unstable answers are used up; until then
+    the estimator holds the private records. `hypothesis_` is the published classifier, free to be shown.
+    """
+
+    def __init__(
+        self,
+        hypotheses: HypothesisClass | None = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        queries: int = 300,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+        mode: Mode = "calibrated",
+        on_unstable: str = "abstain",
+        entropy: Entropy | int | None = None,
+        classes: Sequence[Any] | None = None,
+        teachers: int | None = None,
+        unstable: int | None = None,
+        sampling_rate: float | None = None,
+        inverse_temperature: float | None = None,
+        publish_share: float | None = None,
+    ) -> None:
+        super().__init__(
+            hypotheses,
+            epsilon=epsilon,
+            delta=delta,
+            queries=queries,
+            alpha=alpha,
+            beta=beta,
+            mode=mode,
+            on_unstable=on_unstable,
+            entropy=entropy,
+            classes=classes,
+            teachers=teachers,
+            unstable=unstable,
+            sampling_rate=sampling_rate,
+            inverse_temperature=inverse_temperature,
+        )
+        self.publish_share = publish_share
+
+    @property
+    def is_published_(self) -> bool:
+        check_is_fitted(self, "plan_")
+        return self._universal.published is not None
+
+    @property
+    def hypothesis_(self) -> Hypothesis:
+        """The published classifier (labels 0 and 1). AttributeError before publication."""
+        check_is_fitted(self, "plan_")
+        published = self._universal.published
+        if published is None:
+            raise AttributeError("hypothesis_ exists once the release has published; see is_published_.")
+        return published
+
+    def _make_plan(self, request: Request) -> UniversalPlan:
+        return plan_universal(request, self.mode)
+
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: UniversalPlan, entropy: Entropy) -> None:
+        self._protocol = self._universal = UnvPrivCl(
+            hypotheses, records.X, records.y, records.public, plan.vote, plan.publish, entropy
+        )

@@ -1,0 +1,86 @@
+"""The semi-private learner: one draw over a public class, published at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from pcqr.algorithms.sspp import sspp
+from pcqr.entropy import Entropy
+from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.stumps import Stumps
+from pcqr.plan import PublishingPlan
+from pcqr.planning import Request, plan_semi_private
+
+_DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
+DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
+"""Cuts that suit no table in particular and need no public points: 0, ±0.001, ±0.002, ±0.005, …, ±500,000."""
+
+
+class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
+    """SSPP (Alon, Bassily, Moran 2019): an exponential mechanism over a class made of public points alone.
+
+    Pure ε-DP. `hypothesis_` may be published and answers any number of queries.
+
+    Parameters
+    ----------
+    hypotheses : the class H. Unless its members are declared (`Stumps(cuts=…)`, `Finite(…)`), `fit` needs `public=`
+        points: one member for each way in which H labels them. None: `Stumps()` on the public points, or stumps cut at
+        `DECIMAL_CUTS` where there are none.
+    epsilon : the privacy loss, charged whole at `fit`.
+    alpha, beta : what `plan_.certified` is judged by.
+    entropy, classes : as for the releases.
+    """
+
+    hypothesis_: Hypothesis
+
+    def __init__(
+        self,
+        hypotheses: HypothesisClass | None = None,
+        epsilon: float = 1.0,
+        *,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+        entropy: Entropy | int | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.beta = beta
+        self.entropy = entropy
+        self.classes = classes
+
+    def predict(self, X: Any) -> LabelArray:
+        """The published hypothesis on the rows of `X`. Costs nothing."""
+        check_is_fitted(self, "plan_")
+        return self.classes_[self.hypothesis_.predict(self._table(X))]
+
+    def _request(self, records: int, features: int, public: int | None) -> Request:
+        return Request(
+            records=records,
+            features=features,
+            hypotheses=self._class(public),
+            epsilon=self.epsilon,
+            delta=_UNUSED_DELTA,
+            queries=1,
+            alpha=self.alpha,
+            beta=self.beta,
+            public=public,
+        )
+
+    def _default_class(self, public: int | None) -> HypothesisClass:
+        return Stumps(cuts=DECIMAL_CUTS) if public is None else Stumps()
+
+    def _make_plan(self, request: Request) -> PublishingPlan:
+        return plan_semi_private(request)
+
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: PublishingPlan, entropy: Entropy) -> None:
+        self.hypothesis_ = sspp(hypotheses, records.X, records.y, records.public, plan.publish, entropy)
+
+
+_UNUSED_DELTA = 0.5
+"""`Request` wants a δ in (0, 1); the guarantee of the semi-private learner is pure whatever it is."""
