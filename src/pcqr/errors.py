@@ -4,7 +4,8 @@
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
-    └── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
+    ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
+    └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
 Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
 record, a label of a record, a vote or a margin.
@@ -12,6 +13,7 @@ record, a label of a record, a vote or a margin.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 class PcqrError(Exception):
     """The root of everything that pcqr raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Exceptions are rebuilt from their message by default, which ours do not take: worker processes need this."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ParameterError(PcqrError, ValueError):
@@ -66,3 +72,12 @@ class BudgetExhausted(PcqrError, RuntimeError):
             f"{len(self.answers)} of the requested answers were given before it halted (see .answers); "
             "queries asked before are still answered from the log at no cost."
         )
+
+
+class MissingExtra(PcqrError, ImportError):
+    """`purpose` needs packages that only the optional dependency group `extra` installs."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.purpose = purpose
+        self.extra = extra
+        super().__init__(f"{purpose} needs an optional dependency: pip install 'pcqr[{extra}]'.")

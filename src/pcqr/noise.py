@@ -1,8 +1,8 @@
 """Integer noise and the exact weighted choice: every random number that a privacy proof speaks of.
 
 With `SystemEntropy` the integer noise is OpenDP's, which samples its laws exactly on the integers. A
-`SeededEntropy` cannot steer OpenDP, so tests get the same laws from an inverse distribution function; such
-results are marked as not private by the entropy they came from.
+`SeededEntropy` cannot steer OpenDP, so tests get the same laws, up to float64 rounding, from an inverse
+distribution function; such results are marked as not private by the entropy they came from (proofs/noise.md).
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ FloatArray = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
 """Largest relative error of one float64 operation rounded to nearest."""
+
+LARGEST_SCALE = 2.0**50
+"""OpenDP's result is clamped to 64 bits. Up to this scale that happens with probability below e^−8000."""
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -52,14 +55,18 @@ def discrete_gaussian(scale: float, entropy: Entropy) -> int:
     _check_scale(scale)
     if entropy.is_private:
         return int(_opendp_noise("gaussian", scale)(0))
-    reach = math.ceil(12.0 * scale) + 12
-    support = np.arange(-reach, reach + 1, dtype=np.float64)
-    return weighted_choice(-(support**2) / (2.0 * scale**2), entropy) - reach
+    # The rejection of Canonne, Kamath and Steinke from a two-sided geometric: constant memory at any scale.
+    proposal_scale = math.floor(scale) + 1.0
+    while True:
+        z = discrete_laplace(proposal_scale, entropy)
+        excess = (abs(z) - scale * scale / proposal_scale) / scale
+        if _seeded_uniform(entropy) < math.exp(-0.5 * excess * excess):
+            return z
 
 
 def _check_scale(scale: float) -> None:
-    if not (math.isfinite(scale) and scale > 0):
-        raise ParameterError("scale", "a positive finite number", scale)
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ParameterError("scale", "a number in (0, 2**50]", scale)
 
 
 @lru_cache(maxsize=256)
@@ -75,8 +82,11 @@ def _opendp_noise(law: str, scale: float) -> Callable[[int], int]:
 
 
 def _seeded_geometric(scale: float, entropy: Entropy) -> int:
-    uniform = (float(entropy.words(1)[0]) + 0.5) / 2.0**64
-    return math.floor(-scale * math.log(uniform))
+    return math.floor(-scale * math.log(_seeded_uniform(entropy)))
+
+
+def _seeded_uniform(entropy: Entropy) -> float:
+    return (float(entropy.words(1)[0]) + 0.5) / 2.0**64
 
 
 def _two_sided(magnitude: Callable[[], int], entropy: Entropy) -> int:
@@ -91,6 +101,7 @@ def _two_sided(magnitude: Callable[[], int], entropy: Entropy) -> int:
 # Exact weighted choice
 
 
+@np.errstate(under="ignore")
 def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
     """Draw index i with probability exp(ℓᵢ) / Σⱼ exp(ℓⱼ), ℓ = `log_weights` after their maximum is subtracted.
 
@@ -104,6 +115,7 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
     """
     levels = _shifted(log_weights)
     count = levels.size
+    # Rounding and underflow do no harm here: this sets the pace, not the law.
     expected_proposals = count / float(np.exp(levels).sum())
     batch = int(min(max(2.0 * expected_proposals, 16.0), 2.0**18))
     while True:
@@ -111,7 +123,8 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
         words = entropy.words(batch)
         scaled = np.exp(levels[index]) * 2.0**64
         position = words.astype(np.float64)
-        # exp, the product and the conversion are each good to 2⁻⁵²; 2⁻⁴⁸ covers them with room.
+        # np.exp is taken to be good to a relative 2⁻⁴⁹ (its own tests are stricter), the conversion is to 2⁻⁵³: the
+        # margins cover both and their own rounding; the 2 covers the width of a word and all that underflows.
         doubt = scaled * 2.0**-48 + position * 2.0**-52 + 2.0
         below = position < scaled + doubt
         for j in np.flatnonzero(below):
@@ -120,6 +133,7 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
                 return int(index[j])
 
 
+@np.errstate(under="ignore")
 def log_normaliser(log_weights: FloatArray) -> float:
     """ln Σᵢ exp(ℓᵢ): a sum of positive terms only."""
     top = float(log_weights.max())
@@ -130,7 +144,7 @@ def _shifted(log_weights: FloatArray) -> FloatArray:
     if log_weights.ndim != 1 or log_weights.size == 0:
         raise ParameterError("log_weights", "a vector with at least one entry", f"shape {log_weights.shape}")
     top = float(log_weights.max())
-    if not math.isfinite(top) or np.isnan(log_weights).any():
+    if not math.isfinite(top):  # numpy's maximum of anything with a NaN is NaN
         raise ParameterError("log_weights", "finite or −inf, not all −inf", "NaN or an infinite maximum")
     return log_weights - top
 
@@ -138,20 +152,24 @@ def _shifted(log_weights: FloatArray) -> FloatArray:
 def _is_below_exponential(word: int, exponent: float, entropy: Entropy) -> bool:
     """Decide U < exp(`exponent`) for a uniform real U whose first 64 bits are `word`, drawing more bits as needed.
 
-    `decimal.exp` is correctly rounded, so one unit in the last place on either side brackets the true value.
+    `Context.exp` is correctly rounded, so with `digits` significant digits every operation below is good to a
+    relative 10^(1 − digits), and 10^(5 − digits) brackets the true value of 2^bits · exp(`exponent`) with room.
+    Each operation names its context: the operators would round to the thread's own, 28 digits as a rule.
     """
     if exponent == -math.inf:
         return False
     bits, known = 64, word
     while True:
         digits = 40 + bits // 3
-        context = decimal.Context(prec=digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
-        power = context.exp(decimal.Decimal(exponent))
-        target = context.multiply(power, context.power(decimal.Decimal(2), bits))
-        slack = context.multiply(target, decimal.Decimal(10) ** (5 - digits))
-        if known + 1 <= target - slack:
+        context = decimal.Context(
+            prec=digits, rounding=decimal.ROUND_HALF_EVEN, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[]
+        )
+        target = context.multiply(context.exp(decimal.Decimal(exponent)), decimal.Decimal(1 << bits))
+        slack = context.scaleb(target, 5 - digits)
+        if known + 1 <= context.subtract(target, slack):
             return True
-        if known >= target + slack:
+        # While every bit is 0, U may still be below any positive number, even one that decimals cannot hold.
+        if known and known >= context.add(target, slack):
             return False
         bits, known = bits + 64, (known << 64) | int(entropy.words(1)[0])
 

@@ -42,7 +42,7 @@ def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: HypothesisClass, features: 
     inner = relabel_guarantee(
         votes_guarantee(plan), hypotheses, plan.subsample, _temperature(plan), features, public=plan.public
     )
-    return inner.amplify(plan.sampling_rate, proof="proofs/ag_priv_cl.md")
+    return inner.amplify(plan.sampling_rate, proof="ag_priv_cl")
 
 
 def _temperature(plan: VotePlan) -> float:

@@ -59,11 +59,11 @@ def votes_guarantee(plan: VotePlan) -> Guarantee:
     inner = plan.sparse_vector.guarantee
     if plan.copies is None:
         return inner
-    grouped = inner.group(plan.copies, proof="proofs/sub_samp.md")
+    grouped = inner.group(plan.copies, proof="sub_samp")
     overflow = float(binom.sf(plan.copies, plan.subsample, 1.0 / plan.subsample))
-    return Guarantee(grouped.epsilon, rounded_up(grouped.delta + overflow), proof="proofs/sub_samp.md")
+    return Guarantee(grouped.epsilon, rounded_up(grouped.delta + overflow), proof="sub_samp")
 
 
 def sub_samp_guarantee(plan: VotePlan) -> Guarantee:
     """`votes_guarantee`, amplified by the secret sub-sample."""
-    return votes_guarantee(plan).amplify(plan.sampling_rate, proof="proofs/sub_samp.md")
+    return votes_guarantee(plan).amplify(plan.sampling_rate, proof="sub_samp")

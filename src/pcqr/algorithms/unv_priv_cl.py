@@ -84,4 +84,4 @@ def unv_priv_cl_guarantee(
     votes = ag_priv_cl_guarantee(vote, hypotheses, features)
     public = publish.after_queries + (vote.public or 0)
     published = sspp_guarantee(publish, hypotheses, vote.records, features, public)
-    return votes.compose(published, proof="proofs/unv_priv_cl.md")
+    return votes.compose(published, proof="unv_priv_cl")

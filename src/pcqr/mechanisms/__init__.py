@@ -1,1 +1,35 @@
+"""Mechanisms: each takes plain parameters and an entropy source, and states its own guarantee. None composes budgets.
 
+votes          counts of votes → plurality and distance to instability      proofs/votes.md
+stability      release f(S) where it is far from changing                   proofs/stability.md
+sparse_vector  many stability tests, paid for when they fail                proofs/sparse_vector.md
+exponential    draw a hypothesis of a fixed class, releasable               proofs/exponential.md
+relabelling    what relabelling by a drawn hypothesis adds to what follows  proofs/relabel.md
+"""
+
+from pcqr.mechanisms.exponential import (
+    Selection,
+    exponential_guarantee,
+    exponential_mechanism,
+    inverse_temperature_for,
+)
+from pcqr.mechanisms.relabelling import relabel_cost, relabel_guarantee
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
+from pcqr.mechanisms.stability import StabilityTest
+from pcqr.mechanisms.votes import distance_to_instability, plurality
+
+__all__ = [
+    "OneSidedSparseVector",
+    "PaperSparseVector",
+    "RunningSparseVector",
+    "Selection",
+    "SparseVector",
+    "StabilityTest",
+    "distance_to_instability",
+    "exponential_guarantee",
+    "exponential_mechanism",
+    "inverse_temperature_for",
+    "plurality",
+    "relabel_cost",
+    "relabel_guarantee",
+]

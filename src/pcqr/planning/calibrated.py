@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pcqr.errors import InfeasiblePlan
 from pcqr.guarantee import unamplified
+from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.relabelling import relabel_cost
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.plan import Prediction, PublishPlan, VotePlan
@@ -84,10 +85,10 @@ def _split(request: Request, share: float, after: int) -> tuple[float, Candidate
 
 
 def publish_temperature(request: Request, epsilon: float, public: int | None) -> float:
-    """η with 2η + 2λ(η) ≤ `epsilon`: the numerical slack λ of the sampler is kept back first."""
-    eta = epsilon / 2.0
-    error = request.hypotheses.log_probability_error(request.records, eta, features=request.features, public=public)
-    return max((epsilon * (1.0 - _RESERVE) - 2.0 * error) / 2.0, 0.0)
+    """The η of a publication that spends `epsilon` on a class of `public` public points."""
+    return inverse_temperature_for(
+        request.hypotheses, epsilon, records=request.records, features=request.features, public=public
+    )
 
 
 def public_points(request: Request) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.plan import PublishPlan, VotePlan
 from pcqr.planning.request import Request, check_between
@@ -88,10 +89,10 @@ def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     """ε/2 for the votes and ε/2 for the published classifier, as a correction: as printed ε is spent twice."""
     half = request.epsilon / 2.0 * (1.0 - 1e-9)
     after = min(public_points(request.hypotheses.vc_dimension, request.alpha, request.beta), request.queries)
-    error = request.hypotheses.log_probability_error(
-        request.records, half / 2.0, features=request.features, public=after
+    eta = inverse_temperature_for(
+        request.hypotheses, half, records=request.records, features=request.features, public=after
     )
-    return plan_votes(request, half, after), PublishPlan((half - 2.0 * error) / 2.0, after)
+    return plan_votes(request, half, after), PublishPlan(eta, after)
 
 
 def _check(request: Request) -> None:

@@ -1,0 +1,75 @@
+"""How every command speaks: errors, progress, JSON, fields.
+
+Results go to standard output. Errors and progress go to standard error, so that `--json` output can be piped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from pcqr.errors import PcqrError
+
+BAD_INPUT = 2
+BUDGET_EXHAUSTED = 3
+
+
+@contextmanager
+def reporting(*, as_json: bool) -> Iterator[None]:
+    """Turn every `PcqrError` into one line on standard error (or one JSON object) and exit code 2.
+
+    Other exceptions are faults of pcqr and keep their plain traceback, which shows code but never local values.
+    """
+    try:
+        yield
+    except PcqrError as error:
+        if as_json:
+            print_json({"error": error_fields(error)})
+        else:
+            complain(str(error))
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def error_fields(error: PcqrError) -> dict[str, Any]:
+    """The one JSON shape of an error: its type, its message and its fields (answers so far are in the output)."""
+    fields = {name: _plain(value) for name, value in vars(error).items() if name != "answers"}
+    return {"type": type(error).__name__, "message": str(error)} | fields
+
+
+def complain(message: str) -> None:
+    Console(stderr=True).print(f"Error: {message}", style="bold red", soft_wrap=True, markup=False, highlight=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+@contextmanager
+def progress(*, hidden: bool) -> Iterator[Progress]:
+    """A progress bar on standard error."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+        yield bar
+
+
+def field_table(fields: Mapping[str, str]) -> Table:
+    """Names on the left, what they say on the right."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in fields.items():
+        table.add_row(name, Text(value))
+    return table
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,120 @@
+"""The command line. This file says which options there are; the work is in one file for each command.
+
+The commands' own modules are imported when they are called, so that `pcqr --help` does not wait for numpy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pcqr.cli.console import reporting
+
+app = typer.Typer(
+    name="pcqr",
+    help="Answer classification queries on private records under differential privacy, then publish a classifier.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a decorated traceback may show local values, and those are private
+)
+
+
+ClassName = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces"]
+Algorithm = Literal["subsamp", "agnostic", "universal"]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]
+
+
+@app.command()
+def answer(
+    *,
+    private: Annotated[Path, typer.Option(help="The private records: .csv, .csv.gz or .parquet.")],
+    label: Annotated[str, typer.Option(help="The column of the private records that holds the label.")],
+    queries: Annotated[Path, typer.Option(help="The points to label, with the same feature columns in any order.")],
+    epsilon: Annotated[float, typer.Option(help="ε for everything that this run releases.")],
+    delta: Annotated[float, typer.Option(help="δ for everything that this run releases; far below 1/n.")],
+    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet.")],
+    class_name: Annotated[ClassName, typer.Option("--class", help="The hypothesis class H.")] = "stumps",
+    intervals: Annotated[int, typer.Option(help="The number of intervals of --class unions.")] = 2,
+    algorithm: Annotated[
+        Algorithm,
+        typer.Option(help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier."),
+    ] = "agnostic",
+    mode: Annotated[
+        Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
+    ] = "calibrated",
+    alpha: Annotated[float, typer.Option(help="The excess error that is planned for.")] = 0.1,
+    beta: Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")] = 0.05,
+    on_unstable: Annotated[
+        Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
+    ] = "abstain",
+    schema: Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="For tests only: the answers are then NOT PRIVATE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Label the queries, one at a time. Each run is a new release and costs ε and δ anew.
+
+    Columns hold numbers unless their categories are declared; nothing is ever read off the private records to find
+    out. The answers have three columns: row (1 is the first query), label (empty where there is none) and kind.
+
+    Exit codes: 0 done; 2 bad input, nothing was spent; 3 the release halted before the last query (the answers given
+    until then are in the output).
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.answer import Job, run  # noqa: PLC0415
+
+        run(
+            Job(
+                private=private,
+                label=label,
+                queries=queries,
+                out=out,
+                class_name=class_name,
+                intervals=intervals,
+                algorithm=algorithm,
+                epsilon=epsilon,
+                delta=delta,
+                alpha=alpha,
+                beta=beta,
+                mode=mode,
+                on_unstable=on_unstable,
+                schema=schema,
+                categories=tuple(categories or ()),
+                drop=tuple(drop or ()),
+                labels=labels,
+                seed=seed,
+            ),
+            as_json=as_json,
+        )
+
+
+@app.command()
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(help="The directory that the picture is written to.")] = Path("out"),
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer queries: seconds instead of a minute.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the main job on UCI Adult: plan, fit, answer one query at a time, publish a classifier, compare."""
+    with reporting(as_json=as_json):
+        from pcqr.cli.demo import run  # noqa: PLC0415
+
+        run(out, fast=fast, as_json=as_json)
+
+
+@app.command()
+def datasets(*, as_json: Json = False) -> None:
+    """List the data sets that come with pcqr, with their sources and licences."""
+    with reporting(as_json=as_json):
+        from pcqr.cli.datasets import run  # noqa: PLC0415
+
+        run(as_json=as_json)

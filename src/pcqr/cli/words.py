@@ -1,0 +1,47 @@
+"""Guarantees, plans and kinds of answers in words that a newcomer understands. Public numbers only."""
+
+from __future__ import annotations
+
+import math
+
+from pcqr.guarantee import Guarantee
+from pcqr.plan import Plan, PublishingPlan, VotingPlan
+
+KINDS = {
+    "stable": "answered by the votes",
+    "published": "answered by the published classifier",
+    "repeated": "asked before, answered from the log at no cost",
+    "unstable": "unstable: the votes were too close to call",
+    "unanswered": "unanswered: the release had halted",
+}
+
+
+def promise(guarantee: Guarantee, records: int) -> str:
+    """The guarantee in a sentence."""
+    factor = f"e^{guarantee.epsilon:.3g} = {math.exp(min(guarantee.epsilon, 700.0)):.3g}"
+    extra = "" if guarantee.is_pure else f", give or take a probability of {guarantee.delta:.3g}"
+    seeded = "" if guarantee.is_private else "NOT PRIVATE, because the randomness was seeded. Without a seed: "
+    return (
+        f"{seeded}Replace any one of the {records:,} private records, and no outcome of everything released here "
+        f"becomes more than {factor} times as likely{extra}."
+    )
+
+
+def plan_lines(plan: Plan) -> dict[str, str]:
+    """The plan in words, from public numbers only."""
+    lines: dict[str, str] = {"mode": plan.mode}
+    if isinstance(plan, VotingPlan):
+        vote = plan.vote
+        lines |= {
+            "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} records",
+            "relabelling": "none" if vote.inverse_temperature is None else f"η = {vote.inverse_temperature:.4g}",
+            "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} records",
+            "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
+        }
+    if isinstance(plan, PublishingPlan):
+        publish = plan.publish
+        after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
+        lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"
+    proved = "proved" if plan.certified else "not proved"
+    lines["accuracy"] = f"within α = {plan.alpha:g} of the best, but for β = {plan.beta:g}: {proved} at this n"
+    return lines

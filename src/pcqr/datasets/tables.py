@@ -1,0 +1,116 @@
+"""Tables from and to local files: CSV with the standard library, Parquet with the extra `data`.
+
+A table is a dict from column name to values, as `pcqr.schema.Schema.encode` takes it. CSV values stay text (a numeric
+column of the schema turns them into numbers) and an empty field is a missing value. For tables of many millions of
+cells use Parquet: it is typed and takes a fraction of the memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from pcqr.errors import DataError, MissingExtra, ParameterError
+
+Columns = dict[str, Sequence[Any]]
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+def read_table(path: str | Path) -> Columns:
+    """Read a `.csv`, `.csv.gz` or `.parquet` file. No error message carries a value of the table."""
+    source = check_suffix(path)
+    if not source.is_file():
+        raise ParameterError("path", "a file that exists", str(source))
+    return _read_parquet(source) if _is_parquet(source) else _read_csv(source)
+
+
+def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns of one length to a `.csv`, `.csv.gz` or `.parquet` file. None becomes an empty field."""
+    target = check_suffix(path)
+    if _is_parquet(target):
+        pyarrow = _arrow()
+        pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), target)
+        return
+    with _open_text(target, "wt") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def check_suffix(path: str | Path) -> Path:
+    """`path`, once its name says which format it has and the packages for that format are there."""
+    checked = Path(path)
+    if not checked.name.lower().endswith(SUFFIXES):
+        raise ParameterError("path", f"a name that ends in {', '.join(SUFFIXES)}", str(path))
+    if _is_parquet(checked):
+        _arrow()
+    return checked
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _read_csv(path: Path) -> Columns:
+    try:
+        with _open_text(path, "rt") as file:
+            rows = csv.reader(file, skipinitialspace=True, strict=True)
+            header = next(rows, [])
+            _check_header(header, path)
+            columns: list[list[str | None]] = [[] for _ in header]
+            for row in rows:
+                if not row:  # a blank line is no record
+                    continue
+                if len(row) != len(header):
+                    raise DataError(
+                        str(path),
+                        f"rows of {len(header)} fields, like its header",
+                        f"{len(row)} in line {rows.line_num}",
+                    )
+                for column, value in zip(columns, row, strict=True):
+                    column.append(value or None)
+    except UnicodeDecodeError:
+        raise DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)") from None
+    except (csv.Error, gzip.BadGzipFile, EOFError):
+        raise DataError(str(path), "comma-separated values", "a file that cannot be parsed as such") from None
+    if not columns[0]:
+        raise DataError(str(path), "a table with at least one row", "a header alone")
+    return cast(Columns, dict(zip(header, columns, strict=True)))
+
+
+def _check_header(header: Sequence[str], path: Path) -> None:
+    if not any(header):
+        raise DataError(str(path), "a table whose first line names the columns", "an empty first line")
+    if not all(header) or len(set(header)) < len(header):
+        raise DataError(str(path), "a header of different, non-empty names", ", ".join(map(repr, header)))
+
+
+def _read_parquet(path: Path) -> Columns:
+    pyarrow = _arrow()
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowException:
+        raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
+    if table.num_rows == 0:
+        raise DataError(str(path), "a table with at least one row", "an empty table")
+    _check_header(table.column_names, path)
+    return {name: table.column(name).to_pandas() for name in table.column_names}
+
+
+def _open_text(path: Path, mode: str) -> TextIO:
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    encoding = "utf-8-sig" if mode == "rt" else "utf-8"  # spreadsheets put a byte-order mark in front
+    return cast(TextIO, opened(path, mode, encoding=encoding, newline=""))
+
+
+def _arrow() -> Any:
+    try:
+        import pandas  # noqa: F401, PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra("Reading or writing Parquet", "data") from None
+    return pyarrow

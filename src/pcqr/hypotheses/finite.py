@@ -1,0 +1,119 @@
+"""Finite classes: any fixed list of fitted, public models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.cuts import IntArray, log_weights
+from pcqr.noise import UNIT_ROUNDOFF, Chooser
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """What a member must offer: `predict`, from a table to one label 0 or 1 a row, as scikit-learn's classifiers do."""
+
+    def predict(self, X: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Member(Hypothesis):
+    """Number `index` of a finite class, behind the same checks as every other hypothesis."""
+
+    index: int
+    predictor: Predictor = field(repr=False)
+
+    def predict(self, X: ArrayLike) -> Labels:
+        points = as_points(X)
+        labels = np.asarray(self.predictor.predict(points))
+        if labels.shape != (points.shape[0],):
+            received = f"shape {labels.shape} for {points.shape[0]} rows"
+            raise DataError(f"members[{self.index}].predict(X)", "one label for each row", received)
+        if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
+            raise DataError(f"members[{self.index}].predict(X)", "labels that are 0 or 1", "other values")
+        return labels.astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Finite(HypothesisClass):
+    """The class {h₀, …, h_{|H|−1}} of the given `members`; the law is over their indices, so repeats count as often.
+
+    Two things are taken on trust (proofs/finite.md): the members were made without the private records, and each
+    labels a row without regard to the other rows, so that replacing one record moves its mistakes by at most 1.
+    The drawn hypothesis is then 2η-DP and may be published.
+    """
+
+    members: Sequence[Predictor]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, Sequence) or not self.members:
+            raise ParameterError("members", "a list of at least one fitted model", self.members)
+        for index, member in enumerate(self.members):
+            if not isinstance(member, Predictor) or isinstance(member, type):
+                raise ParameterError(f"members[{index}]", "a fitted model with a predict method", member)
+        object.__setattr__(self, "members", tuple(self.members))
+
+    @property
+    def vc_dimension(self) -> int:
+        """⌊log₂ |H|⌋, a bound: shattering d points takes 2^d members."""
+        return len(self.members).bit_length() - 1
+
+    @property
+    def is_fixed(self) -> bool:
+        return True
+
+    @property
+    def log_size(self) -> float:
+        return math.log(len(self.members))
+
+    def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
+        """ln |H| whatever the points are."""
+        return self.log_size
+
+    def log_probability_error(
+        self,
+        records: int,
+        inverse_temperature: float,
+        *,
+        features: int = 1,  # noqa: ARG002
+        public: int | None = None,  # noqa: ARG002
+    ) -> float:
+        """2τ for the one choice, τ = `UNIT_ROUNDOFF`·η·n: a log-weight is η times an integer ≤ n, the largest is 0."""
+        return 2.0 * UNIT_ROUNDOFF * inverse_temperature * records
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Member:
+        """The fewest mistakes; ties go to the lowest index."""
+        points, labels = self.check_records(X, y)
+        return self._member(int(np.argmin(self._mistakes(points, labels))))
+
+    def enumerate(self, X: ArrayLike) -> Labels:
+        """One row a member, in their order."""
+        points = self.check_points(X)
+        return np.stack([self._member(index).predict(points) for index in range(len(self.members))])
+
+    def _draw(
+        self,
+        X: Points,
+        y: Labels,
+        inverse_temperature: float,
+        public: Points | None,  # noqa: ARG002
+        choose: Chooser,
+    ) -> Member:
+        return self._member(choose(log_weights(self._mistakes(X, y), inverse_temperature)))
+
+    def _member(self, index: int) -> Member:
+        return Member(index, self.members[index])
+
+    def _mistakes(self, X: Points, y: Labels) -> IntArray:
+        """Mistakes of each member, one prediction at a time: O(n·|H|) time, O(n + |H|) memory."""
+        return np.array(
+            [np.count_nonzero(self._member(index).predict(X) != y) for index in range(len(self.members))],
+            dtype=np.int64,
+        )

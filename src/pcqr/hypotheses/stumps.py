@@ -1,0 +1,214 @@
+"""Decision stumps: one comparison of one feature, in either direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.cuts import Groups, IntArray, cell_counts, group_counts, log_weights
+from pcqr.noise import UNIT_ROUNDOFF, Chooser
+
+Cuts = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Stump(Hypothesis):
+    """1[x[`feature`] > `cut`] if `above`, else its mirror 1[x[`feature`] ≤ `cut`], on tables with `features` columns.
+
+    `cut` is ±∞ for the constants.
+    """
+
+    feature: int
+    cut: float
+    above: bool
+    features: int
+
+    def predict(self, X: ArrayLike) -> Labels:
+        points = as_points(X, self.features, owner="this stump")
+        labels: Labels = ((points[:, self.feature] > self.cut) == self.above).astype(np.int8)
+        return labels
+
+
+@dataclass(frozen=True)
+class Stumps(HypothesisClass):
+    """Stumps on any number of features.
+
+    The law is over **(feature, gap, direction) triples**: a feature whose cuts make G cells has G + 1 gaps, the two
+    end gaps (the constants) included, each in two directions. A labelling that several triples produce has their
+    joint probability; the log-probability of a draw is its triple's. Why this syntactic law may be used for
+    relabelling, and why no two triples may be merged, is shown in proofs/stumps.md.
+
+    Where the cuts come from:
+
+    * `cuts=None`: the midpoints between neighbouring distinct values, feature by feature, of the private points (the
+      draw may then be used for relabelling only) or of the `public` ones (2η-DP, publishable).
+    * `cuts=[0.5, 2.0]`: declared, the same for every feature; `cuts=[[0.5], [1.0, 2.0]]`: one list a feature. They
+      must be public knowledge; the members are then the same whatever the records are, so the draw is 2η-DP and
+      publishable. Cuts are stored sorted, repeats dropped.
+    """
+
+    cuts: Sequence[float] | Sequence[Sequence[float]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cuts is None:
+            return
+        if isinstance(self.cuts, Iterable) and any(isinstance(entry, Iterable) for entry in self.cuts):
+            lists = tuple(_as_cuts(entry) for entry in self.cuts)
+            object.__setattr__(self, "cuts", lists)
+            object.__setattr__(self, "features", len(lists))
+        else:
+            object.__setattr__(self, "cuts", _as_cuts(self.cuts))
+
+    @property
+    def vc_dimension(self) -> int:
+        """2: the VC dimension on one feature. On more features it is larger, at most `vc_bound(features)`."""
+        return 2
+
+    def vc_bound(self, features: int) -> int:
+        """A bound on the VC dimension with `features` = p columns: about log₂ p + log₂ log₂ p.
+
+        d points have at most 2p(d − 1) + 2 dichotomies (p·(d − 1) places to cut, two directions, two constants), so
+        d can be shattered only if 2^d ≤ 2p(d − 1) + 2. The bound is the largest such d.
+        """
+        d = 1
+        while 2 ** (d + 1) <= 2 * features * d + 2:
+            d += 1
+        return d
+
+    @property
+    def is_fixed(self) -> bool:
+        """True with declared cuts."""
+        return self.cuts is not None
+
+    @property
+    def log_size(self) -> float | None:
+        """ln of the number of triples where that is known without a table: declared cuts, one list a feature."""
+        return None if self.features is None else self.log_growth(0, self.features)
+
+    def log_growth(self, count: int, features: int = 1) -> float:
+        """ln of the number of triples: at most 2·`features`·(`count` + 1), or as many as the declared cuts make."""
+        if self.cuts is None:
+            return math.log(2 * features * (count + 1))
+        return math.log(2 * sum(len(self._declared(feature)) + 2 for feature in range(features)))
+
+    def log_probability_error(
+        self,
+        records: int,
+        inverse_temperature: float,
+        *,
+        features: int = 1,  # noqa: ARG002
+        public: int | None = None,  # noqa: ARG002
+    ) -> float:
+        """2τ for the one choice, τ = `UNIT_ROUNDOFF`·η·n: a log-weight is η times an integer ≤ n, the largest is 0."""
+        return 2.0 * UNIT_ROUNDOFF * inverse_temperature * records
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Stump:
+        """The fewest mistakes. Ties go to a constant (0 before 1), then to the lowest feature, then to 1[x > c] before
+        1[x ≤ c], then to the middle of the lowest run of equally good cuts.
+
+        Constants come first because two teachers that choose the same one agree on every query, while equally good
+        cuts differ between teachers. On labels made by a stump this costs nothing: there the fewest mistakes are 0,
+        which a constant reaches only where all labels are equal.
+        """
+        points, labels = self.check_records(X, y)
+        count, features = points.shape
+        ones = int(labels.sum())
+        fewest = self._fewest_mistakes(points, labels)
+        feature = int(np.argmin(fewest))
+        if min(ones, count - ones) <= fewest[feature]:
+            return Stump(0, math.inf if 2 * ones <= count else -math.inf, True, features)
+        groups = self._groups(feature, points, labels, None)
+        mistakes = groups.mistakes_above[1:-1]
+        above = bool(mistakes.min() == fewest[feature])
+        best = mistakes == (fewest[feature] if above else count - fewest[feature])
+        return Stump(feature, float(groups.cuts[_middle_of_first_run(best)]), above, features)
+
+    def enumerate(self, X: ArrayLike) -> Labels:
+        """One row a triple: feature by feature, 1[x > c] before its mirror, cuts from left to right. Rows repeat."""
+        points = self.check_points(X)
+        count, features = points.shape
+        unlabelled = np.zeros(count, dtype=np.int8)
+        return np.stack(
+            [
+                Stump(feature, float(edge), above, features).predict(points)
+                for feature in range(features)
+                for above in (True, False)
+                for edge in self._groups(feature, points, unlabelled, None).edges
+            ]
+        )
+
+    def _draw(self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser) -> Stump:
+        """One choice over all triples, in the order of `enumerate`. Of a counted feature only the mistakes are kept."""
+        count, features = X.shape
+        mistakes: list[IntArray] = []
+        for feature in range(features):
+            above = self._groups(feature, X, y, public).mistakes_above
+            mistakes += [above, count - above]
+        ends = np.cumsum([block.size for block in mistakes])
+        index = choose(log_weights(np.concatenate(mistakes), inverse_temperature))
+        block = int(np.searchsorted(ends, index, side="right"))
+        feature, mirrored = divmod(block, 2)
+        edges = self._groups(feature, X, y, public).edges
+        return Stump(feature, float(edges[index - ends[block] + edges.size]), not mirrored, features)
+
+    def _declared(self, feature: int) -> Cuts:
+        return self.cuts if self.features is None else self.cuts[feature]  # type: ignore[index, return-value]
+
+    def _groups(self, feature: int, X: Points, y: Labels, public: Points | None) -> Groups:
+        """The records counted in the cells of `feature`. Declared cuts take precedence over public points."""
+        values = np.ascontiguousarray(X[:, feature])
+        if self.cuts is not None:
+            return cell_counts(values, y, np.array(self._declared(feature), dtype=np.float64))
+        return group_counts(values, y, None if public is None else public[:, feature])
+
+    def _fewest_mistakes(self, X: Points, y: Labels) -> IntArray:
+        """The fewest mistakes that a finite cut on each feature makes; n + 1 for a feature without a cut."""
+        count, features = X.shape
+        if self.cuts is None:
+            return _fewest_at_midpoints(X, y)
+        fewest = np.full(features, count + 1, dtype=np.int64)
+        for feature in range(features):
+            mistakes = self._groups(feature, X, y, None).mistakes_above[1:-1]
+            if mistakes.size:
+                fewest[feature] = min(mistakes.min(), count - mistakes.max())
+        return fewest
+
+
+def _fewest_at_midpoints(X: Points, y: Labels) -> IntArray:
+    """All features at once: teachers with few records and many features spend their time here."""
+    count = y.size
+    columns = np.ascontiguousarray(X.T)
+    order = np.argsort(columns, axis=1)
+    ordered = np.take_along_axis(columns, order, axis=1)
+    gain = np.cumsum((2 * y - 1)[order], axis=1, dtype=np.int64)
+    above = gain[:, :-1] + np.count_nonzero(y == 0)
+    is_cut = ordered[:, :-1] < ordered[:, 1:]
+    fewest: IntArray = np.minimum(
+        np.where(is_cut, above, count + 1).min(axis=1, initial=count + 1),
+        count - np.where(is_cut, above, -1).max(axis=1, initial=-1),
+    )
+    return fewest
+
+
+def _middle_of_first_run(flags: NDArray[np.bool_]) -> int:
+    """The middle of the first run of True: of equally good neighbours, the one farthest from a worse cut."""
+    first = int(np.argmax(flags))
+    after = np.flatnonzero(~flags[first:])
+    length = int(after[0]) if after.size else flags.size - first
+    return first + (length - 1) // 2
+
+
+def _as_cuts(cuts: object) -> Cuts:
+    try:
+        values = np.asarray(cuts, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ParameterError("cuts", "None, a list of finite numbers, or one such list for each feature", cuts)
+    return tuple(np.unique(values).tolist())

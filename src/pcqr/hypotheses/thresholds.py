@@ -1,0 +1,105 @@
+"""Thresholds on the line, in one direction or in both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.cuts import Groups, IntArray, group_counts, log_weights
+from pcqr.noise import UNIT_ROUNDOFF, Chooser
+
+_ENUMERATION_LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class Threshold(Hypothesis):
+    """1[x > cut], or its mirror 1[x ≤ cut] when not `up`. A cut at ±∞ is a constant."""
+
+    cut: float
+    up: bool = True
+
+    def predict(self, X: ArrayLike) -> Labels:
+        above = as_points(X, 1, owner="Threshold")[:, 0] > self.cut
+        return (above if self.up else ~above).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Thresholds(HypothesisClass):
+    """H = {1[x > c]} (`direction="up"`), or together with the mirrors 1[x ≤ c] (`direction="both"`).
+
+    On G distinct values there are G + 1 dichotomies, or 2G in both directions: the two constants belong to both
+    directions and are counted once. The sampler is one weighted choice over all of them, from prefix sums of
+    integer counts; O(n log n). Law, proof and error bound: proofs/thresholds.md.
+    """
+
+    direction: str = "up"
+
+    features = 1
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("up", "both"):
+            raise ParameterError("direction", "'up' or 'both'", self.direction)
+
+    @property
+    def vc_dimension(self) -> int:
+        return 1 if self.direction == "up" else 2
+
+    def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
+        """ln(n + 1), or ln(2n) in both directions, n = `count`; attained when no values are tied."""
+        return math.log(count + 1 if self.direction == "up" else max(2 * count, 1))
+
+    def log_probability_error(
+        self,
+        records: int,
+        inverse_temperature: float,
+        *,
+        features: int = 1,  # noqa: ARG002
+        public: int | None = None,  # noqa: ARG002
+    ) -> float:
+        """λ = 2·u·η·n, n = `records`: one choice whose log-weights are each rounded once (proofs/thresholds.md)."""
+        return 2.0 * UNIT_ROUNDOFF * (inverse_temperature * records)
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:
+        """Fewest mistakes; then 1[x > c] before its mirror; then the smallest cut, −∞ and +∞ included."""
+        points, labels = self.check_records(X, y)
+        groups = group_counts(points[:, 0], labels)
+        return self._member(groups, int(self._mistakes(groups).argmin()))
+
+    def enumerate(self, X: ArrayLike) -> Labels:
+        """All rows 1[x > c] with c = −∞ or one of the values, and their complements; duplicates removed."""
+        x = self.check_points(X)[:, 0]
+        if x.size > _ENUMERATION_LIMIT:
+            raise ParameterError("X", f"at most {_ENUMERATION_LIMIT} rows for enumerate", x.size)
+        rows = np.concatenate(([-np.inf], x))[:, None] < x[None, :]
+        if self.direction == "both":
+            rows = np.concatenate((rows, ~rows))
+        return np.unique(rows.astype(np.int8), axis=0)
+
+    def _draw(
+        self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
+    ) -> Threshold:
+        groups = group_counts(X[:, 0], y, None if public is None else public[:, 0])
+        return self._member(groups, choose(log_weights(self._mistakes(groups), inverse_temperature)))
+
+    def _mistakes(self, groups: Groups) -> IntArray:
+        """Mistakes of every dichotomy, each listed once; `_member` names them in the same order.
+
+        First 1[x > edges[i]], i = 0, …, G. In both directions then 1[x ≤ edges[i]], i = 1, …, G − 1: the mirrors
+        at −∞ and +∞ are constants that are listed already.
+        """
+        above = groups.mistakes_above
+        if self.direction == "up":
+            return above
+        records = above[0] + above[-1]  # all 1 and all 0 err on complementary sets
+        return np.concatenate((above, records - above[1:-1]))
+
+    @staticmethod
+    def _member(groups: Groups, index: int) -> Threshold:
+        if index <= groups.count:
+            return Threshold(float(groups.edges[index]))
+        return Threshold(float(groups.edges[index - groups.count]), up=False)

@@ -1,0 +1,82 @@
+"""The stability test: release f(S) itself, without noise, where many records would have to change to change it.
+
+Smith and Thakurta 2013 ("propose, test, release" with a distance to instability). Proof: proofs/stability.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.mechanisms.checks import check_positive, check_probability
+from pcqr.noise import discrete_laplace
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class StabilityTest:
+    """Release `value` iff `distance` + Z > w, Z ~ discrete Laplace(`scale`), w = `threshold`; otherwise None (⊥).
+
+    (`epsilon`, `delta`)-DP when `distance` is an integer function of the records that moves by at most 1 between
+    neighbours, and is ≤ 0 on both sides wherever `value` differs between them. Stated: ε = 1/`scale`,
+    δ = P(Z > w), both rounded up and not above `epsilon`, `delta`.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+
+    @property
+    def scale(self) -> float:
+        return scale_for(self.epsilon)
+
+    @cached_property
+    def threshold(self) -> int:
+        """The smallest integer w ≥ 0 with P(Z > w) ≤ δ."""
+        return smallest_threshold(self.scale, self.delta)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
+            epsilon=rounded_up(1.0 / self.scale),
+            delta=laplace_tail(self.scale, self.threshold),
+            proof="stability",
+        )
+
+    def release(self, value: V, distance: int, entropy: Entropy) -> V | None:
+        return value if distance + discrete_laplace(self.scale, entropy) > self.threshold else None
+
+
+def scale_for(epsilon: float) -> float:
+    """The noise scale for a rate of `epsilon` a unit, so large that 1 / scale rounded up stays within `epsilon`."""
+    return rounded_up(rounded_up(1.0 / epsilon))
+
+
+def laplace_tail(scale: float, threshold: int) -> float:
+    """P(Z > w) for Z ~ discrete Laplace(`scale`), w = `threshold` ≥ 0: a^{w+1} / (1 + a), a = e^{−1/scale}.
+
+    Rounded up.
+    """
+    return rounded_up(math.exp(-(threshold + 1) / scale) / (1.0 + math.exp(-1.0 / scale)))
+
+
+def smallest_threshold(scale: float, delta: float) -> int:
+    """The smallest integer w ≥ 0 with `laplace_tail`(`scale`, w) ≤ `delta`.
+
+    Solved by logarithms, then settled by the tail itself, so that no rounding decides.
+    """
+    guess = -math.log(delta * (1.0 + math.exp(-1.0 / scale))) * scale
+    threshold = max(0, math.ceil(guess) - 1)
+    while laplace_tail(scale, threshold) > delta:
+        threshold += 1
+    while threshold > 0 and laplace_tail(scale, threshold - 1) <= delta:
+        threshold -= 1
+    return threshold

@@ -1,0 +1,298 @@
+"""The releases as their users meet them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from pcqr import (
+    AgnosticRelease,
+    BudgetExhausted,
+    DataError,
+    InfeasiblePlan,
+    ParameterError,
+    SemiPrivateLearner,
+    SubsampleAggregate,
+    UniversalRelease,
+)
+from pcqr.entropy import Entropy
+from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
+
+RELEASES = [SubsampleAggregate, AgnosticRelease, UniversalRelease]
+ALL = [*RELEASES, SemiPrivateLearner]
+
+
+class Forbidden(Entropy):
+    """Fails the test as soon as a random bit is asked for."""
+
+    is_private = True
+
+    def bytes(self, count: int) -> bytes:
+        raise AssertionError(f"{count} random bytes were drawn")
+
+
+def steps(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 1))
+    y = (X[:, 0] > 0.4).astype(np.int64)
+    return X, np.where(rng.random(n) < noise, 1 - y, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_answers_are_accurate_and_the_guarantee_is_kept(release: Any) -> None:
+    X, y = steps(20_000, noise=0.1)
+    fitted = release(Thresholds(), epsilon=2.0, delta=1e-6, queries=200, entropy=3).fit(X, y)
+    queries, truth = steps(200, seed=1)
+    assert (fitted.predict(queries) == truth).mean() > 0.93
+    assert fitted.guarantee_.within(2.0, 1e-6)
+    assert fitted.guarantee_.epsilon > 1.9
+    assert not fitted.guarantee_.is_private
+    assert fitted.queries_answered_ == 200
+
+
+def test_the_operating_systems_entropy_is_the_default_and_is_private() -> None:
+    X, y = steps(20_000)
+    fitted = AgnosticRelease(Thresholds(), epsilon=2.0).fit(X, y)
+    assert fitted.guarantee_.is_private
+    assert fitted.answer([0.9]).label == 1
+    assert fitted.answer([0.1]).label == 0
+
+
+def test_two_unseeded_fits_differ_and_two_seeded_ones_do_not() -> None:
+    X, y = steps(2_000, noise=0.3)
+    public = np.linspace(0, 1, 50)[:, None]
+
+    def cut(entropy: int | None) -> Any:
+        return SemiPrivateLearner(Thresholds(), 0.01, entropy=entropy).fit(X, y, public=public).hypothesis_
+
+    assert len({cut(7) for _ in range(3)}) == 1
+    assert len({cut(None) for _ in range(12)}) > 1
+
+
+def test_a_repeated_query_costs_nothing_and_zero_has_one_sign() -> None:
+    X, y = steps(20_000)
+    fitted = AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X - 0.4, y)
+    first = fitted.answer([0.3])
+    again = fitted.answer([0.3])
+    assert (first.kind, again.kind) == ("stable", "repeated")
+    assert again.label == first.label
+    assert again.spent == first.spent
+    fitted.answer([0.0])
+    assert fitted.answer([-0.0]).kind == "repeated"
+    assert fitted.queries_answered_ == 2
+
+
+def halting(on_unstable: str = "abstain") -> SubsampleAggregate:
+    """A release on coin-flip labels: every vote splits, so that it halts after its 2 unstable answers."""
+    rng = np.random.default_rng(0)
+    X = rng.random((4_000, 1))
+    y = rng.integers(0, 2, 4_000)
+    release = SubsampleAggregate(
+        Thresholds("both"), epsilon=4.0, unstable=2, teachers=101, on_unstable=on_unstable, entropy=0
+    )
+    return release.fit(X, y)
+
+
+def test_a_spent_budget_says_so_and_keeps_what_was_answered() -> None:
+    release = halting()
+    queries = np.linspace(0.2, 0.8, 40)[:, None]
+    with pytest.raises(BudgetExhausted) as caught:
+        release.predict(queries)
+    halted = caught.value
+    assert halted.spent.unstable == 2
+    assert halted.left.unstable == 0
+    assert halted.requested == 40 - len(halted.answers)
+    assert len(halted.answers) == release.queries_answered_
+    for row, answer in enumerate(halted.answers):
+        logged = release.answer(queries[row])
+        assert (logged.kind, logged.label) == ("repeated", answer.label)
+    with pytest.raises(BudgetExhausted, match="requested 1 more query"):
+        release.answer([0.123])
+
+
+def test_unstable_answers_abstain_or_flip_one_coin_for_ever() -> None:
+    abstaining, flipping = halting(), halting("random")
+    query = [0.5]
+    said = abstaining.answer(query)
+    assert (said.label, said.kind) == (None, "unstable")
+    coin = flipping.answer(query)
+    assert coin.kind == "unstable"
+    assert coin.label in (0, 1)
+    assert all(flipping.answer(query).label == coin.label for _ in range(5))
+    assert abstaining.predict([query])[0] == coin.label  # predict uses the coin whatever on_unstable says
+
+
+def test_calibrated_releases_go_on_past_the_plan() -> None:
+    X, y = steps(20_000)
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, queries=5, entropy=0).fit(X, y)
+    answers = [release.answer([x]) for x in np.linspace(0.6, 0.9, 8)]
+    assert [a.beyond_plan for a in answers] == [False] * 5 + [True] * 3
+    assert answers[-1].remaining.queries is None
+
+
+def test_universal_publishes_after_its_votes_and_then_answers_for_ever() -> None:
+    X, y = steps(20_000, noise=0.1)
+    release = UniversalRelease(Thresholds(), epsilon=2.0, queries=30, entropy=1).fit(X, y)
+    with pytest.raises(AttributeError, match="is_published_"):
+        release.hypothesis_  # noqa: B018
+    after = release.plan_.publish.after_queries
+    queries, _ = steps(after + 50, seed=2)
+    kinds = [release.answer(x).kind for x in queries]
+    assert set(kinds[:after]) <= {"stable", "unstable"}
+    assert set(kinds[after:]) == {"published"}
+    assert release.is_published_
+    test, truth = steps(1_000, seed=4)
+    assert (release.predict(test) == truth).mean() > 0.9
+    assert (release.hypothesis_.predict(test) == release.predict(test)).all()
+    assert release._universal._records is None
+
+
+def test_universal_publishes_as_soon_as_unstable_answers_run_out() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4_000, 1)), rng.integers(0, 2, 4_000)
+    release = UniversalRelease(
+        Thresholds("both"), epsilon=4.0, unstable=1, queries=200, inverse_temperature=1e-4, teachers=51, entropy=5
+    ).fit(X, y)
+    kinds = [release.answer([x]).kind for x in rng.random(200)]
+    assert kinds.count("unstable") <= 1
+    if "unstable" in kinds:
+        assert set(kinds[kinds.index("unstable") + 1 :]) == {"published"}
+    assert release.is_published_
+
+
+def test_public_points_make_relabelling_cheaper() -> None:
+    X, y = steps(5_000)
+    public = np.linspace(0, 1, 101)[:, None]
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y, public=public)
+    alone = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y)
+    assert release.plan_.vote.public == 101
+    assert release.plan_.vote.sampling_rate > alone.plan_.vote.sampling_rate
+    assert release.answer([0.9]).label == 1
+
+
+def test_labels_keep_their_names() -> None:
+    X, y = steps(5_000)
+    names = np.array(["benign", "malign"])
+    release = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0, classes=("benign", "malign")).fit(X, names[y])
+    assert release.answer([0.9]).label == "malign"
+    assert list(release.predict([[0.1], [0.9]])) == ["benign", "malign"]
+    assert release.guarantee_.assumptions == ()
+    read = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0).fit(X, names[y])
+    assert any("read from y" in assumption for assumption in read.guarantee_.assumptions)
+
+
+def test_one_class_of_zeros_and_ones_is_fine() -> None:
+    X, _ = steps(3_000)
+    release = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0).fit(X, np.ones(3_000))
+    assert list(release.classes_) == [0, 1]
+    assert release.answer([0.5]).label == 1
+
+
+BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": -1.0}, "epsilon"),
+    ({"epsilon": float("nan")}, "epsilon"),
+    ({"epsilon": float("inf")}, "epsilon"),
+    ({"epsilon": "2"}, "epsilon"),
+    ({"delta": 0.0}, "delta"),
+    ({"delta": 1.0}, "delta"),
+    ({"queries": 0}, "queries"),
+    ({"queries": 2.5}, "queries"),
+    ({"alpha": 0.0}, "alpha"),
+    ({"beta": 1.0}, "beta"),
+    ({"mode": "exact"}, "mode"),
+    ({"on_unstable": "guess"}, "on_unstable"),
+    ({"teachers": 10}, "teachers"),
+    ({"unstable": 0}, "unstable"),
+    ({"sampling_rate": 1.5}, "sampling_rate"),
+    ({"inverse_temperature": -1.0}, "inverse_temperature"),
+    ({"hypotheses": "stumps"}, "hypotheses"),
+    ({"classes": ("a", "a")}, "classes"),
+    ({"entropy": -3}, "entropy"),
+]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(("change", "name"), BAD_PARAMETERS, ids=[str(c) for c, _ in BAD_PARAMETERS])
+def test_bad_parameters_are_named_before_noise_is_drawn(release: Any, change: dict[str, Any], name: str) -> None:
+    X, y = steps(2_000)
+    parameters: dict[str, Any] = {"hypotheses": Thresholds(), "epsilon": 2.0, "entropy": Forbidden()} | change
+    with pytest.raises(ParameterError) as caught:
+        release(**parameters).fit(X, y)
+    assert caught.value.name == name
+    assert str(caught.value).startswith(f"{name} must be ")
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("spoil", ["nan", "inf", "three labels", "short y"])
+def test_bad_records_are_refused_before_noise_is_drawn(estimator: Any, spoil: str) -> None:
+    X, y = steps(2_000)
+    if spoil == "nan":
+        X[7] = np.nan
+    elif spoil == "inf":
+        X[7] = np.inf
+    elif spoil == "three labels":
+        y[7] = 2
+    else:
+        y = y[:-1]
+    with pytest.raises(ValueError, match="NaN|infinity|class|inconsistent"):
+        estimator(hypotheses=Stumps(cuts=[0.5]), epsilon=2.0, entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_class_that_does_not_fit_the_width_is_refused(release: Any) -> None:
+    X, y = steps(2_000)
+    with pytest.raises(DataError, match=r"X must be a table with 2 column\(s\) for Rectangles; received 1"):
+        release(Rectangles(), entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_too_few_records_are_refused_with_the_nearest_change(release: Any) -> None:
+    X, y = steps(40)
+    with pytest.raises(InfeasiblePlan, match="n_samples = 40.*Nearest feasible change: about n ≥"):
+        release(Thresholds(), epsilon=0.1, entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_paper_mode_refuses_with_the_records_it_needs(release: Any) -> None:
+    X, y = steps(2_000)
+    with pytest.raises(InfeasiblePlan, match="Paper mode asks for n ≥ "):
+        release(Thresholds(), epsilon=0.9, mode="paper", entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_bad_queries_cost_nothing(release: Any) -> None:
+    X, y = steps(20_000)
+    fitted = release(Thresholds(), epsilon=2.0, entropy=0).fit(X, y)
+    for bad in ([np.nan], [np.inf], [0.1, 0.2], [["a"]]):
+        with pytest.raises(ValueError, match=r"."):
+            fitted.answer(bad)
+    assert fitted.queries_answered_ == 0
+    with pytest.raises(DataError, match="one query"):
+        fitted.answer([[0.1], [0.2]])
+
+
+def test_semi_private_needs_public_points_unless_the_class_is_declared() -> None:
+    X, y = steps(2_000)
+    with pytest.raises(ParameterError, match="public"):
+        SemiPrivateLearner(Thresholds(), entropy=Forbidden()).fit(X, y)
+    learned = SemiPrivateLearner(Stumps(cuts=np.linspace(0, 1, 11).tolist()), 1.0, entropy=0).fit(X, y)
+    assert (learned.predict(X) == y).mean() > 0.95
+    assert learned.guarantee_.is_pure
+    assert learned.guarantee_.within(1.0, 0.0)
+
+
+def test_unfitted_releases_say_so() -> None:
+    for estimator in ALL:
+        with pytest.raises(NotFittedError):
+            estimator().predict([[0.0]])
+
+
+def test_parameters_survive_cloning() -> None:
+    release = UniversalRelease(Intervals(), epsilon=3.0, publish_share=0.25, entropy=4)
+    assert clone(release).get_params() == release.get_params()

@@ -1,0 +1,34 @@
+"""scikit-learn's own estimator checks, all of them: no expected failure is listed because none is needed.
+
+Their tables have about 30 rows, hence ε = 1000; and they compare runs, hence a seed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from pcqr import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+from pcqr.hypotheses import Stumps
+
+ESTIMATORS = [
+    SubsampleAggregate(epsilon=1e3, entropy=0),
+    AgnosticRelease(epsilon=1e3, entropy=0),
+    UniversalRelease(epsilon=1e3, entropy=0),
+    SemiPrivateLearner(epsilon=1e3, entropy=0),
+    SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_estimator_checks(estimator: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkipTestWarning)  # the array API is switched off in scipy by default
+        results = check_estimator(estimator, on_fail=None, on_skip=None)
+    failed = [f"{r['check_name']}: {r['exception']}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+    assert sum(r["status"] == "passed" for r in results) >= 50
