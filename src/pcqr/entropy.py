@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pcqr.errors import ParameterError
 
 _WORD = 1 << 64
+_STREAM = int.from_bytes(b"pcqr", "big")
 
 
 class Entropy(ABC):
@@ -73,7 +74,9 @@ class SeededEntropy(Entropy):
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._generator = np.random.Generator(np.random.PCG64(seed))
+        # A stream of its own: `default_rng(seed)` often makes the test's data, and a partition must not follow it.
+        sequence = np.random.SeedSequence(seed, spawn_key=(_STREAM,))
+        self._generator = np.random.Generator(np.random.PCG64(sequence))
 
     def bytes(self, count: int) -> bytes:
         return self._generator.bytes(count)

@@ -26,6 +26,9 @@ from pcqr.noise import Chooser
 Points = NDArray[np.float64]
 Labels = NDArray[np.int8]
 
+LARGEST_EXPONENT = 2.0**52
+"""Largest η·n that a draw accepts: a log-weight up to here has an absolute error of at most ½."""
+
 
 class Hypothesis(ABC):
     """A function from points to {0, 1}."""
@@ -107,6 +110,12 @@ class HypothesisClass(ABC):
         points, labels = self.check_records(X, y)
         if not (math.isfinite(inverse_temperature) and inverse_temperature >= 0):
             raise ParameterError("inverse_temperature", "a finite number ≥ 0", inverse_temperature)
+        if inverse_temperature * points.shape[0] > LARGEST_EXPONENT:
+            raise ParameterError(
+                "inverse_temperature",
+                f"at most 2**52 / n = {LARGEST_EXPONENT / points.shape[0]:.3g}, beyond which log-weights lose their digits",
+                inverse_temperature,
+            )
         shown = None if public is None else self.check_points(public, name="public")
         if shown is not None and shown.shape[1] != points.shape[1]:
             raise DataError("public", f"a table with {points.shape[1]} columns", f"{shown.shape[1]} columns")

@@ -16,7 +16,6 @@ from pcqr.hypotheses.cuts import IntArray, group_counts
 from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
 _ENUMERATION_LIMIT = 16
-_LARGEST_ENERGY = 2.0**52
 _LN2 = math.log(2.0)
 
 
@@ -137,8 +136,6 @@ class UnionsOfIntervals(HypothesisClass):
     def _draw(
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> IntervalUnion:
-        if inverse_temperature * y.size > _LARGEST_ENERGY:  # the binary exponents are 64-bit integers
-            raise ParameterError("inverse_temperature", "at most 2**52 divided by the records", inverse_temperature)
         groups = group_counts(X[:, 0], y, None if public is None else public[:, 0])
         gain = groups.prefix_gain
         log_sums = _log_forward_sums(gain, inverse_temperature, min(2 * self.r, groups.count))

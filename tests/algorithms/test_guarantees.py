@@ -1,0 +1,107 @@
+"""What each algorithm promises, from its plan: recomputed by hand, in both modes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.sspp import sspp_guarantee
+from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarantee
+from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
+from pcqr.entropy import SeededEntropy
+from pcqr.errors import ParameterError
+from pcqr.hypotheses import Stumps, Thresholds
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
+from pcqr.plan import PublishPlan, VotePlan
+from pcqr.planning import paper
+
+VECTOR = OneSidedSparseVector.calibrate(0.9, 1e-6, 3)
+
+
+def vote_plan(**changes: object) -> VotePlan:
+    values = {
+        "records": 1_000,
+        "subsample": 500,
+        "teachers": 101,
+        "inverse_temperature": 0.3,
+        "sparse_vector": VECTOR,
+    }
+    return VotePlan(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_sub_samp_is_the_sparse_vector_amplified() -> None:
+    guarantee = sub_samp_guarantee(vote_plan(inverse_temperature=None))
+    assert guarantee.epsilon == pytest.approx(math.log1p(0.5 * math.expm1(VECTOR.guarantee.epsilon)), rel=1e-10)
+    assert guarantee.delta == pytest.approx(0.5 * VECTOR.guarantee.delta, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "public", "price"),
+    [
+        (Thresholds(), None, 2 * math.log(1 + math.exp(0.3))),
+        (Thresholds(), 50, 0.6),
+        (Stumps(cuts=[0.5]), None, 0.6),
+    ],
+)
+def test_ag_priv_cl_adds_the_price_of_relabelling(hypotheses: Thresholds, public: int | None, price: float) -> None:
+    guarantee = ag_priv_cl_guarantee(vote_plan(public=public), hypotheses, 1)
+    inner = VECTOR.guarantee.epsilon + price
+    assert guarantee.epsilon == pytest.approx(math.log1p(0.5 * math.expm1(inner)), rel=1e-9)
+    assert guarantee.delta == pytest.approx(0.5 * VECTOR.guarantee.delta, rel=1e-10)
+
+
+def test_unv_priv_cl_pays_for_votes_and_publication() -> None:
+    publish = PublishPlan(0.2, after_queries=40)
+    both = unv_priv_cl_guarantee(vote_plan(), publish, Thresholds(), 1)
+    votes = ag_priv_cl_guarantee(vote_plan(), Thresholds(), 1)
+    published = sspp_guarantee(publish, Thresholds(), 1_000, 1, 40)
+    assert published.epsilon == pytest.approx(0.4, rel=1e-9)
+    assert published.is_pure
+    assert both.epsilon == pytest.approx(votes.epsilon + published.epsilon, rel=1e-9)
+    assert both.delta == pytest.approx(votes.delta, rel=1e-9)
+
+
+def test_with_replacement_pays_for_copies() -> None:
+    vector = PaperSparseVector.from_paper(0.05, 1e-8, 2, 100)
+    plan = vote_plan(sparse_vector=vector, copies=6)
+    guarantee = votes_guarantee(plan)
+    inner = vector.guarantee
+    group = sum(math.exp(j * inner.epsilon) for j in range(6)) * inner.delta
+    assert guarantee.epsilon == pytest.approx(6 * inner.epsilon)
+    assert guarantee.delta == pytest.approx(group + binom.sf(6, 500, 1 / 500), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3, 0.036])
+@pytest.mark.parametrize("queries", [10, 1_000, 100_000])
+def test_the_papers_constants_with_their_corrections_keep_epsilon_and_delta(
+    epsilon: float, delta: float, queries: int
+) -> None:
+    for alpha, beta in ((0.01, 0.05), (0.3, 0.01)):
+        plan = paper.literal_votes(10**12, epsilon, delta, alpha, beta, queries)
+        assert ag_priv_cl_guarantee(plan, Thresholds(), 1).within(epsilon, delta)
+
+
+def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((6_000, 1))
+    y = (X[:, 0] > 0.5).astype(np.int8)
+    vector = PaperSparseVector(threshold=40, scale=3.0, unstable=2, queries=30, slack=1e-4)
+    plan = VotePlan(6_000, 3_000, 301, 0.5, vector, copies=6)
+    votes = ag_priv_cl(Thresholds(), X, y, None, plan, SeededEntropy(0))
+    far = votes.ones(np.array([[0.05], [0.95]]))
+    assert [votes.decide(int(ones)) for ones in far] == [0, 1]
+
+
+def test_a_plan_for_another_algorithm_is_refused() -> None:
+    X, y = np.zeros((1_000, 1)), np.zeros(1_000, dtype=np.int8)
+    with pytest.raises(ParameterError, match="without relabelling"):
+        sub_samp(Thresholds(), X, y, vote_plan(), SeededEntropy(0))
+    with pytest.raises(ParameterError, match="that relabels"):
+        ag_priv_cl(Thresholds(), X, y, None, vote_plan(inverse_temperature=None), SeededEntropy(0))
+    with pytest.raises(ParameterError, match="public"):
+        ag_priv_cl(Thresholds(), X, y, X[:3], vote_plan(), SeededEntropy(0))

@@ -1,0 +1,98 @@
+"""The protocol owns the transcript: what it shows is a function of the answers alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.entropy import SeededEntropy
+from pcqr.errors import BudgetExhausted
+from pcqr.hypotheses.base import Points
+
+
+class Scripted:
+    """A labeller whose decision is the sign of the first coordinate: ⊥ for negative points."""
+
+    def __init__(self, unstable: int) -> None:
+        self.unstable_left = unstable
+        self.decided = 0
+
+    def ones(self, X: Points) -> NDArray[np.int64]:
+        return np.round(X[:, 0]).astype(np.int64)
+
+    def decide(self, ones: int) -> int | None:
+        assert self.unstable_left > 0, "a halted labeller was asked"
+        self.decided += 1
+        if ones < 0:
+            self.unstable_left -= 1
+            return None
+        return ones % 2
+
+
+def protocol(unstable: int = 2, queries: int = 5, *, hard_stop: bool = False) -> tuple[Scripted, PrivClass]:
+    labeller = Scripted(unstable)
+    return labeller, PrivClass(labeller, queries, SeededEntropy(0), hard_stop=hard_stop)
+
+
+def point(value: float) -> Points:
+    return np.array([[value]])
+
+
+def test_a_hard_stop_refuses_the_query_after_the_last() -> None:
+    _, online = protocol(queries=3, hard_stop=True)
+    for value in (1.0, 2.0, 3.0):
+        online.answer(point(value))
+    assert online.left.queries == 0
+    assert online.answer(point(2.0)).kind == "repeated"
+    with pytest.raises(BudgetExhausted):
+        online.answer(point(4.0))
+
+
+def test_the_last_unstable_answer_is_given_and_nothing_after_it() -> None:
+    labeller, online = protocol(unstable=1)
+    assert online.answer(point(-1.0)).label is None
+    assert online.is_halted
+    with pytest.raises(BudgetExhausted):
+        online.answer(point(1.0))
+    assert labeller.decided == 1
+
+
+@given(values=st.lists(st.integers(-3, 3), min_size=1, max_size=30), unstable=st.integers(1, 4))
+def test_a_batch_is_the_same_as_one_query_at_a_time(values: list[int], unstable: int) -> None:
+    table = np.array(values, dtype=np.float64)[:, None]
+    _, together = protocol(unstable)
+    _, one_by_one = protocol(unstable)
+    batch, single = [], []
+    try:
+        batch.extend(together.answers(table))
+    except BudgetExhausted as halted:
+        batch = list(halted.answers)
+    try:
+        for row in table:
+            single.append(one_by_one.answer(row[None, :]))
+    except BudgetExhausted:
+        pass
+    assert batch == single
+
+
+@given(values=st.lists(st.integers(-3, 3), min_size=1, max_size=60), unstable=st.integers(1, 4))
+def test_the_counts_follow_from_the_transcript(values: list[int], unstable: int) -> None:
+    labeller, online = protocol(unstable)
+    asked: set[int] = set()
+    for value in values:
+        try:
+            answer = online.answer(point(value))
+        except BudgetExhausted:
+            assert value not in asked
+            continue
+        assert (answer.kind == "repeated") == (value in asked)
+        asked.add(value)
+        negatives = sum(v < 0 for v in asked)
+        assert (answer.spent.queries, answer.spent.unstable) == (len(asked), negatives)
+        assert answer.remaining.unstable == unstable - negatives
+    assert labeller.decided == len(asked)
+    assert len(online.transcript) == len(asked)

@@ -1,0 +1,112 @@
+"""Plans keep (ε, δ), come from public numbers alone, and grow better with more of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcqr.errors import InfeasiblePlan
+from pcqr.hypotheses import Intervals, Stumps, Thresholds
+from pcqr.planning import Request, certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+
+
+def request(**changes: object) -> Request:
+    values = {
+        "records": 30_000,
+        "features": 1,
+        "hypotheses": Thresholds(),
+        "epsilon": 2.0,
+        "delta": 1e-6,
+        "queries": 300,
+        "alpha": 0.1,
+        "beta": 0.05,
+    }
+    return Request(**(values | changes))  # type: ignore[arg-type]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    epsilon=st.floats(0.2, 20.0),
+    delta=st.floats(1e-10, 0.1),
+    records=st.integers(2_000, 10**7),
+    queries=st.integers(1, 10_000),
+)
+def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, queries: int) -> None:
+    asked = request(epsilon=epsilon, delta=delta, records=records, queries=queries)
+    for make in (plan_subsample, plan_agnostic, plan_universal):
+        try:
+            plan = make(asked, "calibrated")
+        except InfeasiblePlan:
+            continue
+        assert plan.guarantee.within(epsilon, delta)
+        assert plan.guarantee.epsilon > 0.99 * epsilon
+        assert plan.vote.teachers % 2 == 1
+        assert plan.vote.teachers <= plan.vote.subsample <= records
+        assert (plan.vote.teachers - 1) // 2 > plan.vote.sparse_vector.threshold
+
+
+def test_pins_are_respected() -> None:
+    plan = plan_universal(
+        request(teachers=501, unstable=7, sampling_rate=0.5, inverse_temperature=0.1, publish_share=0.25), "calibrated"
+    )
+    assert plan.vote.teachers == 501
+    assert plan.vote.sparse_vector.unstable == 7
+    assert plan.vote.subsample == 15_000
+    assert plan.vote.inverse_temperature == 0.1
+    assert 2 * plan.publish.inverse_temperature == pytest.approx(0.5, rel=1e-6)
+
+
+def test_the_nearest_feasible_size_is_feasible() -> None:
+    with pytest.raises(InfeasiblePlan) as caught:
+        plan_agnostic(request(records=50, epsilon=0.5), "calibrated")
+    needed = int("".join(c for c in caught.value.needed.split("records")[0] if c.isdigit()))
+    plan_agnostic(request(records=needed, epsilon=0.5), "calibrated")
+
+
+def test_more_records_lower_the_predicted_loss() -> None:
+    predicted = [
+        plan_agnostic(request(records=n), "calibrated").prediction for n in (10_000, 100_000, 1_000_000)
+    ]
+    errors = [p.excess_error for p in predicted if p is not None]
+    assert errors == sorted(errors, reverse=True)
+    assert len(errors) == 3
+
+
+def test_the_accuracy_certificate_needs_many_records_and_then_holds() -> None:
+    small = plan_agnostic(request(queries=2_000), "calibrated")
+    large = plan_agnostic(
+        request(queries=2_000, records=10**8, alpha=0.15, teachers=13_561, unstable=80), "calibrated"
+    )
+    assert not small.certified
+    assert large.certified
+    assert not plan_subsample(request(records=10**8), "calibrated").certified
+
+
+def test_semi_private_plans_are_pure() -> None:
+    plan = plan_semi_private(request(hypotheses=Intervals(), public=200))
+    assert plan.guarantee.is_pure
+    assert plan.guarantee.within(2.0, 0.0)
+    assert plan_semi_private(request(records=10**8, hypotheses=Stumps(cuts=[0.5]))).certified
+
+
+def test_unanswered_share_agrees_with_simulation() -> None:
+    rng = np.random.default_rng(0)
+    for share, queries, budget in ((0.02, 300, 5), (0.1, 200, 10), (0.3, 100, 8)):
+        unstable = rng.random((4_000, queries)) < share
+        before = np.cumsum(unstable, axis=1) - unstable
+        answered = (~unstable) & (before < budget)
+        truth = 1.0 - answered.mean()
+        estimate = float(model.unanswered_share(np.array(share), queries, np.array(budget)))
+        assert estimate == pytest.approx(truth, abs=0.03)
+
+
+def test_label_sampling_covers_the_coin_flip_counterexample() -> None:
+    """privacy.md: with m = 8·ln(1/(αβ))/α coin-flip labels exceed γ + α with probability .286; Bernstein says so."""
+    alpha, beta = 0.001, 0.05
+    m = math.ceil(8 * math.log(1 / (alpha * beta)) / alpha)
+    assert m == 79_228
+    assert certificate.label_sampling(m, beta) > alpha

@@ -1,0 +1,91 @@
+"""Ties every proof note to the code that it speaks of.
+
+A note in `proofs/` ends with one line for each function or class that its proof covers:
+
+    <!-- checked: pcqr.mechanisms.votes:distance_to_instability 3fa2c1d0 -->
+
+The hash is that of the object's syntax tree without docstrings, so comments, wording and layout may change
+freely, and code may not. When code did move: read the note against it, mend either, and only then run
+
+    python tests/support/proof_notes.py --write proofs/votes.md
+
+which replaces the hashes of the notes that are named (a new line may be written without one). It refreshes no note
+that is not named: a hash says that somebody has read that note against that code. Without arguments it lists what
+moved.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import inspect
+import re
+import sys
+import textwrap
+from functools import reduce
+from pathlib import Path
+
+NOTES = Path(__file__).parents[2] / "proofs"
+CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<digest>[0-9a-f]{8}))? -->")
+
+
+def digest(module: str, name: str) -> str:
+    """Eight hex digits of the syntax tree of `module:name`; raises when there is no such object."""
+    found: object = reduce(getattr, name.split("."), importlib.import_module(module))
+    if isinstance(found, property):
+        found = found.fget
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(found)))  # type: ignore[arg-type]
+    return hashlib.sha256(repr(_shape(ast.parse(source))).encode()).hexdigest()[:8]
+
+
+def _shape(node: object) -> object:
+    """A node as nested tuples. Docstrings and empty fields are left out: the latter differ between Pythons."""
+    if isinstance(node, list):
+        return tuple(_shape(item) for item in node if not _is_docstring(item))
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return (type(node).__name__, *((name, _shape(value)) for name, value in fields))
+    return node
+
+
+def _is_docstring(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def moved(text: str) -> list[str]:
+    """The objects named in a note's `text` whose code is gone, or is not what the note was checked against."""
+    return [f"{line['module']}:{line['name']}" for line in CHECKED.finditer(text) if not _is_current(line)]
+
+
+def _is_current(line: re.Match[str]) -> bool:
+    try:
+        return line["digest"] == digest(line["module"], line["name"])
+    except (ImportError, AttributeError):
+        return False
+
+
+def refreshed(text: str) -> str:
+    """`text` with every hash brought up to date."""
+    return CHECKED.sub(lambda m: f"<!-- checked: {m['module']}:{m['name']} {digest(m['module'], m['name'])} -->", text)
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case []:
+            stale = [
+                (note.name, name) for note in sorted(NOTES.glob("*.md")) for name in moved(note.read_text("utf-8"))
+            ]
+            print("\n".join(f"{note}: {name}" for note, name in stale))
+            return 1 if stale else 0
+        case ["--write", _, *_]:
+            for note in map(Path, arguments[1:]):
+                note.write_text(refreshed(note.read_text("utf-8")), encoding="utf-8")
+            return 0
+        case _:
+            print("usage: proof_notes.py [--write NOTE ...]", file=sys.stderr)
+            return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
