@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +90,6 @@ def resolve_entropy(entropy: Entropy | int | None) -> Entropy:
         return SystemEntropy()
     if isinstance(entropy, Entropy):
         return entropy
-    if isinstance(entropy, Integral) and not isinstance(entropy, bool) and entropy >= 0:
+    if isinstance(entropy, int | np.integer) and not isinstance(entropy, bool) and entropy >= 0:
         return SeededEntropy(int(entropy))
     raise ParameterError("entropy", "None, a non-negative integer seed (tests only) or an Entropy", entropy)

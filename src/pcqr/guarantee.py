@@ -7,8 +7,8 @@ operations behind it; a guarantee is therefore never stated too small.
 
 from __future__ import annotations
 
+import decimal
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -16,6 +16,7 @@ from pcqr.errors import ParameterError
 
 ADJACENCY = "replace one record"
 ROUNDING = 1e-12
+_LARGEST_EXPONENT = 700.0  # e^700 is a float64
 
 
 def rounded_up(value: float) -> float:
@@ -71,10 +72,12 @@ class Guarantee:
         """For neighbours that differ in `size` = g records: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1)."""
         if size < 1:
             raise ParameterError("size", "an integer ≥ 1", size)
+        if self.is_pure:
+            return replace(self, epsilon=size * self.epsilon)._proved_by(proof)
+        if size * self.epsilon > _LARGEST_EXPONENT:
+            raise ParameterError("size", f"at most {_LARGEST_EXPONENT / self.epsilon:.0f} at this ε", size)
         factor = math.fsum(math.exp(j * self.epsilon) for j in range(size))
-        return replace(
-            self, epsilon=size * self.epsilon, delta=min(rounded_up(self.delta * factor), 1 - 1e-16)
-        )._proved_by(proof)
+        return replace(self, epsilon=size * self.epsilon, delta=rounded_up(self.delta * factor))._proved_by(proof)
 
     def split(self, *shares: float) -> tuple[Guarantee, ...]:
         """Budgets that compose to this one: `shares` of ε, with all of δ given to the first."""
@@ -93,7 +96,7 @@ class Guarantee:
         return replace(self, is_private=self.is_private and private_entropy)
 
     def __str__(self) -> str:
-        figure = f"ε = {self.epsilon:.6g}" + ("" if self.is_pure else f", δ = {self.delta:.3g}")
+        figure = f"ε = {_shown(self.epsilon, 6)}" + ("" if self.is_pure else f", δ = {_shown(self.delta, 3)}")
         kind = "pure differential privacy" if self.is_pure else "differential privacy"
         text = f"{kind} with {figure} under '{self.adjacency}'"
         return text if self.is_private else f"NOT PRIVATE (seeded randomness); unseeded: {text}"
@@ -102,20 +105,22 @@ class Guarantee:
         return self if proof is None else replace(self, proof=proof)
 
 
-def compose_all(guarantees: Iterable[Guarantee], *, proof: str) -> Guarantee:
-    return reduce(_compose_two, guarantees)._proved_by(proof)
+def _shown(value: float, digits: int) -> str:
+    """`value` with so many significant digits, never rounded down."""
+    shown = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING).create_decimal_from_float(value)
+    return f"{float(shown):.{digits}g}"
 
 
 def amplified(epsilon: float, rate: float) -> float:
     """ln(1 + `rate`·(e^`epsilon` − 1)), stable for small and for large ε."""
-    if epsilon < 30:
+    if epsilon < _LARGEST_EXPONENT:
         return math.log1p(rate * math.expm1(epsilon))
     return epsilon + math.log(rate + (1.0 - rate) * math.exp(-epsilon))
 
 
 def unamplified(epsilon: float, rate: float) -> float:
     """The inverse of `amplified`: what may be spent on a sub-sample of share q = `rate`, ln(1 + (e^ε − 1)/q)."""
-    if epsilon < 30:
+    if epsilon < _LARGEST_EXPONENT:
         return math.log1p(math.expm1(epsilon) / rate)
     return epsilon - math.log(rate) + math.log1p((rate - 1.0) * math.exp(-epsilon))
 

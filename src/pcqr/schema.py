@@ -63,13 +63,14 @@ class Column:
             return (self.name,)
         return (*(f"{self.name}={category}" for category in self.categories), f"{self.name} is missing")
 
-    def encode(self, values: Any) -> NDArray[np.float64]:
-        """`values` as a float64 matrix with one column for each of `feature_names`."""
+    def encode(self, values: Any, *, table: str = "the table") -> NDArray[np.float64]:
+        """`values` as a float64 matrix with one column for each of `feature_names`; errors speak of `table`."""
+        what = f"column {self.name!r} of {table}"
         if isinstance(values, str) or not hasattr(values, "__len__"):
-            raise DataError(f"column {self.name!r}", "a sequence of values", "one value (put it in a list)")
-        return self._numbers(values) if self.kind == "numeric" else self._one_hot(values)
+            raise DataError(what, "a sequence of values", "one value (put it in a list)")
+        return self._numbers(values, what) if self.kind == "numeric" else self._one_hot(values, what)
 
-    def _numbers(self, values: Any) -> NDArray[np.float64]:
+    def _numbers(self, values: Any, what: str) -> NDArray[np.float64]:
         try:
             raw = np.asarray(values)
             if raw.ndim != 1 or raw.dtype.kind not in "biufOUST":  # dates and complex numbers would be cast too
@@ -77,25 +78,23 @@ class Column:
             numbers = raw.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"column {self.name!r}",
+                what,
                 "numbers without gaps, or declared as categorical with its categories",
                 "values that are not numbers (or are missing)",
             ) from None
         if not np.isfinite(numbers).all():
-            raise DataError(
-                f"column {self.name!r}", "finite numbers without gaps", "NaN, an infinity or a missing value"
-            )
+            raise DataError(what, "finite numbers without gaps", "NaN, an infinity or a missing value")
         if self.bounds is not None:
             numbers = np.clip(numbers, *self.bounds)
         return (numbers + 0.0).reshape(-1, 1)  # + 0.0 turns −0.0 into 0.0: equal rows become bit-equal
 
-    def _one_hot(self, values: Any) -> NDArray[np.float64]:
+    def _one_hot(self, values: Any, what: str) -> NDArray[np.float64]:
         position: dict[str | None, int] = {category: i for i, category in enumerate(self.categories)}
         position[None] = len(self.categories)
         codes = np.array([position.get(_category(value), -1) for value in values], dtype=np.int64)
         if (codes < 0).any():
             raise DataError(
-                f"column {self.name!r}",
+                what,
                 f"one of its {len(self.categories)} declared categories, or missing",
                 "a value that is not declared (declare it in the schema if it is a legitimate one)",
             )
@@ -154,25 +153,27 @@ class Schema:
         """The names of the columns of the encoded matrix."""
         return tuple(name for column in self.columns for name in column.feature_names)
 
-    def encode(self, table: Table, *, drop: Collection[str] = ()) -> NDArray[np.float64]:
+    def encode(self, table: Table, *, drop: Collection[str] = (), name: str = "the table") -> NDArray[np.float64]:
         """`table` as a float64 matrix, one row for each record and one column for each of `feature_names`.
 
         Columns are found by name, so their order in `table` does not matter. A column that the schema does not
         know is an error unless `drop` names it. Equal rows are encoded bit by bit the same, whatever table they
-        come in. No error message carries a value of the table.
+        come in. Errors call the table `name` and never carry a value of it.
         """
         present = list(table.keys())
         if repeated := _repeated(present):
-            raise DataError("table", "columns with different names", f"{_listed(repeated)} more than once")
-        if absent := [name for name in self.names if name not in present]:
-            raise DataError("table", f"columns {_listed(self.names)}", f"a table without {_listed(absent)}")
-        if unknown := [name for name in present if name not in self.names and name not in drop]:
+            raise DataError(name, "a table whose columns have different names", f"{_listed(repeated)} more than once")
+        if absent := [declared for declared in self.names if declared not in present]:
+            raise DataError(name, f"a table with the columns {_listed(self.names)}", f"one without {_listed(absent)}")
+        if unknown := [found for found in present if found not in self.names and found not in drop]:
             raise DataError(
-                "table", "the columns of the schema alone", f"also {_listed(unknown)}: drop or declare what is extra"
+                name,
+                "a table with the columns of the schema alone",
+                f"also {_listed(unknown)}: drop or declare what is extra",
             )
-        blocks = [column.encode(table[column.name]) for column in self.columns]
+        blocks = [column.encode(table[column.name], table=name) for column in self.columns]
         if len({block.shape[0] for block in blocks}) > 1:
-            raise DataError("table", "columns of one length", "columns of different lengths")
+            raise DataError(name, "a table with columns of one length", "columns of different lengths")
         return np.hstack(blocks)
 
     def without(self, *names: str) -> Schema:

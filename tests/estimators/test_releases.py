@@ -287,6 +287,16 @@ def test_semi_private_needs_public_points_unless_the_class_is_declared() -> None
     assert learned.guarantee_.within(1.0, 0.0)
 
 
+@pytest.mark.parametrize("estimator", ALL)
+def test_text_in_a_table_is_refused_without_being_quoted(estimator: Any) -> None:
+    X = np.array([["0.1"], ["John Smith"]], dtype=object)
+    with pytest.raises(DataError) as caught:
+        estimator(entropy=Forbidden()).fit(X, [0, 1])
+    assert "Smith" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
 def test_unfitted_releases_say_so() -> None:
     for estimator in ALL:
         with pytest.raises(NotFittedError):

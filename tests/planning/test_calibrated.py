@@ -68,9 +68,7 @@ def test_the_nearest_feasible_size_is_feasible() -> None:
 
 
 def test_more_records_lower_the_predicted_loss() -> None:
-    predicted = [
-        plan_agnostic(request(records=n), "calibrated").prediction for n in (10_000, 100_000, 1_000_000)
-    ]
+    predicted = [plan_agnostic(request(records=n), "calibrated").prediction for n in (10_000, 100_000, 1_000_000)]
     errors = [p.excess_error for p in predicted if p is not None]
     assert errors == sorted(errors, reverse=True)
     assert len(errors) == 3
@@ -78,9 +76,7 @@ def test_more_records_lower_the_predicted_loss() -> None:
 
 def test_the_accuracy_certificate_needs_many_records_and_then_holds() -> None:
     small = plan_agnostic(request(queries=2_000), "calibrated")
-    large = plan_agnostic(
-        request(queries=2_000, records=10**8, alpha=0.15, teachers=13_561, unstable=80), "calibrated"
-    )
+    large = plan_agnostic(request(queries=2_000, records=10**8, alpha=0.15, teachers=13_561, unstable=80), "calibrated")
     assert not small.certified
     assert large.certified
     assert not plan_subsample(request(records=10**8), "calibrated").certified

@@ -60,7 +60,9 @@ def _train(hypotheses: HypothesisClass, X: Points, y: Labels) -> Hypothesis:
 
 
 def _vote(teacher: Hypothesis, X: Points) -> NDArray[np.int64]:
+    # Whatever a class returns, a teacher has one vote on each row: sensitivity 1 rests on it.
     try:
-        return teacher.predict(X).astype(np.int64)
+        votes: NDArray[np.int64] = (teacher.predict(X).reshape(X.shape[0]) == 1).astype(np.int64)
+        return votes
     except Exception:
         return np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)

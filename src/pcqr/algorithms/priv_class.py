@@ -54,6 +54,7 @@ class PrivClass:
         self._hard_stop = hard_stop
         self._entropy = entropy
         self._log: dict[bytes, Entry] = {}
+        self._unstable = 0
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
@@ -61,8 +62,13 @@ class PrivClass:
         return tuple(self._log.values())
 
     @property
+    def asked(self) -> int:
+        """The number of distinct queries so far."""
+        return len(self._log)
+
+    @property
     def spent(self) -> Usage:
-        return Usage(len(self._log), sum(entry.label is None for entry in self._log.values()))
+        return Usage(len(self._log), self._unstable)
 
     @property
     def left(self) -> Usage:
@@ -104,6 +110,7 @@ class PrivClass:
         if self.is_halted:
             return None
         label = self._labeller.decide(votes)
+        self._unstable += label is None
         coin = int(self._entropy.below(2, 1)[0]) if label is None else None
         entry = self._log[_key(x)] = Entry(x, label, coin)
         return self._say(entry, "unstable" if label is None else "stable")

@@ -65,7 +65,7 @@ class UnvPrivCl:
                 yield self._published_answer(self.published, X[row : row + 1])
 
     def _publish_when_due(self) -> None:
-        asked = len(self._votes.transcript)
+        asked = self._votes.asked
         if self._records is None or not (self._votes.is_halted or asked >= self._publish.after_queries):
             return
         public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])

@@ -54,6 +54,7 @@ class Job:
     class_name: str
     intervals: int
     algorithm: str
+    publish_after: int | None
     epsilon: float
     delta: float
     alpha: float
@@ -107,8 +108,8 @@ def run(job: Job, *, as_json: bool) -> None:
     y = _labels(private, job.label, names)
     schema = _declared_schema(job, queries)
     not_features = (job.label, *job.drop)
-    X = schema.encode(private, drop=not_features)
-    points = schema.encode(queries, drop=not_features)
+    X = schema.encode(private, drop=not_features, name=str(job.private))
+    points = schema.encode(queries, drop=not_features, name=str(job.queries))
     release = _release(job, queries=points.shape[0])
     outcome = Outcome(asked=points.shape[0], names=names or (0, 1))
     try:
@@ -127,6 +128,9 @@ def run(job: Job, *, as_json: bool) -> None:
 
 
 def _release(job: Job, queries: int) -> Release:
+    """The release, planned for all the queries; a universal one is planned for those that come before publication."""
+    if job.algorithm == "universal":
+        queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
     return ALGORITHMS[job.algorithm](
         hypotheses=_hypotheses(job),
         epsilon=job.epsilon,
@@ -208,16 +212,25 @@ def _summarise(job: Job, release: Release, outcome: Outcome, *, records: int, as
             "queries": outcome.asked,
             "counts": {kind: counts[kind] for kind in KINDS},
             "plan": asdict(release.plan_),
+            "published": _published(release),
             "out": str(job.out),
         }
         print_json(summary | ({} if outcome.halted is None else {"error": error_fields(outcome.halted)}))
         return
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
     fields = {"guarantee": promise(release.guarantee_, records), f"{outcome.asked:,} queries": kinds}
-    Console().print(field_table(fields | plan_lines(release.plan_) | {"answers": str(job.out)}))
+    fields |= plan_lines(release.plan_)
+    if published := _published(release):
+        fields["published"] = published
+    Console().print(field_table(fields | {"answers": str(job.out)}))
     if outcome.halted is not None:
         complain(
             f"the release halted after its {release.plan_.vote.sparse_vector.unstable:,} unstable answers: "
             f"{counts['unanswered']:,} of {outcome.asked:,} queries are unanswered. The answers given before are "
             f"in {job.out}. A larger ε, more records, or --algorithm universal answers more."
         )
+
+
+def _published(release: Release) -> str | None:
+    """The published classifier, which anybody may see. Features are numbered from 0 in the order of the schema."""
+    return repr(release.hypothesis_) if isinstance(release, UniversalRelease) and release.is_published_ else None

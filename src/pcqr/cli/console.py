@@ -55,9 +55,10 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 @contextmanager
 def progress(*, hidden: bool) -> Iterator[Progress]:
-    """A progress bar on standard error."""
+    """A progress bar on standard error, where that is a terminal."""
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
+    with Progress(*columns, console=console, disable=hidden or not console.is_terminal, transient=True) as bar:
         yield bar
 
 

@@ -69,6 +69,12 @@ def run(out: Path, *, fast: bool, as_json: bool) -> None:
     data = load_adult()
     universal = UniversalRelease(hypotheses=Stumps(), epsilon=EPSILON, delta=DELTA, queries=sizes.voted)
     subsamp = SubsampleAggregate(hypotheses=Stumps(), epsilon=EPSILON, delta=DELTA, queries=sizes.queries)
+    if not as_json:
+        Console().print(
+            f"UCI Adult: {data.X_train.shape[0]:,} private records. Of {sizes.queries:,} other people we ask, one at a "
+            "time: does this person earn over 50,000 dollars a year?\n",
+            highlight=False,
+        )
     with progress(hidden=as_json) as bar:
         traces = (
             _asked("universal release", universal, data, sizes, bar),
@@ -158,11 +164,6 @@ def _summary(data: Dataset, release: UniversalRelease, traces: Sequence[Trace]) 
 def _print(data: Dataset, release: UniversalRelease, traces: Sequence[Trace], notice: str) -> None:
     console = Console()
     console.print(
-        f"UCI Adult: {data.X_train.shape[0]:,} private records. Of {traces[0].correct.size:,} other people we ask, "
-        "one at a time: does this person earn over 50,000 dollars a year?\n",
-        highlight=False,
-    )
-    console.print(
         field_table(
             {"guarantee": promise(release.guarantee_, data.X_train.shape[0])}
             | plan_lines(release.plan_)
@@ -174,7 +175,8 @@ def _print(data: Dataset, release: UniversalRelease, traces: Sequence[Trace], no
 
 
 def _comparison(traces: Sequence[Trace]) -> Table:
-    table = Table(caption="A query without a label counts as half right.", caption_justify="left")
+    caption = "A query without a label counts as half right. SubSamp was planned for all the queries."
+    table = Table(caption=caption, caption_justify="left")
     table.add_column("")
     for trace in traces:
         table.add_column(trace.name, justify="right")

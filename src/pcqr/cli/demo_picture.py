@@ -47,6 +47,8 @@ def _draw_accuracy(axes: Any, traces: Sequence[Trace]) -> None:
     settled = count // 20  # the mean of the first few answers jumps between 0 and 1 and would hide the rest
     for trace, colour, width in zip(traces, LINES, WIDTHS, strict=True):
         axes.plot(asked[settled:], trace.running_accuracy[settled:], color=colour, linewidth=width)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.16 * (high - low))  # room for the note on publication
     _label_line_ends(axes, traces)
     published = traces[0].kinds.index("published") if "published" in traces[0].kinds else None
     if published is not None:

@@ -36,11 +36,14 @@ def answer(
     delta: Annotated[float, typer.Option(help="δ for everything that this run releases; far below 1/n.")],
     out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet.")],
     class_name: Annotated[ClassName, typer.Option("--class", help="The hypothesis class H.")] = "stumps",
-    intervals: Annotated[int, typer.Option(help="The number of intervals of --class unions.")] = 2,
+    intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
     algorithm: Annotated[
         Algorithm,
         typer.Option(help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier."),
     ] = "agnostic",
+    publish_after: Annotated[
+        int | None, typer.Option(min=1, help="universal: votes before it publishes. Default: half of the queries.")
+    ] = None,
     mode: Annotated[
         Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
     ] = "calibrated",
@@ -58,7 +61,7 @@ def answer(
     labels: Annotated[
         str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="For tests only: the answers are then NOT PRIVATE.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None,
     as_json: Json = False,
 ) -> None:
     """Label the queries, one at a time. Each run is a new release and costs ε and δ anew.
@@ -81,6 +84,7 @@ def answer(
                 class_name=class_name,
                 intervals=intervals,
                 algorithm=algorithm,
+                publish_after=publish_after,
                 epsilon=epsilon,
                 delta=delta,
                 alpha=alpha,

@@ -20,7 +20,7 @@ def promise(guarantee: Guarantee, records: int) -> str:
     """The guarantee in a sentence."""
     factor = f"e^{guarantee.epsilon:.3g} = {math.exp(min(guarantee.epsilon, 700.0)):.3g}"
     extra = "" if guarantee.is_pure else f", give or take a probability of {guarantee.delta:.3g}"
-    seeded = "" if guarantee.is_private else "NOT PRIVATE, because the randomness was seeded. Without a seed: "
+    seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
     return (
         f"{seeded}Replace any one of the {records:,} private records, and no outcome of everything released here "
         f"becomes more than {factor} times as likely{extra}."

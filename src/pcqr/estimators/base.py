@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -99,7 +99,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             raise DataError(
                 "y", "one label for each row of X", "None: requires y to be passed, but the target y is None"
             )
-        points, labels = validate_data(self, X, y, dtype=np.float64, order="C")
+        points, labels = _numbers(validate_data, self, X, y, dtype=np.float64, order="C")
         check_classification_targets(labels)
         return points, column_or_1d(labels)
 
@@ -109,7 +109,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             X = self.schema_.encode(X)
         elif isinstance(X, Mapping):
             raise DataError("X", "a table of numbers, since fit had no schema", "a mapping")
-        points: Points = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        points: Points = _numbers(validate_data, self, X, dtype=np.float64, order="C", reset=False)
         return points
 
     def _encode_labels(self, y: LabelArray) -> tuple[LabelArray, Labels, tuple[str, ...]]:
@@ -157,3 +157,13 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
+
+
+def _numbers(validate: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """`validate`, with an error of our own for text: scikit-learn's would quote the private value."""
+    try:
+        return validate(*args, **options)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise DataError("X", "a table of numbers (declare other columns with a schema)", "text")

@@ -105,7 +105,7 @@ class Release(PrivateEstimator[V]):
     @property
     def queries_answered_(self) -> int:
         """Distinct queries asked so far, unstable ones included, published ones not."""
-        return len(self._votes.transcript)
+        return self._votes.asked
 
     @property
     def unstable_left_(self) -> int:

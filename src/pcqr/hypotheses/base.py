@@ -11,7 +11,6 @@ Which members there are depends on `public`:
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -19,6 +18,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pcqr.checks import check_inverse_temperature
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.noise import Chooser
@@ -56,6 +56,10 @@ class HypothesisClass(ABC):
     @abstractmethod
     def vc_dimension(self) -> int:
         """VC dimension, or for stumps and finite classes a bound on it."""
+
+    def vc_bound(self, features: int) -> int:  # noqa: ARG002
+        """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
+        return self.vc_dimension
 
     @property
     def is_fixed(self) -> bool:
@@ -108,12 +112,11 @@ class HypothesisClass(ABC):
     ) -> Draw:
         """An exact draw from P(h) ∝ e^{−η·mistakes(h; X, y)} with its log-probability (which is private)."""
         points, labels = self.check_records(X, y)
-        if not (math.isfinite(inverse_temperature) and inverse_temperature >= 0):
-            raise ParameterError("inverse_temperature", "a finite number ≥ 0", inverse_temperature)
+        check_inverse_temperature(inverse_temperature)
         if inverse_temperature * points.shape[0] > LARGEST_EXPONENT:
             raise ParameterError(
                 "inverse_temperature",
-                f"at most 2**52 / n = {LARGEST_EXPONENT / points.shape[0]:.3g}, beyond which log-weights lose their digits",
+                f"at most 2**52 / n = {LARGEST_EXPONENT / points.shape[0]:.3g} for log-weights to keep their digits",
                 inverse_temperature,
             )
         shown = None if public is None else self.check_points(public, name="public")

@@ -35,7 +35,7 @@ class Rectangle(Hypothesis):
 
     def predict(self, X: ArrayLike) -> Labels:
         x, y = as_points(X, 2, owner="Rectangle").T
-        inside = (self.left < x) & (x <= self.right) & (self.bottom < y) & (y <= self.top)
+        inside: BoolArray = (self.left < x) & (x <= self.right) & (self.bottom < y) & (y <= self.top)
         return inside.astype(np.int8)
 
 
@@ -69,8 +69,8 @@ class Rectangles(HypothesisClass):
         records: int,
         inverse_temperature: float,
         *,
-        features: int = 2,
-        public: int | None = None,  # noqa: ARG002
+        features: int = 2,  # noqa: ARG002
+        public: int | None = None,
     ) -> float:
         """λ = u·(14·η·n + 52·C), n = `records`, C = `public` or else n bounds the columns (proofs/rectangles.md)."""
         columns = records if public is None else public
@@ -141,7 +141,7 @@ class _Grid:
 
     def canonical_columns(self, bottom: int, top: int) -> tuple[IntArray, IntArray, IntArray]:
         """Left column, right column and gain of every canonical box on the rows bottom, …, top."""
-        occupied = self.support[bottom : top + 1].any(axis=0)
+        occupied: BoolArray = np.logical_or.reduce(self.support[bottom : top + 1])
         gained = np.concatenate(([0], np.cumsum(self.gain[bottom : top + 1].sum(axis=0))))
         column = np.arange(occupied.size)
         # A box that ends at column c touches both rows iff it starts at or before reach[c].

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from pcqr.checks import check_inverse_temperature, check_positive
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.mechanisms.checks import check_inverse_temperature, check_positive
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,7 @@ def exponential_guarantee(
     _check_class(hypotheses, public)
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
     assumed = () if public is None else ("the public points are known to all and hold nothing private",)
-    return Guarantee(
-        epsilon=rounded_up(2.0 * (inverse_temperature + error)), proof="exponential", assumptions=assumed
-    )
+    return Guarantee(epsilon=rounded_up(2.0 * (inverse_temperature + error)), proof="exponential", assumptions=assumed)
 
 
 def inverse_temperature_for(

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from pcqr.checks import check_inverse_temperature
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.mechanisms.checks import check_inverse_temperature
 
 
 def relabel_cost(inverse_temperature: float, *, fixed: bool) -> float:

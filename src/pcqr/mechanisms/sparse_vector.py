@@ -19,10 +19,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from pcqr.checks import check_integer, check_positive, check_probability
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.mechanisms.checks import check_integer, check_positive, check_probability
 from pcqr.mechanisms.stability import laplace_tail, scale_for, smallest_threshold
 from pcqr.noise import discrete_laplace, geometric
 
@@ -163,7 +163,7 @@ class PaperSparseVector:
         check_integer("queries", queries, least=1)
         if epsilon > 8.0 * math.log(2.0 / delta):
             raise ParameterError("epsilon", f"at most 8·ln(2/δ) = {8.0 * math.log(2.0 / delta):.6g}", epsilon)
-        scale = rounded_up(math.sqrt(32.0 * unstable * math.log(2.0 / delta)) / epsilon)
+        scale = scale_for(epsilon / math.sqrt(32.0 * unstable * math.log(2.0 / delta)))
         threshold = math.ceil(2.0 * scale * math.log(2.0 * queries / delta))
         return cls(threshold=threshold, scale=scale, unstable=unstable, queries=queries, slack=delta / 2.0)
 

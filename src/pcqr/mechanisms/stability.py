@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from pcqr.checks import check_positive, check_probability
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.mechanisms.checks import check_positive, check_probability
 from pcqr.noise import discrete_laplace
 
 V = TypeVar("V")
@@ -23,7 +23,7 @@ class StabilityTest:
     """Release `value` iff `distance` + Z > w, Z ~ discrete Laplace(`scale`), w = `threshold`; otherwise None (⊥).
 
     (`epsilon`, `delta`)-DP when `distance` is an integer function of the records that moves by at most 1 between
-    neighbours, and is ≤ 0 on both sides wherever `value` differs between them. Stated: ε = 1/`scale`,
+    neighbours, and is 0 on both sides wherever `value` differs between them. Stated: ε = 1/`scale`,
     δ = P(Z > w), both rounded up and not above `epsilon`, `delta`.
     """
 

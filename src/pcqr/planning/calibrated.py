@@ -4,9 +4,10 @@ The search runs over the sampling rate q, the relabelling's η, the number T of 
 between threshold and queries, and the number k of teachers. Privacy fixes the rest: R = 2·ln(1+e^η) (2η over a
 fixed class), ε_A = ln(1 + (e^ε − 1)/q) − R, δ_s = δ/q, and the threshold w. The loss that is minimised is
 
-    ½·(predicted unanswered share) + ½·(teachers' error) + (excess of ĥ)
+    ½·(predicted unanswered share) + 2·(teachers' error) + (excess of ĥ)
 
-under the model of `pcqr.planning.model`. Only public numbers enter.
+under the model of `pcqr.planning.model`: a coin is wrong half of the time, and a majority errs on at most twice the
+share on which a teacher does (Markov). Only public numbers enter.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def publish_temperature(request: Request, epsilon: float, public: int | None) ->
 
 def public_points(request: Request) -> int:
     """m_o, the votes before publication: 4(d·ln(1/α) + ln(1/β))/α, an ε-net's size, or all planned queries if fewer."""
-    d = request.hypotheses.vc_dimension
+    d = request.hypotheses.vc_bound(request.features)
     net = 4.0 * (d * math.log(1.0 / request.alpha) + math.log(1.0 / request.beta)) / request.alpha
     return min(request.queries, math.ceil(net))
 
@@ -151,7 +152,7 @@ def _best_at(
         growth = request.hypotheses.log_growth(request.public or subsample, request.features)
         excess = model.relabel_excess(growth, eta, subsample)
     doubtful = [model.unanswered_share(np.minimum(1.0, unstable * f), queries, budget) for f in model.DOUBT]
-    loss = np.where(possible, 0.5 * np.mean(doubtful, axis=0) + 0.5 * error + excess, np.inf)
+    loss = np.where(possible, 0.5 * np.mean(doubtful, axis=0) + 2.0 * error + excess, np.inf)
 
     i = np.unravel_index(int(np.argmin(loss)), loss.shape)
     sparse_vector = OneSidedSparseVector.calibrate(
@@ -160,7 +161,7 @@ def _best_at(
     public = None if eta is None else request.public
     plan = VotePlan(request.records, subsample, int(teachers[i]), eta, sparse_vector, public=public)
     expected = float(model.unanswered_share(unstable[i], queries, budget[i]))
-    return Candidate(plan, Prediction(expected, float(0.5 * expected + error[i] + excess)), float(loss[i]))
+    return Candidate(plan, Prediction(expected, float(0.5 * expected + 2.0 * error[i] + excess)), float(loss[i]))
 
 
 def _relabel_price(request: Request, subsample: int, eta: float) -> float:

@@ -29,7 +29,8 @@ def vote_excess(plan: VotePlan, hypotheses: HypothesisClass, features: int, quer
     if plan.public is not None:
         return math.inf  # ĥ comes from a cover of H: see publish_excess for what that would add
 
-    selection = (growth + share) / (eta * records)
+    inexact = hypotheses.log_probability_error(records, eta, features=features)
+    selection = (growth + share + inexact) / (eta * records)
     generalisation = 2.0 * uniform_deviation(double_growth, records, beta / 7.0)
     # A teacher that agrees with ĥ on its N records: union bound over the dichotomies of S'', then to the population.
     on_sample = (growth + share + math.log(plan.teachers)) / plan.teacher_records
@@ -54,7 +55,8 @@ def publish_excess(
     members = hypotheses.log_growth(public, features)
     pairs = 2.0 * hypotheses.log_growth(2 * public, features)
     cover = 0.0 if hypotheses.is_fixed else 2.0 * (pairs + math.log(2.0 / failure)) / (public * math.log(2.0))
-    selection = (members + math.log(1.0 / failure)) / (plan.inverse_temperature * records)
+    inexact = hypotheses.log_probability_error(records, plan.inverse_temperature, features=features, public=public)
+    selection = (members + inexact + math.log(1.0 / failure)) / (plan.inverse_temperature * records)
     generalisation = 2.0 * uniform_deviation(hypotheses.log_growth(2 * records, features), records, failure)
     return cover + selection + generalisation
 

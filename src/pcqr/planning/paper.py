@@ -1,4 +1,4 @@
-"""Paper plans: the constants as printed by Nandi and Bassily, with the corrections of docs/guarantee.md.
+"""Paper plans: the constants as printed by Nandi and Bassily, with the corrections of docs/paper-corrections.md.
 
 Corrections: a distance of sensitivity 1, T rounded up with `c < T`, k odd, δ ≤ 0.036 (beyond which the bound on
 the number of copies fails), ε split between votes and publication. The accuracy constants (8000 in n', 50 in the
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
+from pcqr.checks import check_probability
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.plan import PublishPlan, VotePlan
-from pcqr.planning.request import Request, check_between
+from pcqr.planning.request import Request
 
 LARGEST_DELTA = 0.036
 RELABEL_TEMPERATURE = 0.5
@@ -52,10 +53,12 @@ def public_points(vc_dimension: int, alpha: float, beta: float) -> int:
 def plan_sub_samp(request: Request) -> VotePlan:
     """SubSamp on all records. Its lemma has no explicit n: asked for is k·⌈8(d·ln(1/α) + ln(4k/β))/α²⌉ (ours)."""
     _check(request)
-    unstable = request.unstable or unstable_cutoff(request.queries, request.alpha, request.beta)
+    unstable = unstable_cutoff(request.queries, request.alpha, request.beta)
     vector = PaperSparseVector.from_paper(request.epsilon, request.delta, unstable, request.queries)
-    k = request.teachers or teachers_needed(vector.scale, request.queries, unstable, request.delta, request.beta)
-    capacity = request.hypotheses.vc_dimension * math.log(1.0 / request.alpha) + math.log(4.0 * k / request.beta)
+    k = teachers_needed(vector.scale, request.queries, unstable, request.delta, request.beta)
+    capacity = request.hypotheses.vc_bound(request.features) * math.log(1.0 / request.alpha) + math.log(
+        4.0 * k / request.beta
+    )
     _refuse_below(request, k * math.ceil(8.0 * capacity / request.alpha**2))
     return VotePlan(request.records, request.records, k, None, vector)
 
@@ -64,7 +67,9 @@ def plan_votes(request: Request, epsilon: float, queries: int) -> VotePlan:
     """AgPrivCl for `queries` queries at (`epsilon`, δ): n' = εn/56, ε̂ and δ̂ of the paper's first step."""
     _check(request)
     alpha, beta, delta = request.alpha, request.beta, request.delta
-    _refuse_below(request, records_needed(request.hypotheses.vc_dimension, queries, epsilon, delta, alpha, beta))
+    _refuse_below(
+        request, records_needed(request.hypotheses.vc_bound(request.features), queries, epsilon, delta, alpha, beta)
+    )
     return literal_votes(request.records, epsilon, delta, alpha, beta, queries)
 
 
@@ -88,7 +93,9 @@ def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta
 def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     """ε/2 for the votes and ε/2 for the published classifier, as a correction: as printed ε is spent twice."""
     half = request.epsilon / 2.0 * (1.0 - 1e-9)
-    after = min(public_points(request.hypotheses.vc_dimension, request.alpha, request.beta), request.queries)
+    after = min(
+        public_points(request.hypotheses.vc_bound(request.features), request.alpha, request.beta), request.queries
+    )
     eta = inverse_temperature_for(
         request.hypotheses, half, records=request.records, features=request.features, public=after
     )
@@ -96,10 +103,10 @@ def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
 
 
 def _check(request: Request) -> None:
-    check_between("epsilon", request.epsilon, 0, 1)
+    check_probability("epsilon", request.epsilon)
     if request.delta > LARGEST_DELTA:
         raise ParameterError("delta", f"at most {LARGEST_DELTA} in paper mode", request.delta)
-    pinned = ("sampling_rate", "inverse_temperature", "publish_share", "public")
+    pinned = ("sampling_rate", "inverse_temperature", "publish_share", "public", "teachers", "unstable")
     for name in pinned:
         if getattr(request, name) is not None:
             raise ParameterError(name, "None in paper mode, which fixes it", getattr(request, name))

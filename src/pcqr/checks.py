@@ -1,0 +1,33 @@
+"""Checks of parameters, with one wording for every mistake: the name, what is allowed, what came."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from pcqr.errors import ParameterError
+
+
+def check_positive(name: str, value: object) -> None:
+    if not (_is_finite(value) and value > 0):  # type: ignore[operator]
+        raise ParameterError(name, "a finite number > 0", value)
+
+
+def check_inverse_temperature(value: object) -> None:
+    if not (_is_finite(value) and value >= 0):  # type: ignore[operator]
+        raise ParameterError("inverse_temperature", "a finite number ≥ 0", value)
+
+
+def check_probability(name: str, value: object, *, one_allowed: bool = False) -> None:
+    inside = _is_finite(value) and (0 < value < 1 or (one_allowed and value == 1))  # type: ignore[operator]
+    if not inside:
+        raise ParameterError(name, f"a number in (0, 1{']' if one_allowed else ')'}", value)
+
+
+def check_integer(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise ParameterError(name, f"an integer ≥ {least}", value)
+
+
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(float(value))

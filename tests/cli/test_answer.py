@@ -1,0 +1,224 @@
+"""`pcqr answer` from files to files, with seeded entropy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr import AgnosticRelease
+from pcqr.cli.main import app
+from pcqr.datasets import read_table, write_table
+
+RECORDS, QUERIES = 6000, 30
+
+
+@dataclass(frozen=True)
+class Files:
+    """A private table on which 1[x > 0] is nearly right, and queries whose columns stand in another order."""
+
+    directory: Path
+
+    def write(self, suffix: str = ".csv", *, noise: float = 0.05, labels: tuple[Any, Any] = (0, 1)) -> None:
+        generator = np.random.default_rng(0)
+        x, z = generator.normal(size=(2, RECORDS))
+        y = (x > 0) ^ (generator.random(RECORDS) < noise)
+        colour = np.where(generator.random(RECORDS) < 0.5, "red", "blue")
+        asked = np.linspace(-2, 2, QUERIES)
+        self._write("train" + suffix, x=x, z=z, colour=colour, y=[labels[int(label)] for label in y])
+        self._write("queries" + suffix, colour=["red"] * QUERIES, z=np.zeros(QUERIES), x=asked)
+
+    def _write(self, name: str, **columns: Any) -> None:
+        write_table(self.directory / name, {column: list(values) for column, values in columns.items()})
+
+    def answer(self, *options: str, suffix: str = ".csv") -> Result:
+        """Seeded, with the categories declared. An option given again in `options` wins."""
+        return self.bare("--categories", "colour=red,blue", "--seed", "1", *options, suffix=suffix)
+
+    def bare(self, *options: str, suffix: str = ".csv") -> Result:
+        needed = {
+            "--private": str(self.directory / f"train{suffix}"),
+            "--queries": str(self.directory / f"queries{suffix}"),
+            "--label": "y",
+            "--epsilon": "4",
+            "--delta": "1e-6",
+            "--out": str(self.out(suffix)),
+        }
+        return CliRunner().invoke(app, ["answer", *(part for pair in needed.items() for part in pair), *options])
+
+    def out(self, suffix: str = ".csv") -> Path:
+        return self.directory / f"answers{suffix}"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    files = Files(tmp_path)
+    files.write()
+    return files
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_files_in_answers_out(tmp_path: Path, suffix: str) -> None:
+    files = Files(tmp_path)
+    files.write(suffix)
+    result = files.answer(suffix=suffix)
+    assert result.exit_code == 0, result.output
+    answers = read_table(files.out(suffix))
+    assert list(answers) == ["row", "label", "kind"]
+    assert [int(row) for row in answers["row"]] == list(range(1, QUERIES + 1))
+    stable = [kind == "stable" for kind in answers["kind"]]
+    assert sum(stable) >= QUERIES // 2
+    labels = [int(label) for label, answered in zip(answers["label"], stable, strict=True) if answered]
+    truth = [int(x > 0) for x, answered in zip(np.linspace(-2, 2, QUERIES), stable, strict=True) if answered]
+    assert np.mean(np.equal(labels, truth)) >= 0.9
+
+
+def test_the_summary_speaks_of_guarantee_counts_and_plan(files: Files) -> None:
+    output = files.answer().output
+    for part in (
+        "NOT PRIVATE",
+        "6,000 private records",
+        "30 queries",
+        "answered by the votes",
+        "k = ",
+        "T = ",
+        "n' = ",
+        "η = ",
+    ):
+        assert part in " ".join(output.split())
+
+
+def test_json_holds_the_same_for_machines(files: Files) -> None:
+    result = files.answer("--json")
+    summary = json.loads(result.stdout)
+    assert summary["guarantee"]["is_private"] is False
+    assert summary["guarantee"]["epsilon"] <= 4
+    assert summary["records"] == RECORDS
+    assert sum(summary["counts"].values()) == summary["queries"] == QUERIES
+    assert summary["plan"]["vote"]["teachers"] % 2 == 1
+    assert summary["out"] == str(files.out())
+
+
+def test_without_a_seed_the_answers_are_private(files: Files) -> None:
+    result = files.bare("--drop", "colour", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["guarantee"]["is_private"] is True
+
+
+def test_named_labels_come_back_by_name(files: Files) -> None:
+    files.write(labels=("no", "yes"))
+    assert files.answer("--labels", "no,yes").exit_code == 0
+    answers = read_table(files.out())
+    assert {label for label in answers["label"] if label is not None} == {"no", "yes"}
+    assert answers["label"][-1] == "yes"
+
+
+def test_a_schema_file_declares_the_columns(files: Files) -> None:
+    schema = files.directory / "schema.toml"
+    schema.write_text('[[columns]]\nname = "x"\nbounds = [-1, 1]\n')
+    result = files.bare(
+        *("--schema", str(schema), "--drop", "z", "--drop", "colour", "--class", "thresholds", "--seed", "1", "--json")
+    )
+    assert result.exit_code == 0, result.output
+    counts = json.loads(result.stdout)["counts"]
+    assert counts["repeated"] > 0  # clipping makes the queries beyond the bounds one and the same
+
+
+def test_a_universal_release_publishes_and_shows_what_it_published(files: Files) -> None:
+    result = files.answer("--algorithm", "universal", "--publish-after", "20")
+    assert result.exit_code == 0, result.output
+    kinds = read_table(files.out())["kind"]
+    assert kinds[-10:] == ["published"] * 10
+    assert "Stump(feature=" in result.output
+
+
+def test_unstable_queries_get_no_label_or_a_random_one(files: Files) -> None:
+    files.write(noise=0.5)
+    assert files.answer("--algorithm", "subsamp").exit_code == 3
+    abstained = read_table(files.out())
+    assert all(label is None for label, kind in zip(*_columns(abstained), strict=True) if kind == "unstable")
+    assert files.answer("--algorithm", "subsamp", "--on-unstable", "random").exit_code == 3
+    drawn = read_table(files.out())
+    assert {label for label, kind in zip(*_columns(drawn), strict=True) if kind == "unstable"} <= {"0", "1"}
+    assert "unstable" in drawn["kind"]
+
+
+def test_a_halted_release_keeps_its_answers_and_says_so(files: Files) -> None:
+    files.write(noise=0.5)
+    result = files.answer("--algorithm", "subsamp")
+    assert result.exit_code == 3
+    assert "halted" in result.stderr
+    kinds = list(read_table(files.out())["kind"])
+    assert len(kinds) == QUERIES
+    assert kinds[0] in ("stable", "unstable")
+    assert kinds[-1] == "unanswered"
+    machine = files.answer("--json", "--algorithm", "subsamp")
+    assert machine.exit_code == 3
+    error = json.loads(machine.stdout)["error"]
+    assert error["type"] == "BudgetExhausted"
+    assert error["left"]["unstable"] == 0
+    assert "answers" not in error
+
+
+def test_an_interrupted_run_keeps_the_answers_that_it_paid_for(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = iter(range(QUERIES))
+    whole = AgnosticRelease.answer
+
+    def interrupted(self: AgnosticRelease, x: Any) -> Any:
+        if next(asked) == 7:
+            raise KeyboardInterrupt
+        return whole(self, x)
+
+    monkeypatch.setattr(AgnosticRelease, "answer", interrupted)
+    assert files.answer().exit_code != 0
+    kinds = list(read_table(files.out())["kind"])
+    assert kinds[7:] == ["unanswered"] * (QUERIES - 7)
+    assert "unanswered" not in kinds[:7]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--epsilon", "0"), "epsilon must be"),
+        (("--delta", "1"), "delta must be"),
+        (("--alpha", "2"), "alpha must be"),
+        (("--label", "height"), "--label must be one of the columns 'x', 'z', 'colour', 'y'; received 'height'"),
+        (("--labels", "yes"), "--labels must be two different names"),
+        (("--labels", "no,yes"), "must be 'no' or 'yes' in every row, as --labels says"),
+        (("--label", "x"), "must be 0 or 1 in every row; declare other names with --labels"),
+        (("--categories", "colour"), "--categories must be 'column=first,second,…'"),
+        (("--categories", "colour=red"), "train.csv must be one of its 1 declared categories"),
+        (("--categories", "x=1,2"), "column 'x' of"),
+        (("--class", "rectangles"), "2 column"),
+        (("--queries", "absent.csv"), "a file that exists"),
+        (("--schema", "absent.toml"), "a file that can be read"),
+        (("--out", "absent/answers.csv"), "--out must be a file in an existing directory"),
+        (("--out", "answers.txt"), "ends in .csv"),
+        (("--epsilon", "0.0001"), "Nearest feasible change"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_to_do(files: Files, options: tuple[str, str], message: str) -> None:
+    result = files.answer(*options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr.startswith("Error: ")
+    assert message in result.stderr
+    assert not files.out().exists()
+
+
+def test_bad_input_has_one_json_shape(files: Files) -> None:
+    result = files.answer("--json", "--drop", "x", "--labels", "no,yes")
+    assert result.exit_code == 2
+    error = json.loads(result.stdout)["error"]
+    assert {"type", "message", "name", "allowed", "received"} == set(error)
+    assert error["type"] == "DataError"
+
+
+def _columns(answers: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    return list(answers["label"]), list(answers["kind"])

@@ -1,0 +1,76 @@
+"""Local files: CSV with the standard library, Parquet with the extra `data`, errors that say what to do."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pcqr.datasets import read_table, write_table
+from pcqr.errors import DataError, MissingExtra, ParameterError
+
+
+def test_csv_is_read_as_text_with_empty_fields_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes('\ufeffa, b,c\r\n1, "x, y",\r\n\r\n007,,z\r\n'.encode())
+    assert read_table(path) == {"a": ["1", "007"], "b": ["x, y", None], "c": [None, "z"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "T.CSV"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    table: dict[str, list[Any]] = {"row": [1, 2], "label": ["<=50K", None], "naïve, quoted": ['a"b', "c\nd"]}
+    write_table(tmp_path / name, table)
+    again = read_table(tmp_path / name)
+    assert list(again) == list(table)
+    assert [str(value) for value in again["row"]] == ["1", "2"]
+    assert list(again["naïve, quoted"]) == ['a"b', "c\nd"]
+    assert again["label"][0] == "<=50K"
+    assert pd.isna(again["label"][1])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "whose first line names the columns"),
+        (b"a,b\n", "at least one row"),
+        (b"a,a\n1,2\n", "different, non-empty names"),
+        (b"a,\n1,2\n", "different, non-empty names"),
+        (b"a,b\n1,2\n1,2,s3cret\n", "rows of 2 fields, like its header; received 3 in line 3"),
+        (b"a\n\xff\n", "UTF-8"),
+        (b'a\n"s3cret\n', "cannot be parsed"),
+    ],
+)
+def test_a_broken_csv_is_refused_without_showing_values(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        read_table(path)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
+    for name, content in {
+        "t.csv.gz": b"plain text",
+        "u.csv.gz": gzip.compress(b"a\n1\n")[:-9],
+        "t.parquet": b"?",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match="cannot be parsed"):
+            read_table(tmp_path / name)
+
+
+def test_unknown_and_absent_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"ends in \.csv, \.csv\.gz, \.parquet"):
+        read_table(tmp_path / "t.xlsx")
+    with pytest.raises(ParameterError, match="a file that exists"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pcqr\[data\]'"):
+        write_table(tmp_path / "t.parquet", {"a": [1]})

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
+from support import brute_force_law, sampler_law
+from support.laws import sampler_outcomes
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.finite import Finite, Member, Predictor
+from pcqr.hypotheses.stumps import Stump
+
+X = np.array([[0.0], [1.0], [2.0], [2.0]])
+
+
+class Answers:
+    """A predictor that says what it is told to say."""
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+
+    def predict(self, _X: object, /) -> object:
+        return self.said
+
+
+def models() -> list[Predictor]:
+    public, labels = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 1, 0])
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(public, labels)
+    constant = DummyClassifier(strategy="constant", constant=0).fit(public, labels)
+    return [tree, constant, Stump(0, 0.5, True, 1), constant]
+
+
+@pytest.mark.parametrize("labels", list(product((0, 1), repeat=4)))
+@pytest.mark.parametrize("eta", [0.0, 0.8])
+def test_the_law_is_over_indices(labels: tuple[int, ...], eta: float) -> None:
+    hypotheses = Finite(models())
+    law, exact = sampler_law(hypotheses, X, labels, eta), brute_force_law(hypotheses, X, labels, eta)
+    assert law.keys() == exact.keys()
+    assert all(abs(law[pattern] - exact[pattern]) < 1e-9 for pattern in exact)
+    outcomes = sampler_outcomes(hypotheses, X, labels, eta)
+    assert [drawn.index for drawn, _ in outcomes if isinstance(drawn, Member)] == [0, 1, 2, 3]
+    assert outcomes[1][1] == outcomes[3][1], "a repeated member counts as often as it is listed"
+
+
+def test_public_points_do_not_change_a_fixed_class() -> None:
+    hypotheses = Finite(models())
+    here = sampler_outcomes(hypotheses, X, [0, 1, 1, 0], 1.0)
+    assert here == sampler_outcomes(hypotheses, X, [0, 1, 1, 0], 1.0, public=[[9.0], [8.0]])
+
+
+def test_the_learner_prefers_the_lowest_index() -> None:
+    hypotheses = Finite(models())
+    assert hypotheses.learn(X, [0, 0, 0, 0]).index == 1
+    assert hypotheses.learn(X, [0, 1, 1, 1]).index == 0
+    assert hypotheses.learn(X[:1], [0]).index == 0
+
+
+def test_combinatorics() -> None:
+    for size, dimension in ((1, 0), (2, 1), (3, 1), (4, 2), (255, 7), (256, 8)):
+        hypotheses = Finite([Stump(0, float(cut), True, 1) for cut in range(size)])
+        assert hypotheses.vc_dimension == dimension
+        assert hypotheses.log_size == hypotheses.log_growth(10, 3) == pytest.approx(math.log(size))
+    assert hypotheses.is_fixed
+    assert hypotheses == Finite(tuple(hypotheses.members))
+    assert hash(hypotheses) == hash(Finite(hypotheses.members))
+    assert hypotheses.log_probability_error(1000, 0.5) == 2 * 2.0**-53 * 500
+
+
+@pytest.mark.parametrize("bad", [[], (), None, "", Stump(0, 0.5, True, 1), iter([1])])
+def test_a_list_of_members_is_needed(bad: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Finite(bad)  # type: ignore[arg-type]
+    assert caught.value.name == "members"
+
+
+@pytest.mark.parametrize("bad", [1, lambda x: x, DummyClassifier, "model"])
+def test_a_member_must_predict(bad: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Finite([Stump(0, 0.5, True, 1), bad])  # type: ignore[list-item]
+    assert caught.value.name == "members[1]"
+
+
+@pytest.mark.parametrize("said", [[0, 1, 2, 0], [0.5] * 4, ["0"] * 4, [0, 1], [[0, 1, 0, 1]], [math.nan] * 4, None])
+def test_what_a_member_says_is_checked_before_any_choice(said: object) -> None:
+    hypotheses = Finite([Stump(0, 0.5, True, 1), Answers(said)])
+    with pytest.raises(DataError) as caught:
+        hypotheses.sample(X, [0, 1, 0, 1], 1.0)
+    assert caught.value.name == "members[1].predict(X)"
+    with pytest.raises(DataError):
+        hypotheses.learn(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("said", [[True, False, True, False], [1.0, 0.0, 1.0, 0.0], np.array([1, 0, 1, 0], np.uint8)])
+def test_labels_of_other_types_become_int8(said: object) -> None:
+    labels = Finite([Answers(said)]).learn(X, [0, 1, 0, 1]).predict(X)
+    assert labels.dtype == np.int8
+    assert labels.tolist() == [1, 0, 1, 0]

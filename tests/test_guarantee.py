@@ -1,0 +1,118 @@
+"""The algebra of guarantees: never too small, consistent with itself."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcqr.errors import ParameterError
+from pcqr.guarantee import ADJACENCY, Guarantee, amplified, rounded_up, unamplified
+
+epsilons = st.floats(1e-6, 60.0)
+rates = st.floats(1e-6, 1.0)
+deltas = st.floats(0.0, 1e-3)
+guarantees = st.builds(Guarantee, epsilons, deltas)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"epsilon": -0.1}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": math.inf}, "epsilon"),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta"),
+        ({"epsilon": 1.0, "delta": -1e-9}, "delta"),
+        ({"epsilon": 1.0, "delta": math.nan}, "delta"),
+        ({"epsilon": 1.0, "adjacency": "add or remove"}, "adjacency"),
+    ],
+)
+def test_figures_that_mean_nothing_are_refused(arguments: dict[str, float], name: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Guarantee(**arguments)  # type: ignore[arg-type]
+    assert caught.value.name == name
+
+
+@given(st.lists(guarantees, min_size=1, max_size=5))
+def test_composition_never_understates_the_exact_sum(parts: list[Guarantee]) -> None:
+    whole = parts[0].compose(*parts[1:], proof="sum")
+    assert Fraction(whole.epsilon) >= sum(Fraction(part.epsilon) for part in parts)
+    assert Fraction(whole.delta) >= sum(Fraction(part.delta) for part in parts)
+    assert whole.epsilon <= math.fsum(part.epsilon for part in parts) * (1 + 1e-11)
+
+
+def test_composition_keeps_assumptions_once_and_privacy_only_if_all_have_it() -> None:
+    first, second = Guarantee(1.0).assuming("n", "bounds"), Guarantee(2.0).assuming("bounds", "columns")
+    both = first.compose(second)
+    assert both.assumptions == ("n", "bounds", "columns")
+    assert both.is_private
+    assert not both.compose(Guarantee(0.1).drawn_with(private_entropy=False)).is_private
+    assert not Guarantee(1.0).drawn_with(private_entropy=False).drawn_with(private_entropy=True).is_private
+
+
+@given(guarantees, rates)
+def test_amplification_helps_and_can_be_undone(inner: Guarantee, rate: float) -> None:
+    outer = inner.amplify(rate)
+    assert outer.epsilon <= rounded_up(inner.epsilon)
+    assert outer.delta <= rounded_up(inner.delta)
+    assert unamplified(amplified(inner.epsilon, rate), rate) == pytest.approx(inner.epsilon, rel=1e-6)
+
+
+def test_amplification_at_known_points() -> None:
+    assert amplified(1.0, 0.1) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)), rel=1e-14)
+    assert amplified(1e-12, 0.5) == pytest.approx(5e-13, rel=1e-9)
+    assert amplified(1000.0, 0.5) == pytest.approx(1000.0 + math.log(0.5), rel=1e-14)
+    assert amplified(29.999999, 0.3) == pytest.approx(amplified(30.000001, 0.3), abs=1e-5), "the two branches meet"
+    assert Guarantee(1.0, 1e-6).amplify(1.0) == Guarantee(1.0, 1e-6)
+    assert Guarantee(1.0, 1e-6).amplify(0.1).delta == pytest.approx(1e-7)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, math.nan])
+def test_a_bad_rate_is_refused(rate: float) -> None:
+    with pytest.raises(ParameterError, match="rate"):
+        Guarantee(1.0).amplify(rate)
+
+
+@pytest.mark.parametrize(("target", "rate"), [(0.5, 0.2), (0.01, 1e-5), (1.0, 1e-12), (40.0, 0.5), (2.0, 1.0)])
+def test_what_may_be_spent_on_a_sub_sample_meets_the_target_and_no_more_does(target: float, rate: float) -> None:
+    inner = unamplified(target, rate)
+    assert inner >= target
+    assert amplified(inner, rate) == pytest.approx(target, rel=1e-12)
+    assert amplified(inner * 1.001, rate) > target
+
+
+def test_groups() -> None:
+    single = Guarantee(0.5, 1e-6)
+    assert single.group(1).epsilon == 0.5
+    triple = single.group(3)
+    assert triple.epsilon == 1.5
+    assert triple.delta == pytest.approx(1e-6 * math.expm1(1.5) / math.expm1(0.5))
+    assert Guarantee(100.0).group(50).epsilon == 5000.0
+    for size in (50, 200):  # δ would be 1 or more: nothing can be promised
+        with pytest.raises(ParameterError, match="delta|size"):
+            Guarantee(5.0, 1e-3).group(size)
+    with pytest.raises(ParameterError, match="size"):
+        single.group(0)
+
+
+def test_a_split_composes_to_the_whole() -> None:
+    whole = Guarantee(2.0, 1e-6)
+    first, second = whole.split(0.75, 0.25)
+    assert (first.delta, second.delta) == (1e-6, 0.0)
+    assert first.compose(second).epsilon == pytest.approx(2.0, rel=1e-11)
+    for bad in ((), (0.5, 0.6), (1.0, 0.0)):
+        with pytest.raises(ParameterError, match="shares"):
+            whole.split(*bad)
+
+
+def test_within_and_wording() -> None:
+    assert Guarantee(1.0, 1e-7).within(1.0, 1e-6)
+    assert not Guarantee(1.0 + 1e-9, 0.0).within(1.0, 1e-6)
+    assert not Guarantee(0.5, 1e-5).within(1.0, 1e-6)
+    assert Guarantee(0.0).is_pure
+    assert str(Guarantee(1.0)) == f"pure differential privacy with ε = 1 under '{ADJACENCY}'"
+    assert "δ = 1e-06" in str(Guarantee(1.0, 1e-6))
+    assert str(Guarantee(1.0).drawn_with(private_entropy=False)).startswith("NOT PRIVATE")
