@@ -92,7 +92,7 @@ def test_groups() -> None:
     assert triple.delta == pytest.approx(1e-6 * math.expm1(1.5) / math.expm1(0.5))
     assert Guarantee(100.0).group(50).epsilon == 5000.0
     for size in (50, 200):  # δ would be 1 or more: nothing can be promised
-        with pytest.raises(ParameterError, match="delta|size"):
+        with pytest.raises(ParameterError, match=r"delta|size"):
             Guarantee(5.0, 1e-3).group(size)
     with pytest.raises(ParameterError, match="size"):
         single.group(0)

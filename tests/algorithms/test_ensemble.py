@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pcqr.algorithms.ensemble import Constant, Teachers, secret_subsample
+from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.algorithms.stab import stab
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.base import Labels, Points
+from pcqr.hypotheses.thresholds import Threshold
 
 
-def table(n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def table(n: int = 90, seed: int = 0) -> tuple[Points, Labels]:
     rng = np.random.default_rng(seed)
     return rng.random((n, 1)), rng.integers(0, 2, n).astype(np.int8)
 
@@ -31,7 +32,7 @@ def test_replacing_one_record_changes_at_most_one_vote(seed: int) -> None:
 class Failing(Thresholds):
     """A class whose learner cannot deal with some records."""
 
-    def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:
         if np.asarray(X).min() < 0:
             raise FloatingPointError("a value that must not be seen: -7")
         return super().learn(X, y)
@@ -44,17 +45,22 @@ def test_a_teacher_that_fails_casts_a_fixed_vote() -> None:
     assert Teachers(Failing(), X, y, 9, SeededEntropy(0)).ones(np.array([[0.5]]))[0] == 8
 
 
-def test_a_teacher_that_cannot_predict_casts_a_fixed_vote() -> None:
-    class Mute(Constant):
-        def predict(self, X: ArrayLike) -> np.ndarray:
+class Odd(Threshold):
+    """A hypothesis that does not keep to 0 and 1, or fails."""
+
+    def predict(self, X: ArrayLike) -> Labels:
+        if self.cut > 0.5:
             raise ZeroDivisionError
+        return np.full(np.asarray(X).shape[0], 5, dtype=np.int8)
 
-    class Silent(Thresholds):
-        def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:
-            return Mute(1)
 
+@pytest.mark.parametrize("cut", [0.0, 1.0])
+def test_a_teacher_that_predicts_nonsense_has_no_more_than_one_vote(
+    cut: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y = table()
-    assert Teachers(Silent(), X, y, 9, SeededEntropy(0)).ones(np.array([[0.5]]))[0] == 0
+    monkeypatch.setattr(Thresholds, "learn", lambda *_: Odd(cut))
+    assert Teachers(Thresholds(), X, y, 9, SeededEntropy(0)).ones(np.array([[0.5]]))[0] == 0
 
 
 def test_a_subsample_is_without_replacement_and_of_the_right_size() -> None:

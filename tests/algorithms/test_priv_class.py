@@ -12,6 +12,7 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses.base import Points
+from pcqr.plan import Answer
 
 
 class Scripted:
@@ -66,7 +67,8 @@ def test_a_batch_is_the_same_as_one_query_at_a_time(values: list[int], unstable:
     table = np.array(values, dtype=np.float64)[:, None]
     _, together = protocol(unstable)
     _, one_by_one = protocol(unstable)
-    batch, single = [], []
+    batch: list[Answer[int]] = []
+    single: list[Answer[int]] = []
     try:
         batch.extend(together.answers(table))
     except BudgetExhausted as halted:

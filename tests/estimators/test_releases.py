@@ -240,7 +240,7 @@ def test_bad_records_are_refused_before_noise_is_drawn(estimator: Any, spoil: st
         y[7] = 2
     else:
         y = y[:-1]
-    with pytest.raises(ValueError, match="NaN|infinity|class|inconsistent"):
+    with pytest.raises(ValueError, match=r"NaN|infinity|class|inconsistent"):
         estimator(hypotheses=Stumps(cuts=[0.5]), epsilon=2.0, entropy=Forbidden()).fit(X, y)
 
 
@@ -254,7 +254,7 @@ def test_a_class_that_does_not_fit_the_width_is_refused(release: Any) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_too_few_records_are_refused_with_the_nearest_change(release: Any) -> None:
     X, y = steps(40)
-    with pytest.raises(InfeasiblePlan, match="n_samples = 40.*Nearest feasible change: about n ≥"):
+    with pytest.raises(InfeasiblePlan, match=r"n_samples = 40.*Nearest feasible change: about n ≥"):
         release(Thresholds(), epsilon=0.1, entropy=Forbidden()).fit(X, y)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
@@ -93,7 +94,7 @@ def test_unanswered_share_agrees_with_simulation() -> None:
     rng = np.random.default_rng(0)
     for share, queries, budget in ((0.02, 300, 5), (0.1, 200, 10), (0.3, 100, 8)):
         unstable = rng.random((4_000, queries)) < share
-        before = np.cumsum(unstable, axis=1) - unstable
+        before: NDArray[np.int64] = np.cumsum(unstable, axis=1) - unstable.astype(np.int64)
         answered = (~unstable) & (before < budget)
         truth = 1.0 - answered.mean()
         estimate = float(model.unanswered_share(np.array(share), queries, np.array(budget)))
