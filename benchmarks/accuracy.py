@@ -44,7 +44,7 @@ class Outcome:
         return self.unanswered > 0
 
 
-def ask(release: Release, X: NDArray[np.float64], y: NDArray[np.int8], coins: np.random.Generator) -> Outcome:
+def ask(release: Release[Any], X: NDArray[np.float64], y: NDArray[np.int8], coins: np.random.Generator) -> Outcome:
     """Ask a fitted release with `on_unstable="random"` for the label of every row of `X` and compare with `y`."""
     labels = coins.integers(0, 2, y.size)
     unstable_left, asked = release.unstable_left_, y.size
@@ -52,7 +52,7 @@ def ask(release: Release, X: NDArray[np.float64], y: NDArray[np.int8], coins: np
         labels[:] = release.predict(X)
     except BudgetExhausted as halted:
         asked = len(halted.answers)
-        labels[:asked] = [answer.label for answer in halted.answers]
+        labels[:asked] = np.array([answer.label for answer in halted.answers], dtype=np.int8)
     return Outcome(
         error=float(np.mean(labels != y)),
         unstable=(unstable_left - release.unstable_left_) / y.size,

@@ -1,6 +1,6 @@
 """UCI Adult with decision stumps: how many answers are unstable, and how accurate are they?
 
-    python -m benchmarks.adult [--runs 20] [--fast] [--json PATH] [--out docs/images/adult.png] [--redraw]
+    python -m benchmarks.adult [--runs 20] [--fast] [--json PATH] [--redraw]
 
 The 32,561 training records are private; m = 300 distinct queries come from the test part, fresh for every run and the
 same for every algorithm. An unstable query, and one that comes after the release has halted, counts as a fair coin.
@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,6 @@ from pcqr.datasets import Dataset, load_adult
 from pcqr.estimators.releases import Release
 from pcqr.hypotheses import Stumps
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 EPSILONS = (2.0, 4.0)
 DELTA = 1e-6
 QUERIES = 300
@@ -47,7 +44,6 @@ RUNS = 20
 FAST_RUNS = 2
 
 RESULTS = Path("benchmarks/results/adult.json")
-PICTURE = Path("docs/images/adult.png")
 
 PUBLIC_CUTS: Mapping[str, Sequence[float]] = {
     "age": [20.5 + 5 * step for step in range(12)],
@@ -58,7 +54,7 @@ PUBLIC_CUTS: Mapping[str, Sequence[float]] = {
 }
 """Round numbers within the bounds of the schema. Indicators of categories are cut at ½."""
 
-ALGORITHMS: Mapping[str, type[Release]] = {
+ALGORITHMS: Mapping[str, type[Release[Any]]] = {
     "SubSamp": SubsampleAggregate,
     "AgPrivCl": AgnosticRelease,
     "UnvPrivCl": UniversalRelease,
@@ -209,9 +205,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adult", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each algorithm with each class at each ε")
     parser.add_argument("--fast", action="store_true", help=f"{FAST_RUNS} runs; writes nothing unless told to")
-    parser.add_argument("--out", type=Path, help=f"where the picture goes ({PICTURE})")
     parser.add_argument("--json", type=Path, help=f"where the results go ({RESULTS})")
-    parser.add_argument("--redraw", action="store_true", help="draw and print the results of an earlier run again")
+    parser.add_argument("--redraw", action="store_true", help="print the results of an earlier run again")
     options = parser.parse_args()
     console = wide_console()
     results = options.json or (None if options.fast else RESULTS)

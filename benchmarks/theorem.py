@@ -1,20 +1,22 @@
-"""The paper's theorem where it matters: error γ + α with relabelling, none of it without.
+"""The paper's theorem where it matters: with relabelling the error is γ + α, without it the votes split.
 
     python -m benchmarks.theorem [--runs 200] [--fast] [--out docs/images/theorem.png] [--json PATH] [--redraw]
 
 **Two intervals.** x is uniform on [0, 1]; the label is 1 on [0, .2] and on [.8, 1], flipped with probability .05. The
 best interval covers one of the two sides, γ = .05 + .9 · .2 = .23, and either side is as good as the other. Teachers
-without relabelling (SubSamp) split between them, so 40 % of the queries are unstable and the unstable answers run out;
-AgPrivCl relabels to one side first, and its teachers agree. **Thresholds** with label noise .1, .2, .3 have one best
-hypothesis: there both should do well.
+without relabelling (SubSamp) split between them, so most queries on the sides are unstable and the unstable answers
+run out; AgPrivCl relabels to one side first, and its teachers agree. **Thresholds** with label noise .1, .2, .3 have
+one best hypothesis: there both should do well.
 
 A run draws fresh records and m fresh labelled queries, and both algorithms get the same ones. Its error is the share
 of the m labels (noisy ones) that the answers miss; an unstable query counts as a fair coin, and so does every query
 after the release has halted. AgPrivCl should stay within γ + α in at least a 1 − β share of the runs.
 
-The plans come from the planner, hence from public numbers alone. "In hindsight" is SubSamp with the k and T that were
-best on this very task: tiny teachers see many ties, which the learner's fixed order breaks to the left. No planner
-can know that, and choosing k or T by looking at the data is not private.
+How much SubSamp loses depends on its plan. The plans here are the planner's, made from public numbers alone. "In
+hindsight" is SubSamp with the best of about forty pairs (k, T) tried on this very task: teachers with 33 records see
+many ties, the learner's fixed order breaks them to the left, and with 6001 teachers that makes a stable majority. The
+planner comes to such plans by itself where m is large for n (n = 10⁵, m = 3000: excess error .03). Choosing k or T by
+looking at private data would not be private.
 
 Randomness is seeded so that a run can be repeated; neither accuracy nor time depends on it.
 """
@@ -78,7 +80,8 @@ class Task:
         return float(self.noise + (1.0 - 2.0 * self.noise) * (wrong @ np.diff(ends)).min())
 
     def is_positive(self, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return np.any([(low <= x) & (x <= high) for low, high in self.positive], axis=0)
+        inside: NDArray[np.bool_] = np.any([(low <= x) & (x <= high) for low, high in self.positive], axis=0)
+        return inside
 
     def draw(self, count: int, generator: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
         x = generator.random(count)
@@ -90,7 +93,7 @@ class Task:
 class Algorithm:
     """An estimator and what of its plan is pinned."""
 
-    release: type[Release]
+    release: type[Release[Any]]
     teachers: int | None = None
     unstable: int | None = None
 
@@ -230,6 +233,7 @@ def settings(runs: int) -> dict[str, Any]:
 
 
 INK, PALE = "#22303c", "#8a97a3"
+TITLE_PAD = 26
 COLOURS = {SUBSAMP: "#d1603d", AGPRIVCL: "#1b7f8c"}
 
 
@@ -240,7 +244,7 @@ def draw(cases: Sequence[Case], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt  # noqa: PLC0415
 
-    style = {
+    style: Any = {
         "font.size": 11,
         "text.color": INK,
         "axes.labelcolor": INK,
@@ -263,7 +267,8 @@ def draw(cases: Sequence[Case], path: Path) -> None:
 
 def _draw_two_intervals(axes: Axes, cases: Sequence[Case]) -> None:
     gamma = cases[0].best_error
-    bins = np.arange(0.175, 0.531, 0.005)
+    bins = np.arange(0.1745, 0.53, 0.005)  # between the multiples of 1/m that an error can be
+    labels = {SUBSAMP: (0.403, 0.36, "right"), AGPRIVCL: (0.287, 0.6, "left")}
     axes.axvspan(bins[0], gamma + ALPHA, color=COLOURS[AGPRIVCL], alpha=0.08, linewidth=0)
     tallest = 0.0
     for case in cases:
@@ -271,12 +276,11 @@ def _draw_two_intervals(axes: Axes, cases: Sequence[Case]) -> None:
             colour, runs = COLOURS[case.algorithm], len(case.errors)
             counts, _, _ = axes.hist(case.errors, bins=list(bins), color=colour, edgecolor="white", linewidth=0.7)
             tallest = max(tallest, float(np.max(counts)))
-            side = 0.048 if case.algorithm == AGPRIVCL else -0.058
-            place = (float(np.mean(case.errors)) + side, 0.78 * float(np.max(counts)))
-            align = "left" if case.algorithm == AGPRIVCL else "right"
-            words = f"{100 * case.within / runs:.3g} % of {runs} runs\nwithin γ + α"
-            axes.annotate(case.algorithm, place, color=colour, fontweight="bold", fontsize=13, ha=align)
-            axes.annotate(words, place, (0, -5), textcoords="offset points", color=colour, ha=align, va="top")
+            x, height, side = labels[case.algorithm]
+            words: Any = {"xy": (x, height), "xycoords": axes.get_xaxis_transform(), "color": colour, "ha": side}
+            axes.annotate(case.algorithm, **words, fontweight="bold", fontsize=13)
+            share = f"{100 * case.within / runs:.3g} % of {runs} runs\nwithin γ + α"
+            axes.annotate(share, **words, xytext=(0, -5), textcoords="offset points", va="top")
     ceiling = 1.12 * tallest
     for value, name in ((gamma, "γ"), (gamma + ALPHA, "γ + α"), (2.0 * gamma, "2γ")):
         axes.axvline(value, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
@@ -284,8 +288,8 @@ def _draw_two_intervals(axes: Axes, cases: Sequence[Case]) -> None:
     axes.set(xlim=(bins[0], bins[-1]), ylim=(0, ceiling), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(f"average error of a run ({QUERIES:,} queries)")
-    axes.set_title("Two equally good intervals", loc="left", fontsize=13, fontweight="bold", pad=26)
-    _sketch(axes.inset_axes((0.375, 0.7, 0.29, 0.2)), TWO_INTERVALS)
+    axes.set_title("Two equally good intervals", loc="left", fontsize=13, fontweight="bold", pad=TITLE_PAD)
+    _sketch(axes.inset_axes((0.41, 0.78, 0.29, 0.14)), TWO_INTERVALS)
 
 
 def _sketch(axes: Axes, task: Task) -> None:
@@ -319,7 +323,7 @@ def _draw_thresholds(axes: Axes, cases: Sequence[Case]) -> None:
     axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.42), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
     axes.set_xlabel("label noise = γ")
     axes.set_ylabel("average error of a run")
-    axes.set_title("Thresholds: one best cut", loc="left", fontsize=12.5, fontweight="bold", pad=24)
+    axes.set_title("Thresholds: one best cut", loc="left", fontsize=13, fontweight="bold", pad=TITLE_PAD)
 
 
 def main() -> None:

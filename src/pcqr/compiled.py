@@ -20,7 +20,7 @@ class _Lazy:
         if self._compiled is None:
             from numba import njit  # noqa: PLC0415
 
-            self._compiled = njit(cache=True)(self._function)
+            self._compiled = njit(cache=True, nogil=True)(self._function)
         return self._compiled(*args)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from benchmarks.accuracy import ask, clopper_pearson, markdown
 from benchmarks.adult import distinct_rows
-from benchmarks.theorem import AGPRIVCL, SUBSAMP, TASKS, THRESHOLDS, TWO_INTERVALS, Case, Trial, perform
+from benchmarks.theorem import AGPRIVCL, SUBSAMP, TASKS, THRESHOLDS, TWO_INTERVALS, Case, Task, Trial, perform
 from pcqr import SubsampleAggregate
 from pcqr.hypotheses import Thresholds
 
@@ -18,7 +18,7 @@ def test_the_best_interval_covers_one_side() -> None:
 
 
 @pytest.mark.parametrize("task", THRESHOLDS, ids=lambda task: task.name)
-def test_the_best_threshold_errs_on_the_noise_alone(task) -> None:
+def test_the_best_threshold_errs_on_the_noise_alone(task: Task) -> None:
     assert task.best_error == pytest.approx(task.noise)
 
 

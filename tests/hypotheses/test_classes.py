@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support import brute_force_law, sampler_law
+from support import brute_force_law, sampler_law, sampler_outcomes
 
 import pcqr.hypotheses
 from pcqr.entropy import Entropy, SeededEntropy
@@ -222,3 +222,49 @@ def test_classes_are_values(hypotheses: HypothesisClass, features: int) -> None:
 def test_exported_names() -> None:
     assert sorted(pcqr.hypotheses.__all__) == pcqr.hypotheses.__all__
     assert {name for name in pcqr.hypotheses.__all__ if not hasattr(pcqr.hypotheses, name)} == set()
+
+
+@EVERY
+def test_a_published_hypothesis_has_no_bits_of_private_points(hypotheses: HypothesisClass, features: int) -> None:
+    """A private −0.0 that ties with a public 0.0 once came out in the published coordinates."""
+    public = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])[:, :features]
+    y = [1, 0]
+    reached = [
+        {repr(h) for h, _ in sampler_outcomes(hypotheses, np.array(X)[:, :features], y, 0.05, public)}
+        for X in ([[0.0, 0.0], [5.0, 5.0]], [[-0.0, -0.0], [5.0, 5.0]], [[7.0, -1.0], [3.0, 1.0]])
+    ]
+    assert reached[0] == reached[1] == reached[2]
+
+
+def test_refusals_for_size_depend_on_the_number_of_points_alone() -> None:
+    for hypotheses in (Rectangles(), Halfspaces(), UnionsOfIntervals(10_000)):
+        too_many = (hypotheses.largest_support or 0) + 1
+        tied = np.zeros((too_many, hypotheses.features or 1))
+        with pytest.raises(DataError, match=f"at most {hypotheses.largest_support:,} rows"):
+            hypotheses.sample(tied, np.zeros(too_many), 0.1, entropy=Untouchable())
+
+
+def test_a_member_that_transforms_in_place_harms_nothing() -> None:
+    class InPlace:
+        def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+            X -= 100.0
+            return (X[:, 0] > -95.0).astype(np.int64)
+
+    X = np.array([[4.0], [6.0], [7.0]])
+    assert Finite([InPlace(), InPlace()]).enumerate(X).tolist() == [[0, 1, 1], [0, 1, 1]]
+    assert X.ravel().tolist() == [4.0, 6.0, 7.0]
+
+
+def test_the_hosts_floating_point_traps_do_not_matter() -> None:
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]) * 1e-170
+    for hypotheses in (Halfspaces(), Rectangles()):
+        with np.errstate(all="raise"):
+            hypotheses.sample(square, [0, 1, 1, 0], 0.1, entropy=0).predict(square)
+
+
+@pytest.mark.parametrize(
+    "X", [[10**400, 1], np.array(["2020-01-01"], dtype="datetime64[D]"), np.ma.masked_array([1.0, 2.0], [True, False])]
+)
+def test_values_that_are_no_plain_numbers_are_refused(X: object) -> None:
+    with pytest.raises(DataError, match="a table of numbers"):
+        Thresholds().check_points(X)  # type: ignore[arg-type]

@@ -53,6 +53,14 @@ class HypothesisClass(ABC):
     """Number of columns that the class is defined on; None for any number."""
 
     @property
+    def largest_support(self) -> int | None:
+        """The most points whose dichotomies a draw can hold in memory; None for no limit.
+
+        A refusal must not depend on how many of the private points are distinct, so the limit is on their number.
+        """
+        return None
+
+    @property
     @abstractmethod
     def vc_dimension(self) -> int:
         """VC dimension, or for stumps and finite classes a bound on it."""
@@ -120,6 +128,12 @@ class HypothesisClass(ABC):
                 inverse_temperature,
             )
         shown = None if public is None else self.check_points(public, name="public")
+        support = points.shape[0] if shown is None else shown.shape[0]
+        if self.largest_support is not None and not self.is_fixed and support > self.largest_support:
+            name = "X" if shown is None else "public"
+            raise DataError(
+                name, f"at most {self.largest_support:,} rows for {type(self).__name__}", f"{support:,} rows"
+            )
         if shown is not None and shown.shape[1] != points.shape[1]:
             raise DataError("public", f"a table with {points.shape[1]} columns", f"{shown.shape[1]} columns")
         choose = Chooser(resolve_entropy(entropy))
@@ -156,8 +170,11 @@ class HypothesisClass(ABC):
 def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", owner: str = "the class") -> Points:
     """`X` as a C-ordered float64 table of finite numbers, with `features` columns if that is not None."""
     try:
-        points = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
+        raw = np.asanyarray(X)
+        if raw.dtype.kind in "mM" or isinstance(raw, np.ma.MaskedArray):
+            raise TypeError
+        points = np.ascontiguousarray(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise DataError(name, "a table of numbers", "values that are not numbers") from None
     if points.ndim == 1:
         points = points.reshape(-1, 1)
@@ -167,7 +184,7 @@ def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", own
         raise DataError(name, f"a table with {features} column(s) for {owner}", f"{points.shape[1]} columns")
     if not np.isfinite(points).all():
         raise DataError(name, "finite numbers", "NaN or infinity")
-    return points
+    return points + 0.0  # −0.0 becomes 0.0, so that equal points have equal bits
 
 
 def as_labels(y: Any) -> Labels:

@@ -32,7 +32,7 @@ class Member(Hypothesis):
 
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X)
-        labels = np.asarray(self.predictor.predict(points))
+        labels = np.asarray(self.predictor.predict(points.copy()))  # some models transform in place
         if labels.shape != (points.shape[0],):
             received = f"shape {labels.shape} for {points.shape[0]} rows"
             raise DataError(f"members[{self.index}].predict(X)", "one label for each row", received)

@@ -62,6 +62,11 @@ class Halfspaces(HypothesisClass):
     features = 2
 
     @property
+    def largest_support(self) -> int:
+        """Tables of n² entries: a gigabyte or less."""
+        return 5_000
+
+    @property
     def vc_dimension(self) -> int:
         return 3
 
@@ -136,13 +141,13 @@ class _Members:
 
 def _score(X: Points, y: Labels, shown: Points) -> _Members:
     """The members that the points `shown` span, scored on the records (X, y)."""
-    points = np.concatenate((X, shown))
+    points = np.concatenate((shown, X))  # of equal points the stable sort keeps the shown one: no private bits
     order = np.lexsort((points[:, 0], points[:, 1]))
     ordered = points[order]
     starts = np.flatnonzero(np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1))))
     locations = ordered[starts]
-    worth = np.concatenate((2 * y.astype(np.int64) - 1, np.zeros(shown.shape[0], dtype=np.int64)))
+    worth = np.concatenate((np.zeros(shown.shape[0], dtype=np.int64), 2 * y.astype(np.int64) - 1))
     gain = np.add.reduceat(worth[order], starts)
-    is_shown = np.logical_or.reduceat(order >= X.shape[0], starts)
+    is_shown = np.logical_or.reduceat(order < shown.shape[0], starts)
     tail, head, pair_gain = turn_about_each(locations, gain, is_shown)
     return _Members(locations, tail, head, np.concatenate(([0, gain.sum()], pair_gain)))

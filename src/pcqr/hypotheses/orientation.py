@@ -31,7 +31,7 @@ _HALF_WORD = 27
 def turns(tail: tuple[float, float], head: tuple[float, float], points: Points) -> NDArray[np.int8]:
     """+1 for each point to the left of the directed line `tail` → `head`, −1 to the right, 0 exactly on it."""
     x, y = points.T
-    with np.errstate(over="ignore", invalid="ignore"):  # ±inf and NaN come out undecided
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # ±inf and NaN come out undecided
         left = (head[0] - tail[0]) * (y - tail[1])
         right = (head[1] - tail[1]) * (x - tail[0])
         difference = left - right

@@ -57,6 +57,11 @@ class Rectangles(HypothesisClass):
     features = 2
 
     @property
+    def largest_support(self) -> int:
+        """Tables of n² entries: a gigabyte or less."""
+        return 5_000
+
+    @property
     def vc_dimension(self) -> int:
         return 4
 

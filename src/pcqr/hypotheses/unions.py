@@ -66,6 +66,11 @@ class UnionsOfIntervals(HypothesisClass):
             raise ParameterError("r", "an integer ≥ 1", r)
 
     @property
+    def largest_support(self) -> int:
+        """Tables of (2r + 1)·n numbers: two gigabytes at most."""
+        return max(1, (1 << 28) // (2 * self.r + 1))
+
+    @property
     def vc_dimension(self) -> int:
         return 2 * self.r
 

@@ -49,8 +49,11 @@ class Candidate:
 def plan_votes(request: Request, epsilon: float, delta: float, *, relabel: bool, queries: int) -> Candidate:
     """The best vote plan for `queries` queries that is (`epsilon`, `delta`)-DP with `request.records` records."""
     temperatures: tuple[float | None, ...] = _temperatures(request, epsilon) if relabel else (None,)
-    rates = (request.sampling_rate,) if request.sampling_rate else (_RATES if relabel else (1.0,))
-    found = (_best_at(request, epsilon, delta, rate, eta, queries) for rate in rates for eta in temperatures)
+    found = (
+        _best_at(request, epsilon, delta, rate, eta, queries)
+        for rate in _rates(request, relabel=relabel)
+        for eta in temperatures
+    )
     best = min((candidate for candidate in found if candidate), key=lambda candidate: candidate.loss, default=None)
     if best is None:
         raise InfeasiblePlan(
@@ -103,6 +106,19 @@ def _temperatures(request: Request, epsilon: float) -> tuple[float, ...]:
     if request.inverse_temperature is not None:
         return (request.inverse_temperature,)
     return tuple(float(eta) for eta in np.geomspace(0.005, max(4.0, epsilon / 4.0), 20))
+
+
+def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
+    """The sampling rates to try; no sub-sample may be larger than what the relabelling's class can be drawn on."""
+    if request.sampling_rate is not None:
+        return (request.sampling_rate,)
+    if not relabel:
+        return (1.0,)
+    support = None if request.hypotheses.is_fixed or request.public else request.hypotheses.largest_support
+    if support is None or support >= request.records:
+        return _RATES
+    largest = support / request.records
+    return (largest, *(rate for rate in _RATES if rate < largest))
 
 
 def _unstable_budgets(request: Request, queries: int) -> FloatArray:
@@ -180,10 +196,11 @@ def _records_needed(request: Request, epsilon: float, delta: float, *, relabel: 
 
     def exists(records: int) -> bool:
         temperatures: tuple[float | None, ...] = _temperatures(request, epsilon) if relabel else (None,)
-        rates = (request.sampling_rate,) if request.sampling_rate else (_RATES if relabel else (1.0,))
         wider = replace(request, records=records)
         return any(
-            _best_at(wider, epsilon, delta, rate, eta, queries) is not None for rate in rates for eta in temperatures
+            _best_at(wider, epsilon, delta, rate, eta, queries) is not None
+            for rate in _rates(wider, relabel=relabel)
+            for eta in temperatures
         )
 
     high = request.records

@@ -1,0 +1,89 @@
+"""Public predicates: the only questions that a published tree may ask about a record.
+
+A predicate is `x[feature] > cut` on the encoded table; a one-hot column cut at ½ reads "is this category". Predicates come
+from public points or from a schema, never from private records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.cuts import midpoint_cuts
+from pcqr.schema import Schema
+
+RAREST = 0.005
+"""Predicates that hold, or fail, on a smaller share of the public points are left out: nothing can be learned there."""
+
+
+@dataclass(frozen=True, order=True)
+class Predicate:
+    """x[`feature`] > `cut`."""
+
+    feature: int
+    cut: float
+
+
+def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
+    """One column for each predicate: does it hold in the row?"""
+    features = [predicate.feature for predicate in predicates]
+    return X[:, features] > np.array([predicate.cut for predicate in predicates])
+
+
+def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:
+    """At most `cuts` cuts a column, chosen by public points: half at quantiles of the rows, half of the distinct values.
+
+    The rows say where the data is dense; the distinct values reach into long tails that few rows have. Constant columns
+    give nothing, and of predicates that agree, or always disagree, on the public points the first is kept.
+    """
+    found: list[Predicate] = []
+    seen: set[bytes] = set()
+    rarest = max(1, int(RAREST * public.shape[0]))
+    for feature in range(public.shape[1]):
+        column = public[:, feature]
+        for cut in _column_cuts(column, cuts):
+            holds = column > cut
+            if not rarest <= int(holds.sum()) <= holds.size - rarest:
+                continue
+            pattern = np.packbits(holds if holds[0] else ~holds).tobytes()
+            if pattern not in seen:
+                seen.add(pattern)
+                found.append(Predicate(feature, float(cut)))
+    return tuple(found)
+
+
+def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
+    """For a category its column cut at ½; for a number with declared bounds `cuts` equally spaced cuts between them."""
+    found: list[Predicate] = []
+    feature = 0
+    for column in schema.columns:
+        if column.kind == "categorical":
+            width = len(column.categories) + 1
+            found.extend(Predicate(feature + j, 0.5) for j in range(width))
+            feature += width
+            continue
+        if column.bounds is not None:
+            low, high = column.bounds
+            found.extend(Predicate(feature, float(cut)) for cut in np.linspace(low, high, cuts + 2)[1:-1])
+        feature += 1
+    return tuple(found)
+
+
+def _column_cuts(column: NDArray[np.float64], cuts: int) -> NDArray[np.float64]:
+    values, multiplicity = np.unique(column, return_counts=True)
+    gaps = midpoint_cuts(values)
+    if gaps.size <= cuts:
+        return gaps
+    below = np.cumsum(multiplicity)[:-1] / column.size
+    by_rows = np.searchsorted(below, _inner(cuts - cuts // 2))
+    by_values = _inner(cuts // 2) * gaps.size
+    chosen = np.unique(np.concatenate([by_rows, by_values]).astype(np.int64).clip(0, gaps.size - 1))
+    return gaps[chosen]
+
+
+def _inner(count: int) -> NDArray[np.float64]:
+    return np.arange(1, count + 1) / (count + 1)
