@@ -14,9 +14,8 @@ after the release has halted. AgPrivCl should stay within γ + α in at least a 
 
 How much SubSamp loses depends on its plan. The plans here are the planner's, made from public numbers alone. "In
 hindsight" is SubSamp with the best of about forty pairs (k, T) tried on this very task: teachers with 33 records see
-many ties, the learner's fixed order breaks them to the left, and with 6001 teachers that makes a stable majority. The
-planner comes to such plans by itself where m is large for n (n = 10⁵, m = 3000: excess error .03). Choosing k or T by
-looking at private data would not be private.
+many ties, the learner's fixed order breaks them to the left, and with 6001 teachers that makes a stable majority.
+Choosing k or T by looking at private data would not be private.
 
 Randomness is seeded so that a run can be repeated; neither accuracy nor time depends on it.
 """

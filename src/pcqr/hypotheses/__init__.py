@@ -7,9 +7,12 @@ from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.hypotheses.unions import UnionsOfIntervals
 
 __all__ = [
+    "DecisionTree",
+    "DecisionTrees",
     "Draw",
     "Finite",
     "Halfspaces",

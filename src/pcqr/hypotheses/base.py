@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from pcqr.checks import check_inverse_temperature
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.noise import Chooser
+from pcqr.schema import Schema
 
 Points = NDArray[np.float64]
 Labels = NDArray[np.int8]
@@ -52,6 +53,12 @@ class HypothesisClass(ABC):
     features: int | None = None
     """Number of columns that the class is defined on; None for any number."""
 
+    labels: int = 2
+    """Number of classes C; labels are 0, …, C−1."""
+
+    needs_public: ClassVar[bool] = False
+    """True for a class that, unless it is fixed, has no members before public points or a schema are given."""
+
     @property
     def largest_support(self) -> int | None:
         """The most points whose dichotomies a draw can hold in memory; None for no limit.
@@ -64,6 +71,16 @@ class HypothesisClass(ABC):
     @abstractmethod
     def vc_dimension(self) -> int:
         """VC dimension, or for stumps and finite classes a bound on it."""
+
+    def with_labels(self, labels: int) -> HypothesisClass:
+        """This class for so many labels, where it can have more than two."""
+        if labels != self.labels:
+            raise ParameterError("classes", f"{self.labels} label names for {type(self).__name__}", f"{labels} names")
+        return self
+
+    def prepared(self, public: Points | None, schema: Schema | None) -> HypothesisClass:  # noqa: ARG002
+        """This class after it has seen everything public. Only classes made of public predicates change."""
+        return self
 
     def vc_bound(self, features: int) -> int:  # noqa: ARG002
         """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
@@ -161,7 +178,7 @@ class HypothesisClass(ABC):
     @final
     def check_records(self, X: ArrayLike, y: ArrayLike) -> tuple[Points, Labels]:
         points = self.check_points(X)
-        labels = as_labels(y)
+        labels = as_labels(y, self.labels)
         if labels.shape[0] != points.shape[0]:
             raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.shape[0]} labels")
         return points, labels
@@ -187,11 +204,12 @@ def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", own
     return points + 0.0  # −0.0 becomes 0.0, so that equal points have equal bits
 
 
-def as_labels(y: Any) -> Labels:
-    """`y` as a vector of 0s and 1s."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise DataError("y", "a vector of labels", f"shape {labels.shape}")
-    if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
-        raise DataError("y", "labels that are 0 or 1", "other values")
-    return labels.astype(np.int8)
+def as_labels(y: Any, labels: int = 2) -> Labels:
+    """`y` as a vector of integers 0, …, `labels`−1."""
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise DataError("y", "a vector of labels", f"shape {values.shape}")
+    if values.dtype.kind not in "biuf" or not np.isin(values, np.arange(labels)).all():
+        allowed = "labels that are 0 or 1" if labels == 2 else f"labels that are integers from 0 to {labels - 1}"
+        raise DataError("y", allowed, "other values")
+    return values.astype(np.int8)

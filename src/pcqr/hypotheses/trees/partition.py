@@ -61,13 +61,19 @@ class PartitionFunction:
             self.levels.append([self._splits(size, remaining) for size in sizes])
 
     def log_weights(self, node: Node, remaining: int) -> FloatArray:
-        """ln of the B terms, and of the stop as the last if σ > 0, that make up Z(`node`, `remaining`) up to a factor."""
+        """ln of the terms that make up Z(`node`, `remaining`), up to a common factor."""
+        mistakes, mass = self.split_terms(node, remaining)
+        excess = (mistakes - mistakes.min()).astype(np.float64)
+        weights: FloatArray = -self.inverse_temperature * excess + np.log(mass)
+        return weights
+
+    def split_terms(self, node: Node, remaining: int) -> tuple[IntArray, FloatArray]:
+        """(M, m) of the terms e^{−ηM}·m of Z(`node`, `remaining`): B predicates and, if σ > 0, the stop as the last."""
         terms = [self._split_term(node, b, remaining) for b in range(self.predicates)]
         if self.stop > 0:
             mistakes, mass = self._leaf(node)
             terms.append((mistakes, mass * self.predicates * self.stop / (1.0 - self.stop)))
-        least = min(mistakes for mistakes, _ in terms)
-        return np.array([-self.inverse_temperature * (mistakes - least) + math.log(mass) for mistakes, mass in terms])
+        return np.array([m for m, _ in terms], dtype=np.int64), np.array([m for _, m in terms])
 
     def class_counts(self, node: Node) -> IntArray:
         """N_c of `node`, by inclusion and exclusion on integers."""
@@ -109,14 +115,13 @@ class PartitionFunction:
         return self._filled(size, partial(_leaf_level, self._counts, self._start, size, self._ranks, self._decay))
 
     def _splits(self, size: int, remaining: int) -> Level:
-        leaf, shape = self.levels[0][size], (size, self.predicates, self.stop, self._ranks, self._decay)
+        leaf = self.levels[0][size]
         if remaining == 1:
-            return self._filled(
-                size, partial(_first_level, self._counts, self._start, leaf.mistakes, leaf.mass, *shape)
-            )
+            first = partial(_first_level, self._counts, self._start, leaf.mistakes, leaf.mass)
+            return self._filled(size, partial(first, size, self.predicates, self.stop, self._ranks, self._decay))
         same, wider = self.levels[remaining - 1][size], self.levels[remaining - 1][size + 1]
-        below = same.mistakes, same.mass, wider.mistakes, wider.mass
-        return self._filled(size, partial(_next_level, *below, leaf.mistakes, leaf.mass, *shape))
+        above = partial(_next_level, same.mistakes, same.mass, wider.mistakes, wider.mass, leaf.mistakes, leaf.mass)
+        return self._filled(size, partial(above, size, self.predicates, self.stop, self._ranks, self._decay))
 
     def _filled(self, size: int, fill: Callable[..., None]) -> Level:
         shape = math.comb(self.predicates, size), 1 << size
@@ -151,7 +156,7 @@ def _decay(inverse_temperature: float, records: int) -> FloatArray:
 
 
 @compiled
-def _leaf_level(
+def _leaf_level(  # noqa: PLR0912 (one loop nest: compiled code cannot call our helpers)
     counts: IntArray, start: IntArray, size: int, ranks: IntArray, decay: FloatArray,
     mistakes: IntArray, mass: FloatArray, low: int, high: int,
 ) -> None:  # fmt: skip
@@ -195,7 +200,7 @@ def _leaf_level(
 
 
 @compiled
-def _first_level(
+def _first_level(  # noqa: PLR0912, PLR0915 (one loop nest: compiled code cannot call our helpers)
     counts: IntArray, start: IntArray, leaf_mistakes: IntArray, leaf_mass: FloatArray,
     size: int, predicates: int, stop: float, ranks: IntArray, decay: FloatArray,
     mistakes: IntArray, mass: FloatArray, low: int, high: int,
@@ -283,7 +288,7 @@ def _first_level(
 
 
 @compiled
-def _next_level(
+def _next_level(  # noqa: PLR0912 (as above)
     same_mistakes: IntArray, same_mass: FloatArray, wider_mistakes: IntArray, wider_mass: FloatArray,
     leaf_mistakes: IntArray, leaf_mass: FloatArray,
     size: int, predicates: int, stop: float, ranks: IntArray, decay: FloatArray,

@@ -1,7 +1,7 @@
 """Public predicates: the only questions that a published tree may ask about a record.
 
-A predicate is `x[feature] > cut` on the encoded table; a one-hot column cut at ½ reads "is this category". Predicates come
-from public points or from a schema, never from private records.
+A predicate is `x[feature] > cut` on the encoded table; a one-hot column cut at ½ reads "is this category".
+Predicates come from public points or from a schema, never from private records.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.cuts import midpoint_cuts
 from pcqr.schema import Schema
 
-RAREST = 0.005
-"""Predicates that hold, or fail, on a smaller share of the public points are left out: nothing can be learned there."""
+RAREST = 0.01
+"""Predicates that hold, or fail, on a smaller share of the public points are left out: little can be learned there."""
+_CAPPINGS = 50
 
 
 @dataclass(frozen=True, order=True)
@@ -35,10 +36,10 @@ def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
 
 
 def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:
-    """At most `cuts` cuts a column, chosen by public points: half at quantiles of the rows, half of the distinct values.
+    """At most `cuts` cuts a column at quantiles of the public points.
 
-    The rows say where the data is dense; the distinct values reach into long tails that few rows have. Constant columns
-    give nothing, and of predicates that agree, or always disagree, on the public points the first is kept.
+    Constant columns give nothing, and of predicates that agree on all public points, or disagree on all, the first is
+    kept.
     """
     found: list[Predicate] = []
     seen: set[bytes] = set()
@@ -74,16 +75,19 @@ def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
 
 
 def _column_cuts(column: NDArray[np.float64], cuts: int) -> NDArray[np.float64]:
+    """Cuts at quantiles of the rows, no value counting for more than its share: 91 % zeros must not take all cuts.
+
+    Weights are capped at a share 1/(`cuts` + 1) of their sum until they stay so; what a common value loses goes to the
+    rare ones, so that the cuts reach into a long tail.
+    """
     values, multiplicity = np.unique(column, return_counts=True)
     gaps = midpoint_cuts(values)
     if gaps.size <= cuts:
         return gaps
-    below = np.cumsum(multiplicity)[:-1] / column.size
-    by_rows = np.searchsorted(below, _inner(cuts - cuts // 2))
-    by_values = _inner(cuts // 2) * gaps.size
-    chosen = np.unique(np.concatenate([by_rows, by_values]).astype(np.int64).clip(0, gaps.size - 1))
-    return gaps[chosen]
-
-
-def _inner(count: int) -> NDArray[np.float64]:
-    return np.arange(1, count + 1) / (count + 1)
+    weight = multiplicity.astype(np.float64)
+    for _ in range(_CAPPINGS):
+        weight = np.minimum(weight, weight.sum() / (cuts + 1))
+    below = np.cumsum(weight)[:-1] / weight.sum()
+    quantiles = np.arange(1, cuts + 1) / (cuts + 1)
+    chosen: NDArray[np.float64] = gaps[np.unique(np.searchsorted(below, quantiles).clip(0, gaps.size - 1))]
+    return chosen

@@ -1,0 +1,94 @@
+"""A decision tree over public predicates: a small value that can be shown, compared and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
+from pcqr.hypotheses.trees.predicates import Predicate
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The end of a path: `label` for every record that comes here."""
+
+    label: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Ask `predicate`; go to `fails` or `holds`."""
+
+    predicate: Predicate
+    fails: Leaf | Split
+    holds: Leaf | Split
+
+
+@dataclass(frozen=True)
+class DecisionTree(Hypothesis):
+    """A tree on tables with `features` columns."""
+
+    root: Leaf | Split
+    features: int
+
+    def predict(self, X: ArrayLike) -> Labels:
+        points = as_points(X, self.features, owner="this tree")
+        labels = np.empty(points.shape[0], dtype=np.int8)
+        for rows, leaf in self._flow(points):
+            labels[rows] = leaf.label
+        return labels
+
+    @property
+    def depth(self) -> int:
+        return _depth(self.root)
+
+    @property
+    def leaves(self) -> int:
+        return _leaves(self.root)
+
+    def simplified(self) -> DecisionTree:
+        """The same function with every split removed whose two sides are the same, and no question asked twice.
+
+        Post-processing: costs no privacy.
+        """
+        return DecisionTree(_simplified(self.root), self.features)
+
+    def _flow(self, X: Points) -> Iterator[tuple[NDArray[np.int64], Leaf]]:
+        """Each leaf with the rows that reach it."""
+        waiting: list[tuple[NDArray[np.int64], Leaf | Split]] = [(np.arange(X.shape[0]), self.root)]
+        while waiting:
+            rows, node = waiting.pop()
+            if isinstance(node, Leaf):
+                yield rows, node
+                continue
+            holds = X[rows, node.predicate.feature] > node.predicate.cut
+            waiting.append((rows[~holds], node.fails))
+            waiting.append((rows[holds], node.holds))
+
+
+def _depth(node: Leaf | Split) -> int:
+    return 0 if isinstance(node, Leaf) else 1 + max(_depth(node.fails), _depth(node.holds))
+
+
+def _leaves(node: Leaf | Split) -> int:
+    return 1 if isinstance(node, Leaf) else _leaves(node.fails) + _leaves(node.holds)
+
+
+def _simplified(node: Leaf | Split, bounds: dict[int, tuple[float, float]] | None = None) -> Leaf | Split:
+    """`bounds` holds, for each feature that was asked about on the path, the open-closed interval it must lie in."""
+    known = bounds or {}
+    if isinstance(node, Leaf):
+        return node
+    feature, cut = node.predicate.feature, node.predicate.cut
+    low, high = known.get(feature, (-np.inf, np.inf))
+    if cut <= low:
+        return _simplified(node.holds, known)
+    if cut >= high:
+        return _simplified(node.fails, known)
+    fails = _simplified(node.fails, known | {feature: (low, cut)})
+    holds = _simplified(node.holds, known | {feature: (cut, high)})
+    return fails if fails == holds else Split(node.predicate, fails, holds)
