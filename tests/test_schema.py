@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,6 +143,9 @@ def test_missing_extra_and_repeated_columns_are_named() -> None:
         ({"name": "a", "bounds": (0, float("inf"))}, "finite"),
         ({"name": "a", "bounds": (0, 1, 2)}, "a pair"),
         ({"name": "a", "kind": "categorical", "categories": ("x",), "bounds": (0, 1)}, "unless its kind is 'numeric'"),
+        ({"name": "a", "other": True}, "false unless categorical"),
+        ({"name": "a", "kind": "categorical", "categories": ("x",), "missing": True}, "false unless numeric"),
+        ({"name": "a", "missing": 1}, "missing of column 'a' must be true or false"),
     ],
 )
 def test_a_wrong_declaration_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -164,17 +168,164 @@ def test_without_leaves_columns_out() -> None:
         SCHEMA.without("height")
 
 
-def test_files_round_trip(tmp_path: Path) -> None:
-    path = tmp_path / "schema.json"
-    SCHEMA.to_json(path)
-    assert Schema.from_json(path) == SCHEMA
-    assert Schema.from_dict(json.loads(json.dumps(SCHEMA.to_dict()))) == SCHEMA
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
+COLUMNS = st.one_of(
+    st.builds(Column, TEXT, missing=st.booleans()),
+    st.builds(Column, TEXT, bounds=st.tuples(st.floats(-1e300, 0), st.floats(1e-300, 1e300)), missing=st.booleans()),
+    st.builds(
+        lambda name, categories, other: Column(name, "categorical", categories, other=other),
+        TEXT,
+        st.lists(TEXT, min_size=1, max_size=3, unique=True),
+        st.booleans(),
+    ),
+)
+
+
+@given(st.lists(COLUMNS, min_size=1, max_size=3, unique_by=lambda column: column.name))
+def test_files_round_trip(tmp_path_factory: pytest.TempPathFactory, columns: list[Column]) -> None:
+    schema = Schema(tuple(columns))
+    folder = tmp_path_factory.mktemp("schemas")
+    schema.to_json(folder / "schema.json")
+    schema.to_toml(folder / "schema.toml")
+    assert Schema.from_json(folder / "schema.json") == schema
+    assert Schema.from_toml(folder / "schema.toml") == schema
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def test_a_file_by_hand(tmp_path: Path) -> None:
     toml = tmp_path / "schema.toml"
     toml.write_text(
         '[[columns]]\nname = "age"\nbounds = [0, 100]\n'
         '[[columns]]\nname = "grade"\nkind = "categorical"\ncategories = [1, 2, 3]\n'
     )
     assert Schema.from_toml(toml).columns == (SCHEMA.columns[0], SCHEMA.columns[3])
+
+
+def test_gaps_and_undeclared_values_have_features_of_their_own_where_the_schema_says_so() -> None:
+    schema = Schema(
+        (
+            Column("age", bounds=(17, 90), missing=True),
+            Column("debt", missing=True),
+            Column("job", "categorical", ("clerk", "other"), other=True),
+        )
+    )
+    assert schema.feature_names == (
+        *("age", "age is missing", "debt", "debt is missing"),
+        *("job=clerk", "job=other", "job is other", "job is missing"),
+    )
+    assert schema.filled_with == {"age": 17.0, "debt": 0.0}
+    table = {"age": [50, None, 99], "debt": [float("nan"), "3", 0.0], "job": [UNDECLARED, None, "other"]}
+    assert schema.encode(table).tolist() == [
+        [50, 0, 0, 1, 0, 0, 1, 0],
+        [17, 1, 3, 0, 0, 0, 0, 1],
+        [90, 0, 0, 0, 0, 1, 0, 0],
+    ]
+    with pytest.raises(DataError, match="finite numbers; received"):
+        schema.encode(table | {"debt": [1, 2, float("inf")]})
+
+
+MIXED: dict[str, list[Any]] = {
+    "age": [17, None, 40, 90],
+    "rate": [0.5, 0.25, None, 1.0],
+    "job": ["b", "a", None, "b"],
+    "member": [True, None, False, True],
+    "nothing": [None, None, None, None],
+}
+
+
+def frames() -> dict[str, Any]:
+    arrow = pa.table(MIXED)
+    job = arrow.column_names.index("job")
+    pandas = pd.DataFrame(MIXED)
+    return {
+        "dict": MIXED,
+        "text, as CSV gives it": {n: [None if v is None else str(v) for v in values] for n, values in MIXED.items()},
+        "pandas": pandas,
+        "pandas, nullable types": pandas.convert_dtypes(),
+        "pandas, Arrow types": pandas.convert_dtypes(dtype_backend="pyarrow"),
+        "pandas, a categorical type": pandas.astype({"job": pd.CategoricalDtype(["z", "b", "a"])}),
+        "Arrow": arrow,
+        "Arrow, a dictionary type": arrow.set_column(job, "job", arrow["job"].dictionary_encode()),
+        "Arrow, one batch": arrow.to_batches()[0],
+    }
+
+
+FROM_PUBLIC = Schema(
+    (
+        Column("age", bounds=(17, 90), missing=True),
+        Column("rate", bounds=(0.25, 1), missing=True),
+        Column("job", "categorical", ("a", "b"), other=True),
+        Column("member", "categorical", ("False", "True"), other=True),
+        Column("nothing", "categorical", (), other=True),
+    )
+)
+
+
+@pytest.mark.parametrize("name", frames())
+def test_public_rows_make_the_same_schema_whatever_they_come_in(name: str) -> None:
+    frame = frames()[name]
+    assert Schema.from_public(frame) == FROM_PUBLIC
+    assert FROM_PUBLIC.encode(frame).tobytes() == FROM_PUBLIC.encode(MIXED).tobytes()
+
+
+def test_rows_that_differ_from_the_public_ones_are_encoded_all_the_same() -> None:
+    later = {"age": [3, 400], "rate": [None, 9], "job": [UNDECLARED, "a"], "member": [UNDECLARED, None]}
+    encoded = FROM_PUBLIC.encode(later | {"nothing": [1, None]})
+    by_name = dict(zip(FROM_PUBLIC.feature_names, encoded.T.tolist(), strict=True))
+    assert by_name["age"] == [17, 90]
+    assert by_name["rate"] == [0.25, 1]
+    assert by_name["rate is missing"] == [1, 0]
+    assert by_name["job is other"] == [1, 0]
+    assert by_name["member is other"] == [1, 0]
+    assert by_name["nothing is other"] == [1, 0]
+
+
+def test_types_decide_what_a_public_column_is() -> None:
+    frame = pd.DataFrame({"zip": ["02139", "10001"], "level": pd.Categorical([1, 2]), "same": [7, 7], "y": [0, 1]})
+    frame["gone"] = np.nan
+    schema = Schema.from_public(frame, drop=("y",))
+    assert schema.columns == (
+        Column("zip", "categorical", ("02139", "10001"), other=True),
+        Column("level", "categorical", ("1", "2"), other=True),
+        Column("same", missing=True),
+        Column("gone", missing=True),
+    )
+
+
+def test_the_most_common_categories_are_kept() -> None:
+    schema = Schema.from_public({"job": ["c", "b", "c", "a", "b", "d"]}, most_categories=3)
+    assert schema.columns[0].categories == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"a": []}, "public rows must be at least one row"),
+        ({}, "at least one column"),
+        (np.eye(2), "public rows must be columns with names"),
+        ({"a": [1.0, float("inf")]}, "column 'a' of the public rows must be finite numbers"),
+        ({"a": np.array(["2020-01-01"], dtype="datetime64[D]")}, "received dates"),
+    ],
+)
+def test_public_rows_that_say_nothing_are_refused(rows: Any, message: str) -> None:
+    with pytest.raises((DataError, ParameterError), match=message):
+        Schema.from_public(rows)
+
+
+def test_questions_are_put_in_words() -> None:
+    names = FROM_PUBLIC.feature_names
+    asked = {
+        ("age", 37.5): ("age > 37.5", "age ≤ 37.5"),
+        ("age", 123456789.0): ("age > 123456789", "age ≤ 123456789"),
+        ("age is missing", 0.5): ("age is missing", "age is not missing"),
+        ("job=a", 0.5): ("job = a", "job ≠ a"),
+        ("job is other", 0.0): ("job is other", "job is not other"),
+        ("job is missing", 0.5): ("job is missing", "job is not missing"),
+        ("job=a", 1.0): ("never", "always"),
+        ("job=a", -0.5): ("always", "never"),
+    }
+    for (name, cut), words in asked.items():
+        assert FROM_PUBLIC.question(names.index(name), cut) == words
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 from pcqr.errors import ParameterError
@@ -27,6 +28,18 @@ def check_probability(name: str, value: object, *, one_allowed: bool = False) ->
 def check_integer(name: str, value: object, *, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise ParameterError(name, f"an integer ≥ {least}", value)
+
+
+def keep_plain(instance: object, *, floats: Iterable[str] = (), integers: Iterable[str] = ()) -> None:
+    """Turn fields of a frozen dataclass into Python's own float and int; None stays None.
+
+    NumPy's short floats keep their type in arithmetic, and would carry a guarantee's last digits away.
+    """
+    for names, plain in ((floats, float), (integers, int)):
+        for name in names:
+            value = getattr(instance, name)
+            if value is not None:
+                object.__setattr__(instance, name, plain(value))
 
 
 def _is_finite(value: object) -> bool:

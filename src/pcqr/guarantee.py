@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import decimal
 import math
+import sys
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from pcqr.checks import keep_plain
 from pcqr.errors import ParameterError
 
 ADJACENCY = "replace one record"
@@ -22,6 +24,11 @@ _LARGEST_EXPONENT = 700.0  # e^700 is a float64
 def rounded_up(value: float) -> float:
     """`value` enlarged by the relative margin that covers float64 arithmetic in this module."""
     return value * (1.0 + ROUNDING)
+
+
+def positive(probability: float) -> float:
+    """`probability` as a stated δ: a positive chance that underflows is not zero, and δ = 0 means pure."""
+    return max(probability, sys.float_info.min)
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Guarantee:
     adjacency: str = ADJACENCY
 
     def __post_init__(self) -> None:
+        keep_plain(self, floats=("epsilon", "delta"))
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError("epsilon", "a finite number ≥ 0", self.epsilon)
         if not 0 <= self.delta < 1:
@@ -65,7 +73,9 @@ class Guarantee:
         if rate == 1.0:
             return self._proved_by(proof)
         return replace(
-            self, epsilon=rounded_up(amplified(self.epsilon, rate)), delta=rounded_up(rate * self.delta)
+            self,
+            epsilon=rounded_up(amplified(self.epsilon, rate)),
+            delta=0.0 if self.is_pure else positive(rounded_up(rate * self.delta)),
         )._proved_by(proof)
 
     def group(self, size: int, *, proof: str | None = None) -> Guarantee:
@@ -73,17 +83,23 @@ class Guarantee:
         if size < 1:
             raise ParameterError("size", "an integer ≥ 1", size)
         if self.is_pure:
-            return replace(self, epsilon=size * self.epsilon)._proved_by(proof)
+            return replace(self, epsilon=rounded_up(size * self.epsilon))._proved_by(proof)
         if size * self.epsilon > _LARGEST_EXPONENT:
             raise ParameterError("size", f"at most {_LARGEST_EXPONENT / self.epsilon:.0f} at this ε", size)
         factor = math.fsum(math.exp(j * self.epsilon) for j in range(size))
-        return replace(self, epsilon=size * self.epsilon, delta=rounded_up(self.delta * factor))._proved_by(proof)
+        return replace(self, epsilon=rounded_up(size * self.epsilon), delta=rounded_up(self.delta * factor))._proved_by(
+            proof
+        )
 
     def split(self, *shares: float) -> tuple[Guarantee, ...]:
         """Budgets that compose to this one: `shares` of ε, with all of δ given to the first."""
         if not shares or any(s <= 0 for s in shares) or math.fsum(shares) > 1 + ROUNDING:
             raise ParameterError("shares", "positive numbers that sum to at most 1", shares)
-        return tuple(Guarantee(self.epsilon * share, self.delta if i == 0 else 0.0) for i, share in enumerate(shares))
+        spare = (1.0 + ROUNDING) ** (len(shares) + 1)  # what composing them again rounds up
+        return tuple(
+            Guarantee(self.epsilon * share / spare, self.delta / spare if i == 0 else 0.0)
+            for i, share in enumerate(shares)
+        )
 
     def within(self, epsilon: float, delta: float) -> bool:
         """Does this guarantee imply (`epsilon`, `delta`)?"""
@@ -96,7 +112,9 @@ class Guarantee:
         return replace(self, is_private=self.is_private and private_entropy)
 
     def __str__(self) -> str:
-        figure = f"ε = {_shown(self.epsilon, 6)}" + ("" if self.is_pure else f", δ = {_shown(self.delta, 3)}")
+        figure = f"ε = {rounded_text(self.epsilon, 6)}" + (
+            "" if self.is_pure else f", δ = {rounded_text(self.delta, 3)}"
+        )
         kind = "pure differential privacy" if self.is_pure else "differential privacy"
         text = f"{kind} with {figure} under '{self.adjacency}'"
         return text if self.is_private else f"NOT PRIVATE (seeded randomness); unseeded: {text}"
@@ -105,7 +123,7 @@ class Guarantee:
         return self if proof is None else replace(self, proof=proof)
 
 
-def _shown(value: float, digits: int) -> str:
+def rounded_text(value: float, digits: int) -> str:
     """`value` with so many significant digits, never rounded down."""
     shown = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING).create_decimal_from_float(value)
     return f"{float(shown):.{digits}g}"
@@ -120,7 +138,7 @@ def amplified(epsilon: float, rate: float) -> float:
 
 def unamplified(epsilon: float, rate: float) -> float:
     """The inverse of `amplified`: what may be spent on a sub-sample of share q = `rate`, ln(1 + (e^ε − 1)/q)."""
-    if epsilon < _LARGEST_EXPONENT:
+    if epsilon - math.log(rate) < _LARGEST_EXPONENT:
         return math.log1p(math.expm1(epsilon) / rate)
     return epsilon - math.log(rate) + math.log1p((rate - 1.0) * math.exp(-epsilon))
 

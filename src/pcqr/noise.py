@@ -34,7 +34,7 @@ LARGEST_SCALE = 2.0**50
 
 def discrete_laplace(scale: float, entropy: Entropy) -> int:
     """One integer z with P(z) ∝ exp(−|z| / scale)  (Ghosh, Roughgarden, Sundararajan 2009)."""
-    _check_scale(scale)
+    check_scale("scale", scale)
     if entropy.is_private:
         return int(_opendp_noise("laplace", scale)(0))
     return _two_sided(lambda: _seeded_geometric(scale, entropy), entropy)
@@ -42,7 +42,7 @@ def discrete_laplace(scale: float, entropy: Entropy) -> int:
 
 def geometric(scale: float, entropy: Entropy) -> int:
     """One integer z ≥ 0 with P(z ≥ t) = exp(−t / scale): a discrete Laplace conditioned on z ≥ 0."""
-    _check_scale(scale)
+    check_scale("scale", scale)
     if not entropy.is_private:
         return _seeded_geometric(scale, entropy)
     while (z := discrete_laplace(scale, entropy)) < 0:
@@ -52,7 +52,7 @@ def geometric(scale: float, entropy: Entropy) -> int:
 
 def discrete_gaussian(scale: float, entropy: Entropy) -> int:
     """One integer z with P(z) ∝ exp(−z² / (2·scale²))  (Canonne, Kamath, Steinke 2020)."""
-    _check_scale(scale)
+    check_scale("scale", scale)
     if entropy.is_private:
         return int(_opendp_noise("gaussian", scale)(0))
     # The rejection of Canonne, Kamath and Steinke from a two-sided geometric: constant memory at any scale.
@@ -64,9 +64,9 @@ def discrete_gaussian(scale: float, entropy: Entropy) -> int:
             return z
 
 
-def _check_scale(scale: float) -> None:
+def check_scale(name: str, scale: float) -> None:
     if not 0 < scale <= LARGEST_SCALE:
-        raise ParameterError("scale", "a number in (0, 2**50]", scale)
+        raise ParameterError(name, "a number in (0, 2**50]", scale)
 
 
 @lru_cache(maxsize=256)

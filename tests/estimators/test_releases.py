@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -295,6 +297,88 @@ def test_text_in_a_table_is_refused_without_being_quoted(estimator: Any) -> None
     assert "Smith" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_complex_numbers_are_refused_without_being_quoted(estimator: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        estimator(entropy=Forbidden()).fit(np.array([[0.631j], [1.0]]), [0, 1])
+    assert "631" not in str(caught.value)
+
+
+def test_a_fit_that_fails_leaves_no_release_behind() -> None:
+    X, y = steps(20_000)
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X, y)
+    release.epsilon = -1.0
+    with pytest.raises(ParameterError):
+        release.fit(X, y)
+    with pytest.raises(NotFittedError):
+        release.answer([0.5])
+
+
+def test_what_the_caller_does_to_its_arrays_later_does_not_matter() -> None:
+    X, y = steps(20_000, noise=0.1)
+    release = UniversalRelease(Thresholds(), epsilon=2.0, queries=30, entropy=1).fit(X, y)
+    X[:] = 0.0
+    y[:] = 0
+    buffer = np.empty(1)
+    for value in np.linspace(0.0, 1.0, release.plan_.publish.after_queries):
+        buffer[0] = value
+        release.answer(buffer)
+    buffer[0] = np.nan
+    test, truth = steps(1_000, seed=4)
+    assert (release.predict(test) == truth).mean() > 0.9
+    assert len({entry.point[0, 0] for entry in release._votes.transcript}) == release.queries_answered_
+
+
+def test_threads_that_ask_together_never_get_more_than_the_unstable_answers() -> None:
+    release = halting()
+    queries = np.linspace(0.2, 0.8, 64)
+
+    def ask(x: float) -> str:
+        try:
+            return release.answer([x]).kind
+        except BudgetExhausted:
+            return "halted"
+
+    with ThreadPoolExecutor(8) as pool:
+        kinds = list(pool.map(ask, queries))
+    assert kinds.count("unstable") == 2
+    assert release.unstable_left_ == 0
+    assert pickle.loads(pickle.dumps(release)).queries_answered_ == release.queries_answered_  # noqa: S301
+
+
+def test_short_floats_do_not_shorten_epsilon() -> None:
+    X, y = steps(20_000)
+    eta = np.float16(0.3210169491525424)
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=eta, entropy=0).fit(X, y)
+    vote = release.plan_.vote
+    inner = 2 * np.log1p(np.exp(np.float64(eta))) + vote.sparse_vector.guarantee.epsilon
+    assert release.guarantee_.epsilon >= np.log1p(vote.sampling_rate * np.expm1(inner)) * (1 - 1e-13)
+    assert release.guarantee_.epsilon <= 2.0
+
+
+@pytest.mark.parametrize("mistake", [{"sampling_rate": 0.9}, {"unstable": 10**17, "teachers": 3, "epsilon": 40.0}])
+def test_what_cannot_be_run_is_refused_at_fit(mistake: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((20_000, 2)), rng.integers(0, 2, 20_000)
+    parameters: dict[str, Any] = {"epsilon": 4.0, "entropy": Forbidden()} | mistake
+    with pytest.raises(ParameterError):
+        AgnosticRelease(Rectangles(), **parameters).fit(X, y)
+
+
+def test_large_tables_are_sampled_down_to_what_a_class_can_hold() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((400_000, 2))
+    y = (X < 0.5).all(axis=1)
+    release = AgnosticRelease(Rectangles(), epsilon=8.0, teachers=51, entropy=0).fit(X, y)
+    assert release.plan_.vote.subsample <= 5_000
+    assert release.answer([0.2, 0.2]).label is not None
+
+
+def test_seeded_plans_are_marked_too() -> None:
+    X, y = steps(20_000)
+    assert not AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X, y).plan_.guarantee.is_private
 
 
 def test_unfitted_releases_say_so() -> None:

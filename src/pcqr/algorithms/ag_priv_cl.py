@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pcqr.algorithms.ensemble import secret_subsample
 from pcqr.algorithms.relabel import relabel
-from pcqr.algorithms.sub_samp import StableVotes, votes_guarantee
+from pcqr.algorithms.sub_samp import StableVotes, check_size, votes_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
@@ -28,6 +28,7 @@ def ag_priv_cl(
     eta = _temperature(plan)
     if plan.public != (None if public is None else public.shape[0]):
         raise ParameterError("public", f"what the plan was made for ({plan.public} points)", "another number of points")
+    check_size(X, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)
     points = X[chosen]
     labels = relabel(hypotheses, points, y[chosen], eta, public, entropy)

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.algorithms.lock import Lock
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses.base import Points
@@ -55,6 +56,7 @@ class PrivClass:
         self._entropy = entropy
         self._log: dict[bytes, Entry] = {}
         self._unstable = 0
+        self._lock = Lock()
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
@@ -77,7 +79,7 @@ class PrivClass:
 
     @property
     def is_halted(self) -> bool:
-        return self._labeller.unstable_left == 0 or (self._hard_stop and len(self._log) >= self._queries)
+        return self._labeller.unstable_left <= 0 or (self._hard_stop and len(self._log) >= self._queries)
 
     def logged(self, x: Points) -> Entry | None:
         """The entry of a query asked before, bit for bit, else None."""
@@ -104,16 +106,18 @@ class PrivClass:
                 yield answer
 
     def _answer_row(self, x: Points, votes: int) -> Answer[int] | None:
-        entry = self.logged(x)
-        if entry is not None:
-            return self._say(entry, "repeated")
-        if self.is_halted:
-            return None
-        label = self._labeller.decide(votes)
-        self._unstable += label is None
-        coin = int(self._entropy.below(2, 1)[0]) if label is None else None
-        entry = self._log[_key(x)] = Entry(x, label, coin)
-        return self._say(entry, "unstable" if label is None else "stable")
+        # One at a time: two queries in flight at the last unstable answer could both be unstable.
+        with self._lock:
+            entry = self.logged(x)
+            if entry is not None:
+                return self._say(entry, "repeated")
+            if self.is_halted:
+                return None
+            label = self._labeller.decide(votes)
+            self._unstable += label is None
+            coin = int(self._entropy.below(2, 1)[0]) if label is None else None
+            entry = self._log[_key(x)] = Entry(x.copy(), label, coin)  # the caller may reuse its array
+            return self._say(entry, "unstable" if label is None else "stable")
 
     def _say(self, entry: Entry, kind: Kind) -> Answer[int]:
         return Answer(entry.label, kind, self.spent, self.left, beyond_plan=len(self._log) > self._queries)

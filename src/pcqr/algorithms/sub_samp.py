@@ -45,8 +45,15 @@ def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, 
     """Train the teachers on a secret sub-sample of the records as they are (no relabelling)."""
     if plan.inverse_temperature is not None or plan.copies is not None:
         raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
+    check_size(X, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)
     return StableVotes(hypotheses, X[chosen], y[chosen], plan, entropy)
+
+
+def check_size(X: Points, plan: VotePlan) -> None:
+    """The guarantee is for the plan's n; it says nothing about a table of another size."""
+    if X.shape[0] != plan.records:
+        raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
 
 
 def votes_guarantee(plan: VotePlan) -> Guarantee:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.lock import Lock
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
@@ -44,6 +45,7 @@ class UnvPrivCl:
         self._entropy = entropy
         self._votes = PrivClass(ag_priv_cl(hypotheses, X, y, public, vote, entropy), publish.after_queries, entropy)
         self.published: Hypothesis | None = None
+        self._lock = Lock()
 
     @property
     def protocol(self) -> PrivClass:
@@ -57,16 +59,18 @@ class UnvPrivCl:
         """Answer the rows of `X` in order. Never halts: what the votes cannot answer any more is published."""
         voting = self._votes.answers(X)
         for row in range(X.shape[0]):
-            if self.published is None:
-                answer = next(voting)
-                self._publish_when_due()  # before the answer leaves: the caller may never ask for another row
-                yield answer
-            else:
-                yield self._published_answer(self.published, X[row : row + 1])
+            with self._lock:
+                self._publish_when_due()  # again, should the last attempt have been interrupted
+                if self.published is None:
+                    answer = next(voting)
+                    self._publish_when_due()
+                else:
+                    answer = self._published_answer(self.published, X[row : row + 1])
+            yield answer
 
     def _publish_when_due(self) -> None:
-        asked = self._votes.asked
-        if self._records is None or not (self._votes.is_halted or asked >= self._publish.after_queries):
+        due = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
+        if self._records is None or not due:
             return
         public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
         X, y = self._records

@@ -175,7 +175,8 @@ def _label_names(declared: str | None) -> tuple[str, str] | None:
 def _labels(private: Columns, name: str, declared: tuple[str, str] | None) -> NDArray[np.int8]:
     """0 or 1 for each private record: the values themselves, or the position among the two declared names."""
     if name not in private:
-        raise ParameterError("--label", f"one of the columns {', '.join(map(repr, private))}", name)
+        # The columns are not listed: in a file without a header they are a private record.
+        raise ParameterError("--label", f"the name of one of the {len(private)} columns in the first line", name)
     if declared is not None:
         allowed = f"{declared[0]!r} or {declared[1]!r} in every row, as --labels says"
         encoded = _encoded(Column(name, "categorical", declared), private[name])

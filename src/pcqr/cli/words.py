@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pcqr.guarantee import Guarantee
+from pcqr.guarantee import Guarantee, rounded_text
 from pcqr.plan import Plan, PublishingPlan, VotingPlan
 
 KINDS = {
@@ -18,8 +18,9 @@ KINDS = {
 
 def promise(guarantee: Guarantee, records: int) -> str:
     """The guarantee in a sentence."""
-    factor = f"e^{guarantee.epsilon:.3g} = {math.exp(min(guarantee.epsilon, 700.0)):.3g}"
-    extra = "" if guarantee.is_pure else f", give or take a probability of {guarantee.delta:.3g}"
+    epsilon = rounded_text(guarantee.epsilon, 3)
+    factor = f"e^{epsilon} = {rounded_text(math.exp(min(float(epsilon), 700.0)), 3)}"
+    extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
     return (
         f"{seeded}Replace any one of the {records:,} private records, and no outcome of everything released here "

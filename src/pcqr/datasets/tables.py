@@ -86,7 +86,8 @@ def _check_header(header: Sequence[str], path: Path) -> None:
     if not any(header):
         raise DataError(str(path), "a table whose first line names the columns", "an empty first line")
     if not all(header) or len(set(header)) < len(header):
-        raise DataError(str(path), "a header of different, non-empty names", ", ".join(map(repr, header)))
+        # The names are not quoted: in a file without a header they are a private record.
+        raise DataError(str(path), "a table whose first line has different, non-empty names", "equal or empty names")
 
 
 def _read_parquet(path: Path) -> Columns:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -26,6 +26,12 @@ P = TypeVar("P", bound=Plan)
 LabelArray = NDArray[Any]
 
 LABELS_READ = "the names of the two labels, read from y because `classes` was not declared"
+
+
+_FITTED = {
+    *("plan_", "guarantee_", "classes_", "schema_", "hypothesis_", "n_features_in_", "feature_names_in_"),
+    *("_protocol", "_universal"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,28 +60,38 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         """Charge ε (and δ) whole and prepare the release. Each `fit` is a new release, charged anew.
 
         `X`, `y` are the private records. `public` holds public unlabelled points, `schema` the declared columns;
-        with a schema, `X`, `public` and later queries are tables with named columns. Everything is checked before
-        any noise is drawn.
+        with a schema, `X`, `public` and later queries are tables with named columns. A public frame that is not all
+        numbers gives a schema by itself (`Schema.from_public`). Everything is checked before any noise is drawn.
         """
-        hypotheses = self._request(1, 1, None if public is None else 1).hypotheses  # parameters are judged first
+        for name in _FITTED & vars(self).keys():
+            delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
+        hypotheses = self._class(has_public=public is not None)
+        self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
-        self.schema_ = schema
-        points, raw_labels = self._records(X, y)
-        hypotheses.check_points(points)
-        names, labels, assumptions = self._encode_labels(raw_labels)
-        shown = None if public is None else hypotheses.check_points(self._table(public), name="public")
+        if schema is None and is_mixed(public):
+            schema = Schema.from_public(public)
+        points, raw_labels = self._records(X, y, schema)
+        shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
+        hypotheses = hypotheses.prepared(shown, schema)
+        if hypotheses.needs_public and not hypotheses.is_fixed:
+            raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
+        points = hypotheses.check_points(points)  # a copy: what the caller does to X later must not matter
+        names, labels, assumptions = self._encode_labels(raw_labels, hypotheses)
+        hypotheses = hypotheses.with_labels(names.shape[0])
+        records = Records(points, labels, None if hypotheses.is_fixed else shown)
 
-        request = self._request(points.shape[0], points.shape[1], None if shown is None else shown.shape[0])
+        n, p = points.shape
+        request = self._request(hypotheses, n, p, None if records.public is None else records.public.shape[0])
         plan = self._make_plan(request)
-        self.classes_ = names
-        self.plan_ = plan
-        self._start(hypotheses, Records(points, labels, shown), plan, entropy)
-        self.guarantee_ = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+        guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+        self._start(hypotheses, records, plan, entropy)
+        self.schema_, self.classes_ = schema, names
+        self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
 
     @abstractmethod
-    def _request(self, records: int, features: int, public: int | None) -> Request:
-        """The parameters, checked, together with the public size of the data."""
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+        """The parameters, checked, together with the class and the public size of the data."""
 
     @abstractmethod
     def _make_plan(self, request: Request) -> P: ...
@@ -84,55 +100,52 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: P, entropy: Entropy) -> None:
         """Touch the private records for the first time."""
 
-    def _class(self, public: int | None) -> HypothesisClass:
-        """The class to use when there are `public` public points: `hypotheses`, or the default where that is None."""
-        return self._default_class(public) if self.hypotheses is None else self.hypotheses
+    def _class(self, *, has_public: bool) -> HypothesisClass:
+        """`hypotheses`, or the default where that is None."""
+        return self._default_class(has_public=has_public) if self.hypotheses is None else self.hypotheses
 
-    def _default_class(self, public: int | None) -> HypothesisClass:  # noqa: ARG002
+    def _default_class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()
 
-    def _records(self, X: Any, y: ArrayLike) -> tuple[Points, LabelArray]:
+    def _records(self, X: Any, y: ArrayLike, schema: Schema | None) -> tuple[Points, LabelArray]:
         """`X` and `y` through scikit-learn's own validation, which also sets `n_features_in_`."""
-        if self.schema_ is not None:
-            X = self.schema_.encode(X)
         if y is None:
             raise DataError(
                 "y", "one label for each row of X", "None: requires y to be passed, but the target y is None"
             )
-        points, labels = _numbers(validate_data, self, X, y, dtype=np.float64, order="C")
+        points, labels = _numbers(self, _encoded(X, schema), y, dtype=np.float64, order="C")
         check_classification_targets(labels)
         return points, column_or_1d(labels)
 
-    def _table(self, X: Any) -> Points:
+    def _table(self, X: Any, schema: Schema | None) -> Points:
         """Public points or queries as the table of numbers that `fit` was given."""
-        if self.schema_ is not None:
-            X = self.schema_.encode(X)
-        elif isinstance(X, Mapping):
-            raise DataError("X", "a table of numbers, since fit had no schema", "a mapping")
-        points: Points = _numbers(validate_data, self, X, dtype=np.float64, order="C", reset=False)
+        points: Points = _numbers(self, _encoded(X, schema), dtype=np.float64, order="C", reset=False)
         return points
 
-    def _encode_labels(self, y: LabelArray) -> tuple[LabelArray, Labels, tuple[str, ...]]:
-        """(the two names, labels as 0/1, what had to be assumed public). Names come from `classes` or are 0 and 1."""
+    def _encode_labels(self, y: LabelArray, hypotheses: HypothesisClass) -> tuple[LabelArray, Labels, tuple[str, ...]]:
+        """(the names, labels as 0, 1, …, what had to be assumed public). Names come from `classes` or are 0 and 1."""
+        assumptions: tuple[str, ...] = ()
         if self.classes is not None:
             names = np.asarray(self.classes)
-            if names.ndim != 1 or names.shape[0] != 2 or names[0] == names[1]:
-                raise ParameterError("classes", "two different label names, negative first", self.classes)
-            assumptions: tuple[str, ...] = ()
+            if names.ndim != 1 or names.shape[0] < 2 or np.unique(names).shape != names.shape:
+                raise ParameterError("classes", "two or more different label names, negative first", self.classes)
         elif y.dtype.kind in "biuf" and bool(np.isin(y, (0, 1)).all()):
-            names, assumptions = np.array([0, 1], dtype=y.dtype), ()
+            names = np.array([0, 1], dtype=y.dtype)
         else:
             names, assumptions = np.unique(y), (LABELS_READ,)
-            if names.shape[0] != 2:
+            binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
+            if names.shape[0] < 2 or (binary and names.shape[0] > 2):
                 raise DataError(
                     "y",
                     "labels of two classes (0 and 1, or declared with classes=(negative, positive))",
                     f"{'one class' if names.shape[0] == 1 else 'more than two classes'}. Only binary classification "
                     f"is supported. The type of the target is {'binary' if names.shape[0] == 1 else 'multiclass'}",
                 )
-        if not bool(np.isin(y, names).all()):
+        order = np.argsort(names, kind="stable")
+        place = order[np.searchsorted(names, y, sorter=order).clip(0, names.shape[0] - 1)]
+        if not bool((names[place] == y).all()):
             raise DataError("y", f"labels among classes={tuple(names.tolist())}", "other values")
-        return names, (y == names[1]).astype(np.int8), assumptions
+        return names, place.astype(np.int8), assumptions
 
     def _named(self, answer: Answer[int]) -> Answer[Any]:
         label = None if answer.label is None else self.classes_[answer.label].item()
@@ -141,12 +154,13 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _query(self, x: Any) -> Points:
         """One query as a one-row table: a vector, a one-row table or, with a schema, a mapping of column to value."""
         check_is_fitted(self, "plan_")
-        if self.schema_ is not None:
-            if isinstance(x, Mapping):
-                x = {name: [value] for name, value in x.items()}
-            point = self._table(x)
+        if self.schema_ is None:
+            point = self._table(np.atleast_2d(np.asarray(x)), None)
         else:
-            point = self._table(np.atleast_2d(np.asarray(x)))
+            row = x.to_dict() if getattr(x, "ndim", 2) == 1 and hasattr(x, "to_dict") else x
+            if isinstance(row, Mapping):
+                row = {name: [value] for name, value in row.items()}
+            point = self._table(row, self.schema_)
         if point.shape[0] != 1:
             raise DataError("x", "one query", f"{point.shape[0]} rows; use predict for many")
         return point
@@ -159,10 +173,29 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         return tags
 
 
-def _numbers(validate: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """`validate`, with an error of our own for text: scikit-learn's would quote the private value."""
+def is_mixed(table: Any) -> bool:
+    """Is `table` a frame with columns that are not numbers, or with missing values, so that a schema is needed?"""
+    dtypes = getattr(table, "dtypes", None)
+    if dtypes is None:
+        return False
+    kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
+    return not kinds <= set("biuf") or bool(table.isna().to_numpy().any())
+
+
+def _encoded(X: Any, schema: Schema | None) -> Any:
+    if schema is not None:
+        return schema.encode(X)
+    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):  # one kind of sparse matrix is a mapping
+        raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
+    return X
+
+
+def _numbers(estimator: BaseEstimator, *tables: Any, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, with errors of our own where its messages would quote private values."""
+    if any(np.asarray(table).dtype.kind == "c" for table in tables if not hasattr(table, "tocsr")):
+        raise DataError("X", "real numbers. Complex data not supported", "complex numbers")
     try:
-        return validate(*args, **options)
+        return validate_data(estimator, *tables, **options)
     except ValueError as error:
         if "could not convert" not in str(error):
             raise

@@ -90,7 +90,7 @@ class Release(PrivateEstimator[V]):
         When the release halts midway, `BudgetExhausted` carries the answers so far.
         """
         check_is_fitted(self, "plan_")
-        points = self._table(X)
+        points = self._table(X, self.schema_)
         labels = np.empty(points.shape[0], dtype=np.int8)
         try:
             for row, answer in enumerate(self._protocol.answers(points)):
@@ -126,13 +126,15 @@ class Release(PrivateEstimator[V]):
         entry = self._votes.logged(point)
         return 0 if entry is None or entry.coin is None else entry.coin
 
-    def _request(self, records: int, features: int, public: int | None) -> Request:
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if self.on_unstable not in ("abstain", "random"):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
+        if getattr(hypotheses, "labels", 2) != 2:
+            raise ParameterError("classes", "two label names: votes are between two labels", self.classes)
         return Request(
             records=records,
             features=features,
-            hypotheses=self._class(public),
+            hypotheses=hypotheses,
             epsilon=self.epsilon,
             delta=self.delta,
             queries=self.queries,

@@ -57,13 +57,13 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
     def predict(self, X: Any) -> LabelArray:
         """The published hypothesis on the rows of `X`. Costs nothing."""
         check_is_fitted(self, "plan_")
-        return self.classes_[self.hypothesis_.predict(self._table(X))]
+        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
-    def _request(self, records: int, features: int, public: int | None) -> Request:
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         return Request(
             records=records,
             features=features,
-            hypotheses=self._class(public),
+            hypotheses=hypotheses,
             epsilon=self.epsilon,
             delta=_UNUSED_DELTA,
             queries=1,
@@ -72,8 +72,8 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
             public=public,
         )
 
-    def _default_class(self, public: int | None) -> HypothesisClass:
-        return Stumps(cuts=DECIMAL_CUTS) if public is None else Stumps()
+    def _default_class(self, *, has_public: bool) -> HypothesisClass:
+        return Stumps() if has_public else Stumps(cuts=DECIMAL_CUTS)
 
     def _make_plan(self, request: Request) -> PublishingPlan:
         return plan_semi_private(request)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
@@ -31,14 +31,23 @@ class Member(Hypothesis):
     predictor: Predictor = field(repr=False)
 
     def predict(self, X: ArrayLike) -> Labels:
+        """1 where the model says 1, else 0. A row on which it fails is labelled 0: an error would speak of records."""
         points = as_points(X)
-        labels = np.asarray(self.predictor.predict(points.copy()))  # some models transform in place
-        if labels.shape != (points.shape[0],):
-            received = f"shape {labels.shape} for {points.shape[0]} rows"
-            raise DataError(f"members[{self.index}].predict(X)", "one label for each row", received)
-        if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
-            raise DataError(f"members[{self.index}].predict(X)", "labels that are 0 or 1", "other values")
-        return labels.astype(np.int8)
+        try:
+            return self._ask(points)
+        except Exception:
+            return np.concatenate([self._ask_alone(row[None, :]) for row in points])
+
+    def _ask(self, X: Points) -> Labels:
+        labels = np.asarray(self.predictor.predict(X.copy()))  # a copy: some models transform in place
+        positive: Labels = (labels.reshape(X.shape[0]) == 1).astype(np.int8)
+        return positive
+
+    def _ask_alone(self, x: Points) -> Labels:
+        try:
+            return self._ask(x)
+        except Exception:
+            return np.zeros(1, dtype=np.int8)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,9 @@ class Finite(HypothesisClass):
         for index, member in enumerate(self.members):
             if not isinstance(member, Predictor) or isinstance(member, type):
                 raise ParameterError(f"members[{index}]", "a fitted model with a predict method", member)
+            names = getattr(member, "classes_", None)
+            if names is not None and not set(np.asarray(names).tolist()) <= {0, 1}:
+                raise ParameterError(f"members[{index}].classes_", "among 0 and 1", names)
         object.__setattr__(self, "members", tuple(self.members))
 
     @property

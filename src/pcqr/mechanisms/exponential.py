@@ -62,6 +62,7 @@ def exponential_guarantee(
 ) -> Guarantee:
     """(2η + 2λ, 0), from public numbers alone: η = `inverse_temperature`, `public` = the number of public points."""
     check_inverse_temperature(inverse_temperature)
+    inverse_temperature = float(inverse_temperature)
     _check_class(hypotheses, public)
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
     assumed = () if public is None else ("the public points are known to all and hold nothing private",)

@@ -22,6 +22,7 @@ def relabel_cost(inverse_temperature: float, *, fixed: bool) -> float:
     the private points themselves.
     """
     check_inverse_temperature(inverse_temperature)
+    inverse_temperature = float(inverse_temperature)
     if fixed:
         return 2.0 * inverse_temperature
     return 2.0 * (inverse_temperature + math.log1p(math.exp(-inverse_temperature)))
@@ -42,6 +43,7 @@ def relabel_guarantee(
     `features` columns. `public` is the number of public points whose dichotomies the class consists of, if it
     does; then, or when `hypotheses` is fixed by declaration, R = 2η.
     """
+    inverse_temperature = float(inverse_temperature)
     fixed = hypotheses.is_fixed or public is not None
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
     added = relabel_cost(inverse_temperature, fixed=fixed) + 2.0 * error

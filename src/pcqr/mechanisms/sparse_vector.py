@@ -19,12 +19,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from pcqr.checks import check_integer, check_positive, check_probability
+from pcqr.checks import check_integer, check_positive, check_probability, keep_plain
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.guarantee import Guarantee, positive, rounded_up
 from pcqr.mechanisms.stability import laplace_tail, scale_for, smallest_threshold
-from pcqr.noise import discrete_laplace, geometric
+from pcqr.noise import check_scale, discrete_laplace, geometric
 
 PROOF = "sparse_vector"
 
@@ -50,9 +50,10 @@ class OneSidedSparseVector:
 
     def __post_init__(self) -> None:
         check_integer("threshold", self.threshold, least=0)
-        check_positive("threshold_scale", self.threshold_scale)
-        check_positive("query_scale", self.query_scale)
+        check_scale("threshold_scale", self.threshold_scale)
+        check_scale("query_scale", self.query_scale)
         check_integer("unstable", self.unstable, least=1)
+        keep_plain(self, floats=("threshold_scale", "query_scale"), integers=("threshold", "unstable"))
 
     @classmethod
     def calibrate(
@@ -149,10 +150,11 @@ class PaperSparseVector:
 
     def __post_init__(self) -> None:
         check_integer("threshold", self.threshold, least=0)
-        check_positive("scale", self.scale)
+        check_scale("scale", self.scale)
         check_integer("unstable", self.unstable, least=1)
         check_integer("queries", self.queries, least=1)
         check_probability("slack", self.slack)
+        keep_plain(self, floats=("scale", "slack"), integers=("threshold", "unstable", "queries"))
 
     @classmethod
     def from_paper(cls, epsilon: float, delta: float, unstable: int, queries: int) -> PaperSparseVector:
@@ -187,7 +189,7 @@ class PaperSparseVector:
         """
         a = math.exp(-0.5 / self.scale)
         power = math.exp(-0.5 * (self.threshold + 1) / self.scale)
-        return power * (1.0 + a - a * power / (1.0 + a * a)) / (1.0 + a + a * a)
+        return positive(power * (1.0 + a - a * power / (1.0 + a * a)) / (1.0 + a + a * a))
 
     def start(self, entropy: Entropy) -> RunningSparseVector:
         return RunningSparseVector(self, entropy)
@@ -215,7 +217,7 @@ class RunningSparseVector:
     @property
     def has_halted(self) -> bool:
         """A function of the answers alone, hence public."""
-        return self.unstable_left == 0 or self.queries_left == 0
+        return self.unstable_left <= 0 or (self.queries_left is not None and self.queries_left <= 0)
 
     def is_stable(self, distance: int) -> bool:
         """Answer the query whose distance to instability is `distance`. Raises RuntimeError once halted."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from pcqr.checks import check_positive, check_probability
+from pcqr.checks import check_positive, check_probability, keep_plain
 from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.guarantee import Guarantee, positive, rounded_up
 from pcqr.noise import discrete_laplace
 
 V = TypeVar("V")
@@ -33,6 +33,7 @@ class StabilityTest:
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
+        keep_plain(self, floats=("epsilon", "delta"))
 
     @property
     def scale(self) -> float:
@@ -57,7 +58,7 @@ class StabilityTest:
 
 def scale_for(epsilon: float) -> float:
     """The noise scale for a rate of `epsilon` a unit, so large that 1 / scale rounded up stays within `epsilon`."""
-    return rounded_up(rounded_up(1.0 / epsilon))
+    return rounded_up(rounded_up(1.0 / float(epsilon)))
 
 
 def laplace_tail(scale: float, threshold: int) -> float:
@@ -65,7 +66,7 @@ def laplace_tail(scale: float, threshold: int) -> float:
 
     Rounded up.
     """
-    return rounded_up(math.exp(-(threshold + 1) / scale) / (1.0 + math.exp(-1.0 / scale)))
+    return positive(rounded_up(math.exp(-(threshold + 1) / scale) / (1.0 + math.exp(-1.0 / scale))))
 
 
 def smallest_threshold(scale: float, delta: float) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.errors import InfeasiblePlan
+from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import unamplified
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.relabelling import relabel_cost
@@ -33,6 +33,7 @@ _RATES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.
 _THRESHOLD_SHARES = (0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7)
 _MARGIN_SHARES = (0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85)
 _PUBLISH_SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+_MOST_RECORDS = 10**12
 _RESERVE = 1e-9
 """Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
 
@@ -59,8 +60,7 @@ def plan_votes(request: Request, epsilon: float, delta: float, *, relabel: bool,
         raise InfeasiblePlan(
             f"With n_samples = {request.records} no vote of teachers can ever be stable at ε = {epsilon:g}, "
             f"δ = {delta:g}.",
-            f"about n ≥ {_records_needed(request, epsilon, delta, relabel=relabel, queries=queries):,} records "
-            "at these ε and δ, or a larger ε",
+            _nearest_change(request, epsilon, delta, relabel=relabel, queries=queries),
         )
     return best
 
@@ -99,7 +99,11 @@ def public_points(request: Request) -> int:
     """m_o, the votes before publication: 4(d·ln(1/α) + ln(1/β))/α, an ε-net's size, or all planned queries if fewer."""
     d = request.hypotheses.vc_bound(request.features)
     net = 4.0 * (d * math.log(1.0 / request.alpha) + math.log(1.0 / request.beta)) / request.alpha
-    return min(request.queries, math.ceil(net))
+    support = request.hypotheses.largest_support
+    room = math.inf if support is None or request.hypotheses.is_fixed else support - (request.public or 0)
+    if room < 1:
+        raise ParameterError("public", f"fewer than {support:,} points for {request.hypotheses}", request.public)
+    return int(min(request.queries, math.ceil(net), room))
 
 
 def _temperatures(request: Request, epsilon: float) -> tuple[float, ...]:
@@ -110,15 +114,15 @@ def _temperatures(request: Request, epsilon: float) -> tuple[float, ...]:
 
 def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
     """The sampling rates to try; no sub-sample may be larger than what the relabelling's class can be drawn on."""
-    if request.sampling_rate is not None:
-        return (request.sampling_rate,)
     if not relabel:
-        return (1.0,)
+        return (request.sampling_rate or 1.0,)
     support = None if request.hypotheses.is_fixed or request.public else request.hypotheses.largest_support
-    if support is None or support >= request.records:
-        return _RATES
-    largest = support / request.records
-    return (largest, *(rate for rate in _RATES if rate < largest))
+    largest = 1.0 if support is None else min(1.0, support / request.records)
+    if request.sampling_rate is None:
+        return (largest, *(rate for rate in _RATES if rate < largest))
+    if request.sampling_rate > largest:
+        raise ParameterError("sampling_rate", f"at most {largest:.3g} for {request.hypotheses}", request.sampling_rate)
+    return (request.sampling_rate,)
 
 
 def _unstable_budgets(request: Request, queries: int) -> FloatArray:
@@ -191,7 +195,7 @@ def _odd(value: FloatArray) -> FloatArray:
     return odd
 
 
-def _records_needed(request: Request, epsilon: float, delta: float, *, relabel: bool, queries: int) -> int:
+def _nearest_change(request: Request, epsilon: float, delta: float, *, relabel: bool, queries: int) -> str:
     """The smallest n, to within 10 %, at which a plan exists: doubling, then bisection on public numbers."""
 
     def exists(records: int) -> bool:
@@ -205,11 +209,12 @@ def _records_needed(request: Request, epsilon: float, delta: float, *, relabel: 
 
     high = request.records
     while not exists(high):
-        if high > 10**15:
-            return high
+        if high > _MOST_RECORDS:
+            pinned = "" if request.teachers is None else " or more teachers"
+            return f"a larger ε{pinned}; no number of records is enough"
         high *= 2
     low = high // 2
     while high - low > max(1, high // 10):
         middle = (low + high) // 2
         low, high = (low, middle) if exists(middle) else (middle, high)
-    return high
+    return f"about n ≥ {high:,} records at these ε and δ, or a larger ε"

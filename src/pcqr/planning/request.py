@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.checks import check_integer, check_positive, check_probability
+from pcqr.checks import check_integer, check_positive, check_probability, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 
@@ -53,3 +53,8 @@ class Request:
             check_positive("inverse_temperature", self.inverse_temperature)
         if self.publish_share is not None:
             check_probability("publish_share", self.publish_share)
+        keep_plain(
+            self,
+            floats=("epsilon", "delta", "alpha", "beta", "sampling_rate", "inverse_temperature", "publish_share"),
+            integers=("records", "features", "queries", "teachers", "unstable", "public"),
+        )

@@ -1,19 +1,19 @@
 """How many records of each class satisfy a conjunction of predicates, for every set of at most D of them.
 
 A set i₁ < … < i_s of predicates has the rank C(i₁, 1) + C(i₂, 2) + … + C(i_s, s) among the sets of its size (the
-combinatorial number system), which is its row in a table. Counts are sums over records, hence additive: records are
-taken in blocks, in any order and anywhere, and the tables added up. They are private.
+combinatorial number system): its row in a table. Counts are sums over records, hence additive: records are taken in
+blocks, in any order and anywhere, and the tables added up. They are private.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,74 +23,125 @@ from pcqr.errors import DataError
 from pcqr.hypotheses.base import Labels
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
 Words = NDArray[np.uint64]
+Block = tuple[BoolArray, Labels]
 
-_BLOCK = 1 << 16
-"""Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
-_THREADS = 2
-_SHARES = 16
+MOST_RECORDS = 2**31 - 1
+"""Counts are 32-bit integers: at depth 4 they are most of the memory that a draw takes."""
 
 
-@dataclass(frozen=True)
+class RankedSets:
+    """The sets of at most `depth` of the predicates 0, …, `predicates`−1, in the order of their ranks."""
+
+    def __init__(self, predicates: int, depth: int) -> None:
+        self.predicates, self.depth = predicates, depth
+        self.steps = np.array([[math.comb(i, j) for j in range(depth + 2)] for i in range(predicates + 1)])
+        """`steps[i, j]` = C(i, j): what i adds to a set's rank as its j-th smallest member."""
+        self.start = np.cumsum([0, *(math.comb(predicates, size) for size in range(depth + 1))])
+        """Where the sets of each size begin in one table of all sets; the last entry is the number of its rows."""
+
+    def of_size(self, size: int) -> Int32Array:
+        """All sets of `size`, members in increasing order: row r has rank r."""
+        sets = np.zeros((1, 0), dtype=np.int32)
+        for width in range(1, size + 1):
+            # Those with the largest member i are i joined to the first C(i, width − 1) smaller sets.
+            below = [math.comb(i, width - 1) for i in range(self.predicates)]
+            largest = np.repeat(np.arange(self.predicates, dtype=np.int32), below)
+            rest = np.concatenate([sets[:count] for count in below])
+            sets = np.column_stack((rest, largest))
+        return np.ascontiguousarray(sets)
+
+    def rows(self, sets: NDArray[np.signedinteger]) -> IntArray:
+        """The row, in one table of all sets, of each row of `sets` (all of one size)."""
+        size = sets.shape[1]
+        ranks: IntArray = self.steps[sets, np.arange(1, size + 1)].sum(axis=1)
+        return ranks + self.start[size]
+
+
+@dataclass(frozen=True, eq=False)
 class ConjunctionCounts:
-    """`tables[s][rank, c]`: the records of class c in which all s predicates of the set with that rank hold."""
+    """`table[row, c]`: the records of class c in which every predicate of the set with that row holds."""
 
     predicates: int
-    tables: tuple[IntArray, ...]
+    depth: int
+    table: Int32Array
 
-    @property
-    def depth(self) -> int:
-        return len(self.tables) - 1
+    @cached_property
+    def sets(self) -> RankedSets:
+        return RankedSets(self.predicates, self.depth)
 
     @property
     def classes(self) -> int:
-        return int(self.tables[0].shape[1])
+        return int(self.table.shape[1])
 
     @property
     def records(self) -> int:
-        return int(self.tables[0].sum())
+        return int(self.table[0].sum(dtype=np.int64))
 
-    def __add__(self, other: Self) -> ConjunctionCounts:
+    def __add__(self, other: ConjunctionCounts) -> ConjunctionCounts:
         """The counts of two sets of records together."""
         if (self.predicates, self.depth, self.classes) != (other.predicates, other.depth, other.classes):
-            raise DataError("counts", "of the same predicates, depth and classes", "counts of another shape")
-        return ConjunctionCounts(self.predicates, tuple(a + b for a, b in zip(self.tables, other.tables, strict=True)))
+            raise DataError("counts", "of the same number of predicates, depth and classes", "counts of another shape")
+        _check_records(self.records + other.records)
+        return ConjunctionCounts(self.predicates, self.depth, self.table + other.table)
+
+    def of_nodes(self, sets: NDArray[np.signedinteger]) -> IntArray:
+        """`[k, signs, c]`: the records of class c at each node that the predicates of `sets[k]` make.
+
+        Bit j of `signs` is 1 where the j-th smallest predicate holds and 0 where it fails. Each predicate in turn
+        splits "whatever it says" into "holds" and the rest, by subtraction of exact integers.
+        """
+        size = sets.shape[1]
+        found = np.empty((sets.shape[0], 1 << size, self.classes), dtype=np.int64)
+        for subset in range(1 << size):
+            members = [j for j in range(size) if subset >> j & 1]
+            found[:, subset] = self.table[self.sets.rows(sets[:, members])]
+        for j in range(size):
+            for subset in range(1 << size):
+                if not subset >> j & 1:
+                    found[:, subset] -= found[:, subset | 1 << j]
+        return found
 
     def __repr__(self) -> str:
         return f"ConjunctionCounts({self.predicates} predicates, depth {self.depth})"
 
 
-def count_conjunctions(holds: NDArray[np.bool_], y: Labels, classes: int, depth: int) -> ConjunctionCounts:
-    """Counts for every set of at most `depth` columns of `holds` (records × predicates); labels are 0 … classes−1."""
-    records, predicates = holds.shape
-    tables = [np.zeros((math.comb(predicates, size), classes), dtype=np.int64) for size in range(depth + 1)]
-    tables[0][0] = np.bincount(y, minlength=classes)
-    ranks = binomials(predicates, depth)
-    for start in range(0, records, _BLOCK):
-        words, bounds = pack(holds[start : start + _BLOCK], y[start : start + _BLOCK], classes)
+def count_conjunctions(blocks: Iterable[Block], predicates: int, classes: int, depth: int) -> ConjunctionCounts:
+    """Count every set of at most `depth` predicates over all `blocks`.
+
+    A block has one row a record: which predicates hold, and the label, 0 … `classes`−1.
+    """
+    sets = RankedSets(predicates, depth)
+    table = np.zeros((sets.start[-1], classes), dtype=np.int32)
+    larger = [sets.of_size(size) for size in range(depth)]
+    counted = 0
+    for holds, y in blocks:
+        counted += y.shape[0]
+        _check_records(counted)
+        words, bounds = pack(holds, y, classes)
+        table[0] += np.bincount(y, minlength=classes).astype(np.int32)
         for size in range(1, depth + 1):
-            # A share is a range of the sets' larger members: no two shares write to the same row.
-            in_shares(
-                math.comb(predicates, size - 1),
-                partial(_count_sets, words, bounds, size, ranks, tables[size]),
-            )
-    return ConjunctionCounts(predicates, tuple(tables))
+            _count_size(words, bounds, larger[size - 1], sets.steps, table[sets.start[size] : sets.start[size + 1]])
+    return ConjunctionCounts(predicates, depth, table)
+
+
+def _count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
+    # Shares have different larger members: no two of them write to the same row.
+    in_shares(larger.shape[0], lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table))
 
 
 def in_shares(total: int, work: Callable[[int, int], None]) -> None:
     """Call `work`(low, high) for consecutive shares of range(`total`), in threads: the kernels hold no lock."""
-    edges = np.linspace(0, total, min(total, _SHARES) + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(_THREADS) as pool:
+    threads = os.cpu_count() or 1
+    edges = np.linspace(0, total, min(total, 8 * threads) + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(threads) as pool:
         for job in [pool.submit(work, low, high) for low, high in pairwise(edges)]:
             job.result()
 
 
-def binomials(predicates: int, depth: int) -> IntArray:
-    """`[i, j]` = C(i, j) for i ≤ predicates, j ≤ depth + 1: the steps of a set's rank."""
-    return np.array([[math.comb(i, j) for j in range(depth + 2)] for i in range(predicates + 1)], dtype=np.int64)
-
-
-def pack(holds: NDArray[np.bool_], y: Labels, classes: int) -> tuple[Words, IntArray]:
+def pack(holds: BoolArray, y: Labels, classes: int) -> tuple[Words, IntArray]:
     """One row of bits for each predicate, the records of class c in the words bounds[c] … bounds[c+1]−1."""
     segments, bounds = [], [0]
     for label in range(classes):
@@ -104,58 +155,54 @@ def pack(holds: NDArray[np.bool_], y: Labels, classes: int) -> tuple[Words, IntA
     return np.ascontiguousarray(np.concatenate(segments, axis=1)), np.array(bounds, dtype=np.int64)
 
 
-@compiled
-def _count_sets(
-    words: Words, bounds: IntArray, size: int, ranks: IntArray, table: IntArray, low: int, high: int
-) -> None:
-    """Add to `table` the counts of all sets of `size` predicates whose larger size−1 members rank in [low, high).
+def _check_records(records: int) -> None:
+    if records > MOST_RECORDS:
+        raise DataError("X", f"at most {MOST_RECORDS:,} rows", f"{records:,} rows")
 
-    The larger members go through their sets in the order of their ranks, and the conjunctions of i_j, …, i_size are
-    kept for every j, so that one step recomputes only what changed. For the smallest member i₁ it is then one AND and
-    one population count a word (the arithmetic below is compiled to that instruction).
+
+@compiled
+def _count_sets(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
+    """Add to `table` the counts of all sets {i} ∪ L, L a row of `larger` and i below its members.
+
+    Rows of `larger` come in the order of their ranks, so neighbours mostly share all but the smallest members: the
+    conjunctions of L's j-th to last members are kept for every j, and a step recomputes only what changed. For i it is
+    then one AND and one population count a word (the arithmetic below is compiled to that instruction). Slices, not
+    offsets: only an index that is seen to be non-negative lets the compiler use wide registers.
     """
     predicates, length = words.shape
     one, two, four, top_byte = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
     m1, m2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
     m4, ones = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-    larger = size - 1
-    member = np.empty(size, np.int64)
-    member[larger] = predicates
-    rest = low
-    for j in range(larger - 1, -1, -1):
-        member[j] = j
-        while ranks[member[j] + 1, j + 1] <= rest:
-            member[j] += 1
-        rest -= ranks[member[j], j + 1]
-    conjunction = np.empty((size, length), np.uint64)
-    conjunction[larger] = ~np.uint64(0)
-    holds_somewhere = np.ones(size, np.bool_)
-    changed = larger - 1
-    for _ in range(low, high):
+    width = larger.shape[1]
+    conjunction = np.empty((width + 1, length), np.uint64)
+    conjunction[width] = ~np.uint64(0)
+    occupied = np.ones(width + 1, np.bool_)
+    for k in range(larger.shape[0]):
+        changed = width - 1
+        while k > 0 and changed >= 0 and larger[k, changed] == larger[k - 1, changed]:
+            changed -= 1
         for j in range(changed, -1, -1):
             held = np.uint64(0)
-            if holds_somewhere[j + 1]:
+            if occupied[j + 1]:
+                kept, rest, added = conjunction[j], conjunction[j + 1], words[larger[k, j]]
                 for t in range(length):
-                    v = conjunction[j + 1, t] & words[member[j], t]
-                    conjunction[j, t] = v
+                    v = rest[t] & added[t]
+                    kept[t] = v
                     held |= v
-            holds_somewhere[j] = held != np.uint64(0)
-        if holds_somewhere[0]:
-            row = np.int64(0)
-            for j in range(larger):
-                row += ranks[member[j], j + 2]
-            for i in range(member[0]):
-                for c in range(bounds.size - 1):
-                    total = np.int64(0)
-                    for t in range(bounds[c], bounds[c + 1]):
-                        x = conjunction[0, t] & words[i, t]
-                        x = x - ((x >> one) & m1)
-                        x = (x & m2) + ((x >> two) & m2)
-                        x = (x + (x >> four)) & m4
-                        total += np.int64((x * ones) >> top_byte)
-                    table[row + i, c] += total
-        changed = 0
-        while changed < larger - 1 and member[changed] + 1 == member[changed + 1]:
-            member[changed] = changed
-            changed += 1
-        member[changed] += 1
+            occupied[j] = held != np.uint64(0)
+        if not occupied[0]:
+            continue
+        row = 0
+        for j in range(width):
+            row += steps[larger[k, j], j + 2]
+        for i in range(larger[k, 0] if width else predicates):
+            for c in range(bounds.size - 1):
+                those, these = conjunction[0, bounds[c] : bounds[c + 1]], words[i, bounds[c] : bounds[c + 1]]
+                total = np.int64(0)
+                for t in range(these.size):
+                    x = those[t] & these[t]
+                    x = x - ((x >> one) & m1)
+                    x = (x & m2) + ((x >> two) & m2)
+                    x = (x + (x >> four)) & m4
+                    total += np.int64((x * ones) >> top_byte)
+                table[row + i, c] += total

@@ -58,19 +58,14 @@ def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:
 
 
 def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
-    """For a category its column cut at ½; for a number with declared bounds `cuts` equally spaced cuts between them."""
+    """For an indicator its column cut at ½; for a number with bounds `cuts` equally spaced cuts between them."""
     found: list[Predicate] = []
-    feature = 0
-    for column in schema.columns:
-        if column.kind == "categorical":
-            width = len(column.categories) + 1
-            found.extend(Predicate(feature + j, 0.5) for j in range(width))
-            feature += width
-            continue
-        if column.bounds is not None:
-            low, high = column.bounds
-            found.extend(Predicate(feature, float(cut)) for cut in np.linspace(low, high, cuts + 2)[1:-1])
-        feature += 1
+    for position, feature in enumerate(schema.features):
+        if feature.is_indicator:
+            found.append(Predicate(position, 0.5))
+        elif feature.bounds is not None:
+            inner = np.linspace(*feature.bounds, cuts + 2)[1:-1]
+            found.extend(Predicate(position, float(cut)) for cut in inner)
     return tuple(found)
 
 

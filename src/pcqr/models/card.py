@@ -1,0 +1,159 @@
+"""The model card: what a stranger must know before using the model, in Markdown."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.models.vocabulary import number, printable
+from pcqr.schema import Column
+
+if TYPE_CHECKING:
+    from pcqr.models.published import PublishedModel
+
+_MANY = 12
+"""Categories that the card lists for a column; the rest is counted. All of them are in model.json."""
+
+
+def model_card(model: PublishedModel) -> str:
+    sections = (
+        f"# A {model.kind.title} published under differential privacy",
+        _promise(model),
+        _reading(model),
+        _inputs(model),
+        _origin(model),
+        _limits(model),
+        _loading(model),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def guarantee_in_words(guarantee: Guarantee, records: int | None) -> str:
+    """The guarantee as one sentence about one person's record."""
+    factor = f"e^{rounded_text(guarantee.epsilon, 3)} ≈ {rounded_text(math.exp(min(guarantee.epsilon, 700.0)), 3)}"
+    extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
+    which = "any one private record" if records is None else f"any one of the {records:,} private records"
+    return (
+        f"Replace {which} by any other, and no model becomes more than {factor} times as likely "
+        f"to be the one that is published{extra}."
+    )
+
+
+def _promise(model: PublishedModel) -> str:
+    guarantee, origin = model.guarantee, model.provenance
+    banner = (
+        ""
+        if guarantee.is_private
+        else "> **NOT PRIVATE.** The randomness was seeded, as for tests. What follows would hold without a seed.\n\n"
+    )
+    assumed = [f"Treated as public: {printable(assumption)}." for assumption in guarantee.assumptions]
+    slack = (
+        []
+        if origin.numerical_slack is None
+        else [f"Numerical slack: {rounded_text(origin.numerical_slack, 3)} of ε is set aside for float64 arithmetic."]
+    )
+    proof = [f"Proof: `proofs/{printable(guarantee.proof)}.md` of pcqr."] if guarantee.proof else []
+    facts = (
+        f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
+        + (" (pure)." if guarantee.is_pure else "."),
+        f"Adjacency: {guarantee.adjacency}. The number of records is public.",
+        *slack,
+        *proof,
+        *assumed,
+        "Whatever is computed from the model, predictions included, costs nothing more. Other releases on the same "
+        "records add up with it.",
+    )
+    return f"## The promise\n\n{banner}{guarantee_in_words(guarantee, origin.records)}\n\n{_bullets(facts)}"
+
+
+def _reading(model: PublishedModel) -> str:
+    classes = ", ".join(f"`{model.vocabulary.label(label)}`" for label in range(len(model.classes)))
+    gaps = "".join(f"\n\n{sentence}" for sentence in model.vocabulary.gaps())
+    return f"## The model\n\nIt gives one of the labels {classes}.\n\n{_fenced(model.rules())}{gaps}"
+
+
+def _inputs(model: PublishedModel) -> str:
+    rows = "\n".join(
+        f"| {_cell(column.name)} | {column.kind} | {_cell(_allowed(column))} |" for column in model.schema.columns
+    )
+    return f"## What it takes\n\n| column | kind | values |\n|---|---|---|\n{rows}"
+
+
+def _allowed(column: Column) -> str:
+    if column.kind == "numeric":
+        bounds = "" if column.bounds is None else f", clipped to [{', '.join(map(number, column.bounds))}]"
+        return "finite numbers" + (", may be missing" if column.missing else "") + bounds
+    shown = ", ".join(column.categories[:_MANY])
+    rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
+    return shown + rest + (", or any other" if column.other else "") + ", or missing"
+
+
+def _origin(model: PublishedModel) -> str:
+    origin = model.provenance
+    rows = (
+        "No public rows were used: the class was declared."
+        if origin.public_rows is None
+        else f"Public inputs: {origin.public_rows:,} rows without labels, known to all, shaped the class."
+    )
+    facts = (
+        *([f"Drawn from: {printable(origin.hypotheses)}."] if origin.hypotheses else []),
+        *(
+            [f"Drawn with probability ∝ e^(−η·mistakes), η = {number(origin.inverse_temperature)}."]
+            if origin.inverse_temperature is not None
+            else []
+        ),
+        rows,
+        *(
+            [f"Public predicates: {len(origin.predicates)} questions, listed in `model.json`."]
+            if origin.predicates is not None
+            else []
+        ),
+        *(
+            [f"Made with {', '.join(f'{name} {version}' for name, version in origin.versions)}."]
+            if origin.versions
+            else []
+        ),
+    )
+    return f"## Where it comes from\n\n{_bullets(facts)}"
+
+
+def _limits(model: PublishedModel) -> str:  # noqa: ARG001
+    facts = (
+        "No probabilities: it gives labels, and nothing in it is calibrated.",
+        "No accuracy is stated. One measured on the private records would be a further release; measure on labelled "
+        "data of your own.",
+        "It is one random draw. Another run on the same records gives another model; which questions it asks says "
+        "little about which matter, and nothing about causes.",
+        "It has not been tested for fairness between groups, nor on people unlike those in the records.",
+        "It refuses what it does not know: missing columns, undeclared categories, infinities.",
+    )
+    return f"## What it is not\n\n{_bullets(facts)}"
+
+
+def _loading(model: PublishedModel) -> str:
+    code = (
+        "from pcqr.models import PublishedModel\n\n"
+        'model = PublishedModel.load("model.json")   # JSON, checked as it is read; no pickle\n'
+        "model.predict(frame)                        # a pandas or Arrow table, or a dict of columns"
+    )
+    onnx = (
+        f"`model.onnx`, where it is there, takes the encoded table (`model.schema.encode(frame)`, "
+        f"{len(model.schema.feature_names)} columns of float64) and gives the same labels."
+    )
+    return f"## How to load it\n\n```python\n{code}\n```\n\n{onnx}"
+
+
+def _bullets(facts: tuple[str, ...]) -> str:
+    return "\n".join(f"- {fact}" for fact in facts)
+
+
+def _cell(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def _fenced(text: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}text\n{text}\n{fence}"

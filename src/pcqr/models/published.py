@@ -1,0 +1,297 @@
+"""A published classifier: what is released, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pcqr.errors import MissingExtra, ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Hypothesis, Points, as_points
+from pcqr.hypotheses.trees import DecisionTree
+from pcqr.models.card import model_card
+from pcqr.models.graph import Graph
+from pcqr.models.kinds import Kind, kind_named, kind_of
+from pcqr.models.picture import Caption
+from pcqr.models.provenance import Provenance, class_in_words, current_versions
+from pcqr.models.reading import parse, read_flag, read_list, read_number, read_object, read_text
+from pcqr.models.vocabulary import LabelName, Vocabulary
+from pcqr.plan import PublishingPlan, VotingPlan
+from pcqr.schema import Column, Schema
+
+FORMAT, VERSION = "pcqr-model", 1
+MOST_CLASSES = 127
+FILES = ("model.json", "rules.txt", "card.md", "tree.svg", "model.onnx")
+
+
+class Learner(Protocol):
+    """A fitted estimator that has published a hypothesis."""
+
+    classes_: Any
+    schema_: Schema | None
+    guarantee_: Guarantee
+    plan_: Any
+    n_features_in_: int
+
+    @property
+    def hypothesis_(self) -> Hypothesis: ...
+
+
+@dataclass(frozen=True)
+class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A hypothesis with the words to read it and the guarantee that it was released under.
+
+    Everything here is public: the drawn hypothesis, paid for by `guarantee`, and public facts. Counts in leaves,
+    training accuracy, class shares or the log-probability of the draw are functions of the private records that nobody
+    paid for, so there is no field for them; a picture with counts would be another, unprotected release.
+
+    It is a classifier for scikit-learn that has been fitted already: `predict`, `score`, `classes_`; `fit` changes
+    nothing and `clone` gives the model itself.
+
+    Parameters
+    ----------
+    hypothesis : a `DecisionTree`, `Stump` or `Threshold` on the encoded table.
+    classes : the label names, all texts or all numbers of one type, in the order of the labels 0, 1, …
+    schema : how records are encoded. Its columns are what `predict` takes.
+    guarantee : what was promised.
+    provenance : the class it was drawn from, the public inputs, the numerical slack, versions.
+    """
+
+    hypothesis: Hypothesis
+    classes: tuple[LabelName, ...]
+    schema: Schema
+    guarantee: Guarantee
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", _checked_classes(self.classes))
+        self.kind.check(self.hypothesis, self.vocabulary)
+
+    @classmethod
+    def from_learner(
+        cls, learner: Learner, *, records: int | None = None, public_rows: int | None = None
+    ) -> PublishedModel:
+        """The model that a fitted `SemiPrivateLearner` (or a `UniversalRelease` that has published) holds.
+
+        `records` = n and the number of `public_rows` are for the card, where the learner does not keep them. A tree is
+        simplified: the same function with no question asked in vain, which is post-processing.
+        """
+        check_is_fitted(learner, "plan_")
+        hypothesis, plan, guarantee = learner.hypothesis_, learner.plan_, learner.guarantee_
+        if isinstance(hypothesis, DecisionTree):
+            hypothesis = hypothesis.simplified()
+        if records is None and isinstance(plan, VotingPlan):
+            records = plan.vote.records
+        eta = plan.publish.inverse_temperature if isinstance(plan, PublishingPlan) else None
+        alone = eta is not None and not isinstance(plan, VotingPlan)
+        hypotheses = getattr(learner, "hypotheses_", None)
+        return cls(
+            hypothesis=hypothesis,
+            classes=tuple(np.asarray(learner.classes_).tolist()),
+            schema=learner.schema_ or _plain_schema(learner),
+            guarantee=guarantee,
+            provenance=Provenance(
+                hypotheses="" if hypotheses is None else class_in_words(hypotheses, records),
+                records=records,
+                public_rows=public_rows,
+                predicates=getattr(hypotheses, "predicates", None),
+                inverse_temperature=eta,
+                numerical_slack=max(0.0, guarantee.epsilon - 2.0 * eta) if alone and eta is not None else None,
+                versions=current_versions(),
+            ),
+        )
+
+    # A classifier ---------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label names of the rows of `X`. Costs nothing, however often.
+
+        A table with named columns (pandas, Arrow, a dict of sequences) is encoded by the schema: columns are found by
+        name in any order; missing or unknown ones, and categories that are not declared (unless the column has
+        `other`), raise `DataError`. An array is taken as a table that is encoded already.
+        """
+        return self.classes_[self.hypothesis.predict(self._encoded(X))]
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
+        """Nothing is learnt: the model is published. Here for scikit-learn's tools, which call it."""
+        return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.array(self.classes)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The columns that `predict` takes."""
+        return np.array(self.schema.names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.schema.names)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def _encoded(self, X: Any) -> Points:
+        if hasattr(X, "keys") or hasattr(X, "column_names"):
+            return self.schema.encode(X, name="X")
+        if np.ndim(X) != 2:
+            raise ParameterError("X", "a table: named columns, or an encoded array of two dimensions", type(X).__name__)
+        return as_points(X, len(self.schema.feature_names), owner="this model")
+
+    # For people -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kind(self) -> Kind[Any]:
+        return kind_of(self.hypothesis)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.schema, self.classes)
+
+    def rules(self, *, flat: bool = False) -> str:
+        """The model as text: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf."""
+        return self.kind.rules(self.hypothesis, self.vocabulary, flat=flat)
+
+    def draw(self, path: str | Path) -> None:
+        """Write a picture of the model: .svg, .png or .pdf. Needs the extra `plot`."""
+        title = f"{self.kind.title.capitalize()}: {' or '.join(map(self.vocabulary.label, range(len(self.classes))))}"
+        note = str(self.guarantee)
+        caption = Caption(title, note[0].upper() + note[1:], warning=not self.guarantee.is_private)
+        self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption)
+
+    def card(self) -> str:
+        """The model card in Markdown: the promise, the rules, the inputs, where it comes from, what it is not."""
+        return model_card(self)
+
+    # To carry away --------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """The model as JSON, described by `pcqr-model-1.schema.json`. All digits of every number are kept."""
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind.name,
+            "classes": list(self.classes),
+            "schema": self.schema.to_dict(),
+            "hypothesis": self.kind.describe(self.hypothesis, self.vocabulary),
+            "guarantee": asdict(self.guarantee),
+            "provenance": self.provenance.describe(self.vocabulary),
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> PublishedModel:
+        """Read what `to_json` wrote. Anything else is refused, with the place where it differs; no code is run."""
+        document = parse(text)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
+        if type(document.get("version")) is not int or document["version"] != VERSION:
+            raise ParameterError("model.version", f"{VERSION}, which this pcqr reads", document.get("version"))
+        keys = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
+        read_object(document, "model", keys)
+        kind = kind_named(document["kind"])
+        classes = _checked_classes(read_list(document["classes"], "model.classes"))
+        if not isinstance(document["schema"], dict):
+            raise ParameterError("model.schema", "an object with the key columns", type(document["schema"]).__name__)
+        words = Vocabulary(Schema.from_dict(document["schema"]), classes)
+        return cls(
+            hypothesis=kind.restore(document["hypothesis"], "model.hypothesis", words),
+            classes=classes,
+            schema=words.schema,
+            guarantee=_restored_guarantee(document["guarantee"], "model.guarantee"),
+            provenance=Provenance.restore(document["provenance"], "model.provenance", words),
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> PublishedModel:
+        """Read a model file, or the `model.json` of a directory that `save` wrote."""
+        source = Path(path)
+        source = source / FILES[0] if source.is_dir() else source
+        try:
+            return cls.from_json(source.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ParameterError("path", "a file that can be read", f"{source} ({error.strerror})") from None
+        except UnicodeDecodeError:
+            raise ParameterError("path", "a JSON file in UTF-8", f"{source} (not UTF-8)") from None
+
+    def to_onnx(self, path: str | Path) -> None:
+        """Write an ONNX model: from the encoded table in float64 to the label names. Needs the extra `onnx`.
+
+        Input `X`, one column for each of `schema.feature_names`; output `label`. NaN is not refused there: comparisons
+        with it fail.
+        """
+        graph = Graph(len(self.vocabulary.features))
+        labels = self.kind.add_labels(self.hypothesis, graph)
+        about = {
+            "features": json.dumps(self.schema.feature_names, ensure_ascii=False),
+            "guarantee": str(self.guarantee),
+        }
+        Path(path).write_bytes(graph.finished(labels, self.classes, about))
+
+    def save(self, directory: str | Path) -> tuple[Path, ...]:
+        """Write model.json, rules.txt, card.md and, where the extras are there, tree.svg and model.onnx.
+
+        Returns what was written. Files of these names from an earlier model are replaced or removed.
+        """
+        home = Path(directory)
+        home.mkdir(parents=True, exist_ok=True)
+        model, rules, card, picture, onnx = (home / name for name in FILES)
+        model.write_text(self.to_json(), encoding="utf-8")
+        rules.write_text(f"{self.rules()}\n\n{self.rules(flat=True)}\n", encoding="utf-8")
+        card.write_text(self.card(), encoding="utf-8")
+        written = [model, rules, card]
+        for path, write in ((picture, self.draw), (onnx, self.to_onnx)):
+            path.unlink(missing_ok=True)
+            try:
+                write(path)
+            except MissingExtra:
+                continue
+            written.append(path)
+        return tuple(written)
+
+
+def _checked_classes(classes: Sequence[Any]) -> tuple[LabelName, ...]:
+    names = tuple(classes)
+    one_type = len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float)
+    if not 2 <= len(names) <= MOST_CLASSES or not one_type or len(set(names)) < len(names):
+        raise ParameterError("classes", f"2 to {MOST_CLASSES} different names, all texts or all numbers", list(names))
+    if any(isinstance(name, float) and not math.isfinite(name) for name in names):
+        raise ParameterError("classes", "finite where they are numbers", list(names))
+    if any(isinstance(name, int) and not -(2**63) <= name < 2**63 for name in names):
+        raise ParameterError("classes", "within 64 bits where they are integers", list(names))
+    return names
+
+
+def _restored_guarantee(value: object, where: str) -> Guarantee:
+    entries = read_object(value, where, [entry.name for entry in fields(Guarantee)])
+    assumptions = read_list(entries["assumptions"], f"{where}.assumptions")
+    return Guarantee(
+        epsilon=read_number(entries["epsilon"], f"{where}.epsilon"),
+        delta=read_number(entries["delta"], f"{where}.delta"),
+        proof=read_text(entries["proof"], f"{where}.proof"),
+        assumptions=tuple(read_text(entry, f"{where}.assumptions[{i}]") for i, entry in enumerate(assumptions)),
+        is_private=read_flag(entries["is_private"], f"{where}.is_private"),
+        adjacency=read_text(entries["adjacency"], f"{where}.adjacency"),
+    )
+
+
+def _plain_schema(learner: Learner) -> Schema:
+    """Numbers as they are, for a learner that had an array or a frame of numbers: named as the frame was, or x0, x1, …"""
+    names = getattr(learner, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{place}" for place in range(learner.n_features_in_)]
+    return Schema(tuple(Column(str(name)) for name in names))

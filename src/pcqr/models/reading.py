@@ -1,0 +1,89 @@
+"""Strict reading of JSON values: what is missing, unknown or of another type is refused, and the error says where."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from pcqr.errors import ParameterError
+
+
+def parse(text: str) -> Any:
+    """JSON as RFC 8259 has it: no NaN, no infinities, no key twice in an object."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise ParameterError("model", "a JSON document", f"text that breaks off at {error}") from None
+    except RecursionError:
+        raise ParameterError("model", "a JSON document of sensible depth", "one nested too deeply") from None
+
+
+def read_object(value: object, where: str, keys: Iterable[str]) -> dict[str, Any]:
+    """`value`, an object with exactly these `keys`."""
+    needed = tuple(keys)
+    if not isinstance(value, dict):
+        raise ParameterError(where, f"an object with the keys {', '.join(needed)}", _shown(value))
+    if missing := [key for key in needed if key not in value]:
+        raise ParameterError(where, f"an object with the keys {', '.join(needed)}", f"one without {missing[0]}")
+    if unknown := sorted(set(value) - set(needed)):
+        raise ParameterError(where, f"an object with the keys {', '.join(needed)} alone", f"also {unknown[0]}")
+    return value
+
+
+def read_list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ParameterError(where, "a list", _shown(value))
+    return value
+
+
+def read_text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(where, "a text", _shown(value))
+    return value
+
+
+def read_flag(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(where, "true or false", _shown(value))
+    return value
+
+
+def read_number(value: object, where: str) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(where, "a number", _shown(value))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ParameterError(where, "a number that float64 can hold", _shown(value))
+    return number
+
+
+def read_count(value: object, where: str) -> int:
+    """An integer ≥ 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(where, "an integer ≥ 1", _shown(value))
+    return value
+
+
+def _shown(value: object) -> object:
+    """Scalars as they are; of anything larger its type."""
+    return value if isinstance(value, str | int | float | None) else {dict: "an object", list: "a list"}[type(value)]
+
+
+def _refuse_constant(name: str) -> None:
+    raise ParameterError("model", "a JSON document with finite numbers", name)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ParameterError(
+            "model", "a JSON document whose keys are different", f"{max(names, key=names.count)} twice"
+        )
+    return found

@@ -1,0 +1,60 @@
+"""The words of a model: what its features and labels are called, and how a predicate reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.schema import Feature, Schema
+
+LabelName = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The schema that encodes records, and the label names in the order of the labels 0, 1, …"""
+
+    schema: Schema
+    classes: tuple[LabelName, ...]
+
+    @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns of the encoded table."""
+        return self.schema.features
+
+    def label(self, label: int) -> str:
+        return printable(str(self.classes[label]))
+
+    def label_of(self, name: object) -> int | None:
+        """The label called `name`, else None. Strict: true is not 1."""
+        matching = (i for i, known in enumerate(self.classes) if type(known) is type(name) and known == name)
+        return next(matching, None)
+
+    def feature_of(self, name: object) -> int | None:
+        """The position of the feature called `name`, else None."""
+        return next((i for i, feature in enumerate(self.features) if feature.name == name), None)
+
+    def condition(self, predicate: Predicate, *, holds: bool) -> str:
+        """`predicate`, or its contrary, in words: "age > 27.5", "sex ≠ Male", "workclass is missing"."""
+        feature = self.features[predicate.feature]
+        if feature.is_indicator:
+            question = feature.question(predicate.cut)
+            return printable(question.holds if holds else question.fails)
+        return f"{printable(feature.name)} {'>' if holds else '≤'} {number(predicate.cut)}"
+
+    def gaps(self) -> tuple[str, ...]:
+        """One sentence for each numeric column that may have gaps: what a missing number counts as."""
+        return tuple(
+            f"A missing {printable(name)} counts as {number(value)}." for name, value in self.schema.filled_with.items()
+        )
+
+
+def number(value: float) -> str:
+    """`value` with all its digits, less a final ".0": a rule that is rounded is another rule."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def printable(text: str) -> str:
+    """`text` as it is, or with its control characters spelt out: one line stays one line."""
+    return text if text.isprintable() else repr(text)[1:-1]

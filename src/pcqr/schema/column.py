@@ -1,0 +1,173 @@
+"""One declared column of x, and the features that it becomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.schema.cells import Cells, categories, category, cells, numbers
+
+ColumnKind = Literal["numeric", "categorical"]
+
+
+class Question(NamedTuple):
+    """What x[feature] > cut means in words, when it holds and when it fails."""
+
+    holds: str
+    fails: str
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the encoded matrix: a number, or the 0/1 answer to `asks`."""
+
+    name: str
+    bounds: tuple[float, float] | None = None
+    asks: Question | None = None
+
+    @property
+    def is_indicator(self) -> bool:
+        return self.asks is not None
+
+    def question(self, cut: float) -> Question:
+        """x > `cut` in words. A cut at ½ makes an indicator's own question of it."""
+        if self.asks is None:
+            return Question(f"{self.name} > {cut:.10g}", f"{self.name} ≤ {cut:.10g}")
+        if 0 <= cut < 1:
+            return self.asks
+        return Question("always", "never") if cut < 0 else Question("never", "always")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of x.
+
+    A *numeric* column is passed on as it is, clipped to `bounds` = (low, high) where they are declared. With `missing`
+    it may have gaps: a second feature, 0 or 1, says where they are, and the number itself becomes `filled_with`.
+
+    A *categorical* column becomes one 0/1 feature for each of its declared `categories`, in the order given; with
+    `other` one for every value that is not declared; and a last one for a missing value. Categories are compared by
+    their text: 3, 3.0 and "3" are the same category.
+    """
+
+    name: str
+    kind: ColumnKind = "numeric"
+    categories: Sequence[str] = ()
+    bounds: tuple[float, float] | None = None
+    missing: bool = False
+    other: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ParameterError("name of a column", "a non-empty string", self.name)
+        if self.kind not in ("numeric", "categorical"):
+            raise ParameterError(f"kind of column {self.name!r}", "'numeric' or 'categorical'", self.kind)
+        for field, value, kind in (("missing", self.missing, "numeric"), ("other", self.other, "categorical")):
+            if not isinstance(value, bool) or (value and self.kind != kind):
+                raise ParameterError(
+                    f"{field} of column {self.name!r}", f"true or false, and false unless {kind}", value
+                )
+        object.__setattr__(self, "categories", self._checked_categories())
+        object.__setattr__(self, "bounds", self._checked_bounds())
+
+    @property
+    def filled_with(self) -> float | None:
+        """What a missing number becomes: the lower bound, or 0 where none is declared. None where none may be missing.
+
+        A public constant: a mean or a median of the records would be a release.
+        """
+        if not self.missing:
+            return None
+        return 0.0 if self.bounds is None else self.bounds[0]
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What this column becomes, in the order of the encoded matrix."""
+        name = self.name
+        gap = Feature(f"{name} is missing", asks=Question(f"{name} is missing", f"{name} is not missing"))
+        if self.kind == "numeric":
+            number = Feature(name, self.bounds)
+            return (number, gap) if self.missing else (number,)
+        known = (Feature(f"{name}={c}", asks=Question(f"{name} = {c}", f"{name} ≠ {c}")) for c in self.categories)
+        other = Feature(f"{name} is other", asks=Question(f"{name} is other", f"{name} is not other"))
+        return (*known, other, gap) if self.other else (*known, gap)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    def encode(self, values: Any, *, table: str = "the table") -> NDArray[np.float64]:
+        """`values` as a float64 matrix with one column for each of `features`; errors speak of `table`."""
+        what = f"column {self.name!r} of {table}"
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise DataError(what, "a sequence of values", "one value (put it in a list)")
+        return self._numbers(values, what) if self.kind == "numeric" else self._one_hot(cells(values), what)
+
+    def _numbers(self, values: Any, what: str) -> NDArray[np.float64]:
+        try:
+            found = numbers(cells(values))
+        except (TypeError, ValueError, OverflowError):
+            raise DataError(
+                what, "numbers, or declared as categorical with its categories", "values that are not numbers"
+            ) from None
+        gaps = np.isnan(found)
+        if np.isinf(found).any() or (gaps.any() and not self.missing):
+            gapless = "" if self.missing else " without gaps (missing = true in the schema allows them)"
+            raise DataError(what, f"finite numbers{gapless}", "NaN, an infinity or a missing value")
+        if self.filled_with is not None:
+            found[gaps] = self.filled_with
+        if self.bounds is not None:
+            found = np.clip(found, *self.bounds)
+        found = found + 0.0  # turns −0.0 into 0.0: equal rows become bit-equal
+        return np.column_stack((found, gaps)) if self.missing else found.reshape(-1, 1)
+
+    def _one_hot(self, values: Cells, what: str) -> NDArray[np.float64]:
+        position: dict[str | None, int] = {name: place for place, name in enumerate(self.categories)}
+        undeclared = len(position) if self.other else -1
+        position[None] = len(position) + self.other
+        codes = np.array([position.get(name, undeclared) for name in categories(values)], dtype=np.int64)
+        if (codes < 0).any():
+            raise DataError(
+                what,
+                f"one of its {len(self.categories)} declared categories, or missing",
+                "a value that is not declared (declare it in the schema, or other = true for all such values)",
+            )
+        encoded = np.zeros((codes.size, position[None] + 1))
+        encoded[np.arange(codes.size), codes] = 1.0
+        return encoded
+
+    def _checked_categories(self) -> tuple[str, ...]:
+        what = f"categories of column {self.name!r}"
+        if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
+            raise ParameterError(what, "a list of names", self.categories)
+        names = tuple(category(name) for name in self.categories)
+        if self.kind == "numeric":
+            if names:
+                raise ParameterError(what, "left out unless its kind is 'categorical'", self.categories)
+            return ()
+        if not names and not self.other:
+            raise ParameterError(what, "at least one name; they are never read off the data", self.categories)
+        known = tuple(name for name in names if name is not None)
+        if len(set(known)) < len(names):
+            raise ParameterError(what, "different names, none of them missing", self.categories)
+        return known
+
+    def _checked_bounds(self) -> tuple[float, float] | None:
+        if self.bounds is None:
+            return None
+        what = f"bounds of column {self.name!r}"
+        if self.kind != "numeric":
+            raise ParameterError(what, "left out unless its kind is 'numeric'", self.bounds)
+        try:
+            low, high = (float(bound) for bound in self.bounds)
+        except (TypeError, ValueError):
+            raise ParameterError(what, "a pair (low, high) of numbers", self.bounds) from None
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ParameterError(what, "a pair of finite numbers, low < high", self.bounds)
+        return low, high
