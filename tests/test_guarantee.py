@@ -124,7 +124,7 @@ def test_within_and_wording() -> None:
 
 def test_short_floats_do_not_shorten_a_guarantee() -> None:
     for short in (np.float16, np.float32):
-        stated = Guarantee(short(0.3), short(1e-4))
+        stated = Guarantee(short(0.3), short(1e-4))  # type: ignore[arg-type]
         assert (type(stated.epsilon), type(stated.delta)) == (float, float)
         assert stated.compose(stated).epsilon >= 2 * float(short(0.3))
 

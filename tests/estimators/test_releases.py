@@ -350,7 +350,7 @@ def test_threads_that_ask_together_never_get_more_than_the_unstable_answers() ->
 
 def test_short_floats_do_not_shorten_epsilon() -> None:
     X, y = steps(20_000)
-    eta = np.float16(0.3210169491525424)
+    eta: Any = np.float16(0.3210169491525424)
     release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=eta, entropy=0).fit(X, y)
     vote = release.plan_.vote
     inner = 2 * np.log1p(np.exp(np.float64(eta))) + vote.sparse_vector.guarantee.epsilon

@@ -102,6 +102,62 @@ def answer(
 
 
 @app.command()
+def publish(
+    *,
+    private: Annotated[Path, typer.Option(help="The private records: .csv, .csv.gz or .parquet.")],
+    label: Annotated[str, typer.Option(help="The column of the private records that holds the label.")],
+    epsilon: Annotated[float, typer.Option(help="ε for the published model. Pure: δ = 0.")],
+    out: Annotated[Path, typer.Option(help="The directory that the model is written to.")],
+    public: Annotated[
+        Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="The columns, categories and bounds: .toml or .json. Default: read from the public rows."),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="The depth of the tree. Default: 4, or less on large tables.")
+    ] = None,
+    operations: Annotated[float, typer.Option(help="Refuse a depth that takes more word operations.")] = 2e11,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="The label names, e.g. '<=50K,>50K'. Default: read from the labels, which makes them public."
+        ),
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Publish a decision tree that everybody may use. Each run is a new release and costs ε anew.
+
+    The questions that the tree may ask come from public rows or from a declared schema, never from the private records.
+    Writes model.json, rules.txt, card.md and, with the extras plot and onnx, tree.svg and model.onnx.
+
+    Exit codes: 0 done; 2 bad input, nothing was spent.
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.publish import Job, run  # noqa: PLC0415
+
+        run(
+            Job(
+                private=private,
+                label=label,
+                public=public,
+                schema=schema,
+                epsilon=epsilon,
+                out=out,
+                depth=depth,
+                operations=operations,
+                labels=labels,
+                drop=tuple(drop or ()),
+                seed=seed,
+            ),
+            as_json=as_json,
+        )
+
+
+@app.command()
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="The directory that the picture is written to.")] = Path("out"),

@@ -56,7 +56,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     plan_: P
     guarantee_: Guarantee
 
-    def fit(self, X: Any, y: ArrayLike, public: ArrayLike | None = None, schema: Schema | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
         """Charge ε (and δ) whole and prepare the release. Each `fit` is a new release, charged anew.
 
         `X`, `y` are the private records. `public` holds public unlabelled points, `schema` the declared columns;

@@ -7,7 +7,6 @@ the comparison is `Greater` on doubles, so every runtime gives the labels that `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from pcqr.errors import MissingExtra
@@ -99,7 +98,7 @@ def _kind(classes: Sequence[LabelName]) -> str:
     return {bool: "BOOL", int: "INT64", float: "DOUBLE", str: "STRING"}[type(classes[0])]
 
 
-def _onnx() -> ModuleType:
+def _onnx() -> Any:
     try:
         import onnx  # noqa: PLC0415
         import onnx.checker  # noqa: PLC0415

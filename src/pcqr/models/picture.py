@@ -17,7 +17,7 @@ from pcqr.models.vocabulary import Vocabulary
 
 SUFFIXES = (".svg", ".png", ".pdf")
 INK, MUTED, LINE, PAPER = "#222222", "#6b6b6b", "#9aa4ad", "#ffffff"
-YES, NO = "#0b6e99", "#8a8a8a"
+YES, NO = "#3a3a3a", "#8a8a8a"
 WARNING = "#b3261e"
 LABELS = ("#b4532a", "#0b6e99", "#5b7f2b", "#7d4f9e", "#8a6d00", "#a83a6a", "#2f6f6a", "#555555")
 """White text on each of them has a contrast of at least 4.5 : 1."""
@@ -25,7 +25,7 @@ LABELS = ("#b4532a", "#0b6e99", "#5b7f2b", "#7d4f9e", "#8a6d00", "#a83a6a", "#2f
 # Lengths in points; one unit of the axes is one point.
 FONT, SMALL, HEADING = 10.0, 8.0, 12.0
 ROW, LINE_HEIGHT, PADDING, GAP, MARGIN = 30.0, 13.0, 8.0, 62.0, 14.0
-WRAP = 34
+WRAP = 38
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _write(axes: Any, x: float, y: float, text: str, *, size: float, color: str 
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WRAP) or [text]
+    return textwrap.wrap(text, WRAP, break_on_hyphens=False) or [text]
 
 
 def _width(lines: Sequence[str], size: float, *, bold: bool = False) -> float:

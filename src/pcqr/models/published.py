@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr.errors import MissingExtra, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, Points, as_points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points, as_points
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models.card import model_card
 from pcqr.models.graph import Graph
@@ -26,7 +26,7 @@ from pcqr.models.picture import Caption
 from pcqr.models.provenance import Provenance, class_in_words, current_versions
 from pcqr.models.reading import parse, read_flag, read_list, read_number, read_object, read_text
 from pcqr.models.vocabulary import LabelName, Vocabulary
-from pcqr.plan import PublishingPlan, VotingPlan
+from pcqr.plan import VotingPlan
 from pcqr.schema import Column, Schema
 
 FORMAT, VERSION = "pcqr-model", 1
@@ -37,6 +37,7 @@ FILES = ("model.json", "rules.txt", "card.md", "tree.svg", "model.onnx")
 class Learner(Protocol):
     """A fitted estimator that has published a hypothesis."""
 
+    hypotheses: HypothesisClass | None
     classes_: Any
     schema_: Schema | None
     guarantee_: Guarantee
@@ -79,12 +80,19 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_learner(
-        cls, learner: Learner, *, records: int | None = None, public_rows: int | None = None
+        cls,
+        learner: Learner,
+        *,
+        schema: Schema | None = None,
+        classes: Sequence[LabelName] | None = None,
+        records: int | None = None,
+        public_rows: int | None = None,
     ) -> PublishedModel:
         """The model that a fitted `SemiPrivateLearner` (or a `UniversalRelease` that has published) holds.
 
-        `records` = n and the number of `public_rows` are for the card, where the learner does not keep them. A tree is
-        simplified: the same function with no question asked in vain, which is post-processing.
+        `schema` and `classes` are for a learner that was given an encoded table and labels 0, 1, …: what they stand
+        for. `records` = n and the number of `public_rows` are facts for the card. A tree is simplified: the same
+        function with no question asked in vain, which is post-processing.
         """
         check_is_fitted(learner, "plan_")
         hypothesis, plan, guarantee = learner.hypothesis_, learner.plan_, learner.guarantee_
@@ -92,13 +100,12 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             hypothesis = hypothesis.simplified()
         if records is None and isinstance(plan, VotingPlan):
             records = plan.vote.records
-        eta = plan.publish.inverse_temperature if isinstance(plan, PublishingPlan) else None
-        alone = eta is not None and not isinstance(plan, VotingPlan)
-        hypotheses = getattr(learner, "hypotheses_", None)
+        eta: float = plan.publish.inverse_temperature
+        hypotheses = getattr(learner, "hypotheses_", None) or learner.hypotheses
         return cls(
             hypothesis=hypothesis,
-            classes=tuple(np.asarray(learner.classes_).tolist()),
-            schema=learner.schema_ or _plain_schema(learner),
+            classes=tuple(np.asarray(learner.classes_).tolist() if classes is None else classes),
+            schema=schema or learner.schema_ or _plain_schema(learner),
             guarantee=guarantee,
             provenance=Provenance(
                 hypotheses="" if hypotheses is None else class_in_words(hypotheses, records),
@@ -106,7 +113,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 public_rows=public_rows,
                 predicates=getattr(hypotheses, "predicates", None),
                 inverse_temperature=eta,
-                numerical_slack=max(0.0, guarantee.epsilon - 2.0 * eta) if alone and eta is not None else None,
+                numerical_slack=None if isinstance(plan, VotingPlan) else max(0.0, guarantee.epsilon - 2.0 * eta),
                 versions=current_versions(),
             ),
         )
@@ -290,7 +297,7 @@ def _restored_guarantee(value: object, where: str) -> Guarantee:
 
 
 def _plain_schema(learner: Learner) -> Schema:
-    """Numbers as they are, for a learner that had an array or a frame of numbers: named as the frame was, or x0, x1, …"""
+    """Numbers as they are, for a learner that had a table of numbers: named as its frame was, else x0, x1, …"""
     names = getattr(learner, "feature_names_in_", None)
     if names is None:
         names = [f"x{place}" for place in range(learner.n_features_in_)]

@@ -72,7 +72,9 @@ def read_count(value: object, where: str) -> int:
 
 def _shown(value: object) -> object:
     """Scalars as they are; of anything larger its type."""
-    return value if isinstance(value, str | int | float | None) else {dict: "an object", list: "a list"}[type(value)]
+    if isinstance(value, str | int | float | None):
+        return value
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def _refuse_constant(name: str) -> None:

@@ -14,13 +14,16 @@ def indented_rules(node: Leaf | Split, words: Vocabulary) -> str:
 
 
 def flat_rules(node: Leaf | Split, words: Vocabulary) -> str:
-    """ "IF … AND … THEN label", one line a leaf. Exactly one rule applies to a record, so their order is free."""
-    return "\n".join(_flat(node, words, ()))
+    """Lines "IF … AND … THEN label", one a leaf. Exactly one rule applies to a record, so their order is free.
+
+    For a simplified tree: of several cuts on one side of a feature the last is the tightest, and is the one shown.
+    """
+    return "\n".join(_flat(node, words, {}))
 
 
 def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[str]:
     if isinstance(node, Leaf):
-        yield f"{margin}→ {words.label(node.label)}"
+        yield f"{margin}predict {words.label(node.label)}"
         return
     yield f"{margin}if {words.condition(node.predicate, holds=True)}:"
     yield from _indented(node.holds, words, margin + "    ")
@@ -28,10 +31,12 @@ def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[st
     yield from _indented(node.fails, words, margin + "    ")
 
 
-def _flat(node: Leaf | Split, words: Vocabulary, path: tuple[str, ...]) -> Iterator[str]:
+def _flat(node: Leaf | Split, words: Vocabulary, path: dict[tuple[int, bool], str]) -> Iterator[str]:
+    """`path`: the conditions that lead here, by feature and side."""
     if isinstance(node, Leaf):
-        condition = f"IF {' AND '.join(path)} THEN" if path else "ALWAYS"
+        condition = f"IF {' AND '.join(path.values())} THEN" if path else "ALWAYS"
         yield f"{condition} {words.label(node.label)}"
         return
-    yield from _flat(node.holds, words, (*path, words.condition(node.predicate, holds=True)))
-    yield from _flat(node.fails, words, (*path, words.condition(node.predicate, holds=False)))
+    for child, holds in ((node.holds, True), (node.fails, False)):
+        condition = words.condition(node.predicate, holds=holds)
+        yield from _flat(child, words, path | {(node.predicate.feature, holds): condition})

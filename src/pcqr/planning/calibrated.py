@@ -7,7 +7,8 @@ fixed class), ε_A = ln(1 + (e^ε − 1)/q) − R, δ_s = δ/q, and the threshol
     ½·(predicted unanswered share) + 2·(teachers' error) + (excess of ĥ)
 
 under the model of `pcqr.planning.model`: a coin is wrong half of the time, and a majority errs on at most twice the
-share on which a teacher does (Markov). Only public numbers enter.
+share on which a teacher does (Markov). Without relabelling the factor is ½: the agnostic rate is that of one teacher,
+and what teachers do not have in common averages out in their vote. Only public numbers enter.
 """
 
 from __future__ import annotations
@@ -172,7 +173,8 @@ def _best_at(
         growth = request.hypotheses.log_growth(request.public or subsample, request.features)
         excess = model.relabel_excess(growth, eta, subsample)
     doubtful = [model.unanswered_share(np.minimum(1.0, unstable * f), queries, budget) for f in model.DOUBT]
-    loss = np.where(possible, 0.5 * np.mean(doubtful, axis=0) + 2.0 * error + excess, np.inf)
+    weight = 0.5 if eta is None else 2.0
+    loss = np.where(possible, 0.5 * np.mean(doubtful, axis=0) + weight * error + excess, np.inf)
 
     i = np.unravel_index(int(np.argmin(loss)), loss.shape)
     sparse_vector = OneSidedSparseVector.calibrate(
@@ -181,7 +183,7 @@ def _best_at(
     public = None if eta is None else request.public
     plan = VotePlan(request.records, subsample, int(teachers[i]), eta, sparse_vector, public=public)
     expected = float(model.unanswered_share(unstable[i], queries, budget[i]))
-    return Candidate(plan, Prediction(expected, float(0.5 * expected + 2.0 * error[i] + excess)), float(loss[i]))
+    return Candidate(plan, Prediction(expected, float(0.5 * expected + weight * error[i] + excess)), float(loss[i]))
 
 
 def _relabel_price(request: Request, subsample: int, eta: float) -> float:

@@ -56,8 +56,8 @@ class RankedSets:
     def rows(self, sets: NDArray[np.signedinteger]) -> IntArray:
         """The row, in one table of all sets, of each row of `sets` (all of one size)."""
         size = sets.shape[1]
-        ranks: IntArray = self.steps[sets, np.arange(1, size + 1)].sum(axis=1)
-        return ranks + self.start[size]
+        rows: IntArray = self.start[size] + self.steps[sets, np.arange(1, size + 1)].sum(axis=1)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcqr.checks import check_integer
+from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
 from pcqr.hypotheses.trees.counting import Block, ConjunctionCounts, count_conjunctions
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
 from pcqr.hypotheses.trees.predicates import Predicate, evaluate, from_public, from_schema
@@ -24,17 +24,30 @@ from pcqr.schema import Schema
 DEEPEST = 6
 DEFAULT_DEPTH = 4
 _ENUMERATION_LIMIT = 200_000
+_LEAST_STOP = 1e-6
+_MOST_LABELS = 127  # labels are 8-bit integers
+_MOST_LOG_TREES = 600.0
+"""Masses are at least the prior probability of one tree; above e^−600 nothing that underflows matters beside them."""
 _BLOCK = 1 << 16
 """Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeCounts:
-    """What a draw needs of the records: counts that serve any number of draws at any η. **Private.**"""
+    """What a draw needs of the records: counts that serve any number of draws at any η. **Private.**
+
+    Additive: the sum of the counts of two sets of records is that of all of them, wherever each was counted. Let
+    every part be counted at the same declared depth; the default one depends on the number of records.
+    """
 
     hypotheses: DecisionTrees
     counts: ConjunctionCounts
     features: int
+
+    def __add__(self, other: TreeCounts) -> TreeCounts:
+        if (self.hypotheses, self.features) != (other.hypotheses, other.features):
+            raise DataError("counts", "made by the same class on tables of the same width", "other counts")
+        return replace(self, counts=self.counts + other.counts)
 
     def __repr__(self) -> str:
         return f"TreeCounts({self.hypotheses!r})"
@@ -53,9 +66,9 @@ class DecisionTrees(HypothesisClass):
     (`prepared(public=…)`); or a schema. Until then the class is not fixed and cannot be drawn from. Everything that
     defines it is public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
 
-    `depth`: None is 4, or the deepest at which a draw from n records stays within `operations` (a function of n and B
-    alone). `operations` also is the limit above which a draw is refused: word operations to count, about 10⁹ to 10¹⁰ of
-    them a second. `labels` = C is the number of classes.
+    `depth`: D, at most 6. None is the deepest of 4, 3, 2, 1 at which a draw from n records stays within `operations`
+    steps (see `cost`; a core makes 1 to 2·10⁹ a second) and `memory` bytes: a function of n, B and C alone, never of η.
+    A declared depth that exceeds them is refused. `labels` = C is the number of classes.
     """
 
     depth: int | None = None
@@ -64,6 +77,7 @@ class DecisionTrees(HypothesisClass):
     labels: int = 2
     predicates: tuple[Predicate, ...] | None = None
     operations: float = 2e11
+    memory: float = 2e9
 
     needs_public: ClassVar[bool] = True
 
@@ -72,10 +86,16 @@ class DecisionTrees(HypothesisClass):
             check_integer("depth", self.depth, least=1)
             if self.depth > DEEPEST:
                 raise ParameterError("depth", f"at most {DEEPEST}", self.depth)
-        if not 0 <= self.stop < 1:
-            raise ParameterError("stop", "a number in [0, 1)", self.stop)
+        if self.stop != 0:
+            check_probability("stop", self.stop)
+            if not _LEAST_STOP <= self.stop <= 1.0 - _LEAST_STOP:
+                raise ParameterError("stop", f"0, or between {_LEAST_STOP:g} and 1 − {_LEAST_STOP:g}", self.stop)
         check_integer("cuts", self.cuts, least=1)
         check_integer("labels", self.labels, least=2)
+        if self.labels > _MOST_LABELS:
+            raise ParameterError("labels", f"at most {_MOST_LABELS}", self.labels)
+        check_positive("operations", self.operations)
+        check_positive("memory", self.memory)
         if self.predicates is not None:
             if not self.predicates:
                 raise ParameterError("predicates", "at least one predicate", self.predicates)
@@ -125,25 +145,42 @@ class DecisionTrees(HypothesisClass):
         return replace(self, predicates=found)
 
     def depth_for(self, records: int) -> int:
-        """The depth that a draw from so many records uses. Raises when the declared one costs too much."""
-        if self.depth is None:
-            affordable = (d for d in range(DEFAULT_DEPTH, 1, -1) if self.cost(records, d) <= self.operations)
-            return next(affordable, 1)
-        if self.cost(records, self.depth) > self.operations:
-            raise ParameterError(
-                "depth",
-                f"small enough for {self.operations:.3g} word operations (raise operations= to allow more); "
-                f"depth {self.depth} on {records:,} records and {self._count(1):,} predicates takes about "
-                f"{self.cost(records, self.depth):.3g}",
-                self.depth,
-            )
-        return self.depth
+        """The depth that a draw from so many records uses. Raises when that costs too much."""
+        if self.depth is not None:
+            depth = self.depth
+        else:
+            affordable = (d for d in range(DEFAULT_DEPTH, 0, -1) if self._excess(records, d) is None)
+            depth = next(affordable, 1)
+        excess = self._excess(records, depth)
+        if excess is not None:
+            raise ParameterError("depth", f"such that a draw {excess}", depth)
+        return depth
 
     def cost(self, records: int, depth: int) -> float:
-        """Word operations of a draw: C(B, D)·n/64 to count, C(B, D−1)·2^(D−1)·B·20 to sum up."""
+        """Steps of a draw: C(B, D)·n/64 words to count, 2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each, to add up."""
         count = self._count(1)
-        sums = math.comb(count, depth - 1) * 2.0 ** (depth - 1) * count * 20.0
-        return math.comb(count, depth) * (records / 64.0 + 1.0) + sums
+        sums = math.comb(count, depth - 1) * 2.0 ** (depth - 1) * count * self.labels * 20.0
+        return math.comb(count, depth) * (records / 64.0 + self.labels) + sums
+
+    def bytes_needed(self, depth: int) -> int:
+        """The tables of a draw: 4 bytes a set and class, 12 a stored value, Z(·, r) at s literals for all s + r ≤ D."""
+        sets = [math.comb(self._count(1), size) for size in range(depth + 1)]
+        values = sum((depth - size) * sets[size] << size for size in range(depth))
+        return 4 * self.labels * sum(sets) + 12 * values
+
+    def _excess(self, records: int, depth: int) -> str | None:
+        """What a draw at this depth would exceed, in words. Public numbers only."""
+        where = f"depth {depth} on {records:,} records and {self._count(1):,} predicates"
+        cost, needed = self.cost(records, depth), self.bytes_needed(depth)
+        leaves = 1 << depth
+        choices = (leaves - 1) * math.log(self._count(1) / (1.0 - self.stop)) + leaves * math.log(self.labels)
+        if cost > self.operations:
+            return f"takes at most {self.operations:.3g} steps ({where}: {cost:.3g}); to allow more, raise operations"
+        if needed > self.memory:
+            return f"needs at most {self.memory:.3g} bytes ({where}: {needed:.3g}); to allow more, raise memory"
+        if choices > _MOST_LOG_TREES:
+            return f"is from at most e^{_MOST_LOG_TREES:.0f} trees, which float64 can weigh ({where}: e^{choices:.0f})"
+        return None
 
     def log_probability_error(
         self,
@@ -153,35 +190,39 @@ class DecisionTrees(HypothesisClass):
         features: int = 1,
         public: int | None = None,  # noqa: ARG002
     ) -> float:
-        """λ = 2·(2^(D+1) − 1)·(κ + u·(ηn + 8)), κ the relative error of a partition function (proofs/trees.md)."""
-        depth, count = self.depth or DEFAULT_DEPTH, self._count(features)
-        exponentials = 750.0 + self.labels
-        kappa = exponentials
-        for _ in range(depth):
-            kappa = 2.0 * kappa + exponentials + 4.0 * count + 8.0
-        choices = (1 << (depth + 1)) - 1
-        return 2.0 * choices * UNIT_ROUNDOFF * (2.0 * kappa + inverse_temperature * records + 8.0)
+        """2^(D+1)·u·(D·(2·min(ηn, 746) + 7B + C + 24) + 4ηn + 4000), u = `UNIT_ROUNDOFF`: proofs/trees.md."""
+        depth, exponent = self.depth or DEFAULT_DEPTH, inverse_temperature * records
+        level = 2.0 * min(exponent, 746.0) + 7.0 * self._count(features) + self.labels + 24.0
+        return 2.0 ** (depth + 1) * UNIT_ROUNDOFF * (depth * level + 4.0 * exponent + 4000.0)
 
     # What touches records -------------------------------------------------------------------------------------------
 
     def count(self, X: ArrayLike, y: ArrayLike) -> TreeCounts:
-        """Count once, draw often: see `draw_from`. The counts are private and additive over blocks of records."""
+        """Count once, draw often (`draw_from`). The counts are private."""
         points, labels = self.check_records(X, y)
+        self._check_width(points)
         depth = self.depth_for(points.shape[0])
         counts = count_conjunctions(self._blocks(points, labels), self._count(1), self.labels, depth)
         return TreeCounts(self, counts, points.shape[1])
 
     def draw_from(self, counted: TreeCounts, inverse_temperature: float, choose: Chooser) -> DecisionTree:
-        """Draw the root's question, then only those of the children that were drawn."""
+        """A draw from counts of this class. As private as one from the records: each draw is charged anew."""
+        return next(self.draws_from(counted, inverse_temperature, (choose,)))
+
+    def draws_from(
+        self, counted: TreeCounts, inverse_temperature: float, choosers: Iterable[Chooser]
+    ) -> Iterator[DecisionTree]:
+        """One tree for each of `choosers`; the partition function is computed once. Each is a release of its own."""
+        if counted.hypotheses != self:
+            raise DataError("counted", "counts that this class made", "counts of another class")
+        check_inverse_temperature(inverse_temperature)
+        records = counted.counts.records
+        if inverse_temperature * records > LARGEST_EXPONENT:
+            raise ParameterError(
+                "inverse_temperature", f"at most {LARGEST_EXPONENT / records:.3g}", inverse_temperature
+            )
         function = PartitionFunction(counted.counts, inverse_temperature, self.stop)
-
-        def ask(node: Node, remaining: int) -> int:
-            return choose(function.log_weights(node, remaining))
-
-        def label(node: Node) -> int:
-            return choose(function.label_log_weights(node))
-
-        return DecisionTree(self._grow(Node(), counted.counts.depth, ask, label), counted.features)
+        return (DecisionTree(self._sampled(function, choose), counted.features) for choose in choosers)
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> DecisionTree:
         """A tree with the fewest mistakes; ties go to the predicate, then to the label, that comes first.
@@ -196,23 +237,26 @@ class DecisionTrees(HypothesisClass):
         counted = fixed.count(points, labels)
         function = PartitionFunction(counted.counts, 0.0, 0.0)
 
-        def ask(node: Node, remaining: int) -> int:
-            return int(function.fewest_mistakes(node, remaining).argmin())
-
-        def label(node: Node) -> int:
-            return int(function.class_counts(node).argmax())
-
-        return DecisionTree(fixed._grow(Node(), counted.counts.depth, ask, label), points.shape[1]).simplified()
+        root = fixed._grow(
+            Node(),
+            counted.counts.depth,
+            lambda node, remaining: int(function.fewest_mistakes(node, remaining).argmin()),
+            lambda node: int(function.class_counts(node).argmax()),
+        )
+        return DecisionTree(root, points.shape[1]).simplified()
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row for each syntactic tree, unreachable sides included. Only for a uniform prior (`stop` = 0)."""
         points = self.check_points(X)
+        self._check_width(points)
         holds = evaluate(self._fixed(), points)
         depth = self.depth_for(points.shape[0])
         leaves = 1 << depth
+        if self.stop > 0:
+            raise ParameterError("stop", "0 for enumerate, whose rows have equal prior weights", self.stop)
         total = self._count(1) ** (leaves - 1) * self.labels**leaves
-        if self.stop > 0 or total > _ENUMERATION_LIMIT:
-            raise ParameterError("X", f"for enumerate: stop = 0 and at most {_ENUMERATION_LIMIT:,} trees", f"{total:,}")
+        if total > _ENUMERATION_LIMIT:
+            raise ParameterError("depth", f"such that enumerate lists at most {_ENUMERATION_LIMIT:,} trees", depth)
         rows: list[Labels] = []
         for asked in itertools.product(range(self._count(1)), repeat=leaves - 1):
             place = np.zeros(points.shape[0], dtype=np.int64)  # in heap order: children of i are 2i + 1 and 2i + 2
@@ -235,6 +279,15 @@ class DecisionTrees(HypothesisClass):
         fixed = self.prepared(public, None)
         fixed._fixed()
         return fixed.draw_from(fixed.count(X, y), inverse_temperature, choose)
+
+    def _sampled(self, function: PartitionFunction, choose: Chooser) -> Leaf | Split:
+        """Draw the root's question, then only those of the children that were drawn."""
+        return self._grow(
+            Node(),
+            function.counts.depth,
+            lambda node, remaining: choose(function.log_weights(node, remaining)),
+            lambda node: choose(function.label_log_weights(node)),
+        )
 
     def _grow(
         self, node: Node, remaining: int, ask: Callable[[Node, int], int], label: Callable[[Node], int]
@@ -259,6 +312,13 @@ class DecisionTrees(HypothesisClass):
                 None,
             )
         return self.predicates
+
+    def _check_width(self, X: Points) -> None:
+        needed = 1 + max(predicate.feature for predicate in self._fixed())
+        if X.shape[1] < needed:
+            raise DataError(
+                "X", f"a table with the {needed} columns that the predicates ask about", f"{X.shape[1]} columns"
+            )
 
     def _count(self, features: int) -> int:
         """B, or a bound on it where the predicates are not fixed yet."""

@@ -165,7 +165,8 @@ def _decay(inverse_temperature: float, records: int) -> FloatArray:
     last = records
     if inverse_temperature * records > _UNDERFLOW:
         last = math.ceil(_UNDERFLOW / inverse_temperature)
-    return np.exp(-inverse_temperature * np.arange(last + 1))
+    table: FloatArray = np.exp(-inverse_temperature * np.arange(last + 1))
+    return table
 
 
 @compiled
@@ -181,18 +182,14 @@ def _add_leaf_pairs(  # noqa: PLR0912 (one loop nest: compiled code cannot call 
     for k in range(sets.shape[0]):
         for place in range(size + 1):  # b lies between two members: its place in every subset stays the same
             for subset in range(signs):
-                row, taken = 0, 0
+                row, taken, before = 0, 0, 0
                 for j in range(size):
-                    if j == place:
-                        taken += 1
                     if subset >> j & 1:
                         taken += 1
-                        row += steps[sets[k, j], taken]
-                    if j < place:
-                        place_of_b[subset] = taken + 1
-                if place == 0:
-                    place_of_b[subset] = 1
-                row_without_b[subset] = row + start[taken + (place == size)]
+                        before += j < place
+                        row += steps[sets[k, j], taken + (j >= place)]
+                place_of_b[subset] = before + 1
+                row_without_b[subset] = row + start[taken + 1]
             low = sets[k, place - 1] + 1 if place > 0 else 0
             high = sets[k, place] if place < size else predicates
             for b in range(low, high):

@@ -6,12 +6,15 @@ Predicates come from public points or from a schema, never from private records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.checks import check_integer
+from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.cuts import midpoint_cuts
 from pcqr.schema import Schema
@@ -28,11 +31,15 @@ class Predicate:
     feature: int
     cut: float
 
+    def __post_init__(self) -> None:
+        check_integer("feature", self.feature, least=0)
+        if not math.isfinite(self.cut):
+            raise ParameterError("cut", "a finite number", self.cut)
+
 
 def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
     """One column for each predicate: does it hold in the row?"""
-    features = [predicate.feature for predicate in predicates]
-    return X[:, features] > np.array([predicate.cut for predicate in predicates])
+    return np.stack([X[:, predicate.feature] > predicate.cut for predicate in predicates], axis=1)
 
 
 def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:

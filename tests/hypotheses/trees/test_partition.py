@@ -1,0 +1,173 @@
+"""The partition function against its definition, with exact arithmetic, and the stated bound on its error."""
+
+from __future__ import annotations
+
+import decimal
+import itertools
+import math
+from decimal import Decimal
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.line import PRECISE, PreciseChooser
+
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.hypotheses.trees.counting import count_conjunctions
+from pcqr.hypotheses.trees.partition import Node, PartitionFunction
+from pcqr.noise import Chooser
+
+Cells = frozenset[int]
+
+
+class Exact:
+    """Z by the definition, to 60 digits, on sets of records: it knows nothing of literals, ranks or signs.
+
+    `holds` has a row for each cell, `counts` the cell's records of each class.
+    """
+
+    def __init__(self, holds: NDArray[np.bool_], counts: NDArray[np.int64], eta: float, stop: float) -> None:
+        self.predicates, self.stop, self.eta = holds.shape[1], Decimal(stop), Decimal(eta)
+        self.counts: list[list[int]] = counts.tolist()
+        self.holding = [frozenset(np.flatnonzero(column).tolist()) for column in holds.T]
+        self.everything: Cells = frozenset(range(holds.shape[0]))
+        self.z = lru_cache(maxsize=None)(self._z)
+        self.fewest = lru_cache(maxsize=None)(self._fewest)
+
+    def labels(self, cells: Cells) -> list[Decimal]:
+        totals = [sum(self.counts[cell][c] for cell in cells) for c in range(len(self.counts[0]))]
+        return [(-self.eta * (sum(totals) - own)).exp() for own in totals]
+
+    def leaf(self, cells: Cells) -> Decimal:
+        weights = self.labels(cells)
+        return sum(weights, Decimal(0)) / len(weights)
+
+    def options(self, cells: Cells, remaining: int) -> list[Decimal]:
+        share = (1 - self.stop) / self.predicates
+        splits = [share * self.z(cells & b, remaining - 1) * self.z(cells - b, remaining - 1) for b in self.holding]
+        return [*splits, self.stop * self.leaf(cells)] if self.stop else splits
+
+    def _z(self, cells: Cells, remaining: int) -> Decimal:
+        return sum(self.options(cells, remaining), Decimal(0)) if remaining else self.leaf(cells)
+
+    def _fewest(self, cells: Cells, remaining: int) -> int:
+        if remaining == 0:
+            totals = [sum(self.counts[cell][c] for cell in cells) for c in range(len(self.counts[0]))]
+            return sum(totals) - max(totals)
+        return min(self.fewest(cells & b, remaining - 1) + self.fewest(cells - b, remaining - 1) for b in self.holding)
+
+    def log_probability(self, taken: list[int], depth: int) -> Decimal:
+        """Of a sequence of choices in the order in which the sampler makes them."""
+        choices = iter(taken)
+
+        def chosen(weights: list[Decimal]) -> tuple[int, Decimal]:
+            index = next(choices)
+            return index, (weights[index] / sum(weights, Decimal(0))).ln()
+
+        def below(cells: Cells, asked: frozenset[int], remaining: int) -> Decimal:
+            if remaining:
+                index, total = chosen(self.options(cells, remaining))
+                if index in asked:
+                    return total + below(cells, asked, remaining - 1)
+                if index < self.predicates:
+                    for side in (cells - self.holding[index], cells & self.holding[index]):
+                        total += below(side, asked | {index}, remaining - 1)
+                    return total
+                return total + chosen(self.labels(cells))[1]
+            return chosen(self.labels(cells))[1]
+
+        total = below(self.everything, frozenset(), depth)
+        assert next(choices, None) is None
+        return total
+
+
+class Recorder(PreciseChooser):
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.taken: list[int] = []
+
+    def __call__(self, log_weights: NDArray[np.float64]) -> int:
+        assert np.isfinite(log_weights).all(), "every option can be drawn"
+        self.taken.append(super().__call__(log_weights))
+        return self.taken[-1]
+
+
+def cells_and_counts(predicates: int, classes: int, largest: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """All 2^B cells, some without records, with counts from 0 to `largest` of very different sizes."""
+    generator = np.random.default_rng(predicates + 10 * classes)
+    holds = np.array(list(itertools.product((False, True), repeat=predicates)))
+    shape = holds.shape[0], classes
+    counts = generator.integers(0, 2, shape) * np.exp(generator.random(shape) * math.log(largest)).astype(np.int64)
+    return holds, counts
+
+
+def records(holds: NDArray[np.bool_], counts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
+    classes = counts.shape[1]
+    y = np.tile(np.arange(classes, dtype=np.int8), holds.shape[0])
+    return np.repeat(np.repeat(holds, classes, axis=0), counts.ravel(), axis=0), np.repeat(y, counts.ravel())
+
+
+@pytest.mark.parametrize("stop", [0.0, 0.3])
+@pytest.mark.parametrize(("predicates", "depth", "classes"), [(1, 3, 2), (4, 3, 2), (4, 2, 3), (3, 4, 2), (5, 1, 4)])
+def test_every_value_equals_the_definition(predicates: int, depth: int, classes: int, stop: float) -> None:
+    holds, tallies = cells_and_counts(predicates, classes, 60)
+    eta = 0.21
+    counts = count_conjunctions([records(holds, tallies)], predicates, classes, depth)
+    function = PartitionFunction(counts, eta, stop)
+    exact = Exact(holds, tallies, eta, stop)
+    nodes = 0
+    with decimal.localcontext(PRECISE):
+        for size in range(min(depth, predicates) + 1):
+            for members in itertools.combinations(range(predicates), size):
+                for signs in itertools.product((False, True), repeat=size):
+                    node = Node(tuple(zip(members, signs, strict=True)))
+                    cells = frozenset(np.flatnonzero((holds[:, list(members)] == signs).all(axis=1)).tolist())
+                    for remaining in range(depth - size + 1):
+                        (mistakes,), (mass,) = function._values([node], remaining)
+                        assert mistakes == exact.fewest(cells, remaining)
+                        value = -Decimal(eta) * int(mistakes) + Decimal(float(mass)).ln()
+                        assert abs(value - exact.z(cells, remaining).ln()) < Decimal("1e-13")
+                        assert 0 < mass < 1 + 1e-12
+                        nodes += 1
+    assert nodes >= depth + 1
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-300, 1e-3, 0.37, 5.0, 745.5, 1e9])
+@pytest.mark.parametrize("stop", [0.0, 1e-6, 0.5, 1 - 1e-6])
+@pytest.mark.parametrize(("predicates", "depth", "classes"), [(4, 3, 2), (3, 2, 4)])
+def test_error_bound_holds_against_sixty_digits(
+    predicates: int, depth: int, classes: int, stop: float, eta: float
+) -> None:
+    """ηn up to 10¹³, uniformly random branches: most drawn trees are unlikely beyond what float64 can hold."""
+    holds, tallies = cells_and_counts(predicates, classes, 3000)
+    rows, y = records(holds, tallies)
+    asked = tuple(Predicate(j, 0.5) for j in range(predicates))
+    hypotheses = DecisionTrees(depth=depth, stop=stop, labels=classes, predicates=asked)
+    bound = hypotheses.log_probability_error(y.size, eta)
+    counted = hypotheses.count(rows.astype(np.float64), y)
+    choosers = [Recorder(seed) for seed in range(8)]
+    for _ in hypotheses.draws_from(counted, eta, cast(list[Chooser], choosers)):
+        pass
+    exact = Exact(holds, tallies, eta, stop)
+    with decimal.localcontext(PRECISE):
+        for chooser in choosers:
+            error = abs(chooser.log_probability - exact.log_probability(chooser.taken, depth))
+            assert error <= Decimal(bound)
+    assert bound < 1e-8 or eta > 100
+
+
+def test_masses_stay_positive_at_the_largest_class_that_is_allowed() -> None:
+    """Depth 6 with 127 classes: the mass of the best tree is near e^−600, and every option keeps a positive weight."""
+    asked = tuple(Predicate(j, 0.5) for j in range(99))
+    refused = DecisionTrees(depth=6, labels=127, predicates=asked, operations=1e30, memory=1e30)
+    with pytest.raises(ValueError, match="e\\^600"):
+        refused.depth_for(10)
+    two = DecisionTrees(depth=6, labels=127, predicates=asked[:50])
+    assert two._excess(10, 6) is None or "e^" not in str(two._excess(10, 6))
+    X = np.array(list(itertools.product((0.0, 1.0), repeat=2)))
+    few = DecisionTrees(depth=6, stop=0.99, labels=127, predicates=asked[:2])
+    chooser = Recorder(0)
+    few._draw(*few.check_records(X, [0, 1, 1, 2]), 1e6, None, cast(Chooser, chooser))
+    assert len(chooser.taken) >= 2
