@@ -74,7 +74,7 @@ def run(job: Job, *, as_json: bool) -> None:
             learner,
             schema=inputs.schema,
             records=inputs.X.shape[0],
-            public_rows=None if inputs.public is None else inputs.public.shape[0],
+            public_rows=0 if inputs.public is None else inputs.public.shape[0],
         )
         written = model.save(job.out)
         bar.update(step, advance=1)
@@ -118,7 +118,8 @@ def _label_names(declared: str | None) -> tuple[str, ...] | None:
 def _labels(private: Columns, name: str, declared: tuple[str, ...] | None) -> NDArray[Any]:
     """The label of each private record as text, or as 0 and 1 where all of them are."""
     if name not in private:
-        raise ParameterError("--label", f"one of the columns {', '.join(map(repr, private))}", name)
+        # The columns are not listed: in a file without a header they are a private record.
+        raise ParameterError("--label", f"the name of one of the {len(private)} columns in the first line", name)
     found = categories(cells(private[name]))
     allowed = "a label in every row" if declared is None else f"one of {', '.join(declared)} in every row (--labels)"
     if None in found or (declared is not None and not set(found) <= set(declared)):
@@ -169,4 +170,4 @@ def _summarise(job: Job, model: PublishedModel, depth: int, written: tuple[Path,
 
 def _public_inputs(model: PublishedModel) -> str:
     rows = model.provenance.public_rows
-    return "the schema alone" if rows is None else f"{rows:,} public rows"
+    return f"{rows:,} public rows" if rows else "the schema alone"

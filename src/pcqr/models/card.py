@@ -91,11 +91,6 @@ def _allowed(column: Column) -> str:
 
 def _origin(model: PublishedModel) -> str:
     origin = model.provenance
-    rows = (
-        "No public rows were used: the class was declared."
-        if origin.public_rows is None
-        else f"Public inputs: {origin.public_rows:,} rows without labels, known to all, shaped the class."
-    )
     facts = (
         *([f"Drawn from: {printable(origin.hypotheses)}."] if origin.hypotheses else []),
         *(
@@ -103,7 +98,7 @@ def _origin(model: PublishedModel) -> str:
             if origin.inverse_temperature is not None
             else []
         ),
-        rows,
+        _public_inputs(origin.public_rows),
         *(
             [f"Public predicates: {len(origin.predicates)} questions, listed in `model.json`."]
             if origin.predicates is not None
@@ -116,6 +111,14 @@ def _origin(model: PublishedModel) -> str:
         ),
     )
     return f"## Where it comes from\n\n{_bullets(facts)}"
+
+
+def _public_inputs(rows: int | None) -> str:
+    if rows is None:
+        return "Public inputs: how many public rows there were is not recorded."
+    if rows == 0:
+        return "Public inputs: no rows; the class was declared, or follows from the schema."
+    return f"Public inputs: {rows:,} rows without labels, known to all, shaped the class."
 
 
 def _limits(model: PublishedModel) -> str:  # noqa: ARG001

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis
@@ -21,7 +21,7 @@ from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.picture import Caption, draw_tree
 from pcqr.models.rules import flat_rules, indented_rules
-from pcqr.models.trees import describe_node, restore_node
+from pcqr.models.trees import describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
 
 H = TypeVar("H", bound=Hypothesis)
@@ -63,21 +63,11 @@ class TreeKind(Kind[H]):
     @abstractmethod
     def as_tree(self, hypothesis: H) -> DecisionTree: ...
 
-    @abstractmethod
-    def from_tree(self, tree: DecisionTree, where: str) -> H:
-        """The inverse of `as_tree`. Raises for a tree of another shape."""
-
     def check(self, hypothesis: H, words: Vocabulary) -> None:
         tree = self.as_tree(hypothesis)
         if tree.features != len(words.features):
             raise ParameterError("hypothesis", f"one on the {len(words.features)} features of the schema", tree)
         _check_node(tree.root, words)
-
-    def describe(self, hypothesis: H, words: Vocabulary) -> dict[str, Any]:
-        return describe_node(self.as_tree(hypothesis).root, words)
-
-    def restore(self, value: object, where: str, words: Vocabulary) -> H:
-        return self.from_tree(DecisionTree(restore_node(value, where, words), len(words.features)), where)
 
     def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
         return (flat_rules if flat else indented_rules)(self._shown(hypothesis), words)
@@ -100,8 +90,11 @@ class DecisionTreeKind(TreeKind[DecisionTree]):
     def as_tree(self, hypothesis: DecisionTree) -> DecisionTree:
         return hypothesis
 
-    def from_tree(self, tree: DecisionTree, where: str) -> DecisionTree:  # noqa: ARG002
-        return tree
+    def describe(self, hypothesis: DecisionTree, words: Vocabulary) -> dict[str, Any]:
+        return describe_node(hypothesis.root, words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> DecisionTree:
+        return DecisionTree(restore_node(value, where, words), len(words.features))
 
 
 class StumpKind(TreeKind[Stump]):
@@ -109,12 +102,20 @@ class StumpKind(TreeKind[Stump]):
     title = "decision stump"
     hypothesis = Stump
 
+    def check(self, hypothesis: Stump, words: Vocabulary) -> None:
+        super().check(hypothesis, words)
+        if not 0 <= hypothesis.feature < hypothesis.features or math.isnan(hypothesis.cut):
+            raise ParameterError("hypothesis", "a stump on a feature of the schema", hypothesis)
+
     def as_tree(self, hypothesis: Stump) -> DecisionTree:
         return _one_question(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)
 
-    def from_tree(self, tree: DecisionTree, where: str) -> Stump:
-        predicate, above = _read_one_question(tree, where)
-        return Stump(predicate.feature, predicate.cut, above, tree.features)
+    def describe(self, hypothesis: Stump, words: Vocabulary) -> dict[str, Any]:
+        return describe_question(hypothesis.feature, hypothesis.cut, int(hypothesis.above), words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Stump:
+        feature, cut, above = restore_question(value, where, words)
+        return Stump(feature, cut, above, len(words.features))
 
 
 class ThresholdKind(TreeKind[Threshold]):
@@ -125,11 +126,12 @@ class ThresholdKind(TreeKind[Threshold]):
     def as_tree(self, hypothesis: Threshold) -> DecisionTree:
         return _one_question(0, hypothesis.cut, hypothesis.up, 1)
 
-    def from_tree(self, tree: DecisionTree, where: str) -> Threshold:
-        predicate, up = _read_one_question(tree, where)
-        if tree.features != 1:
-            raise ParameterError("model.schema", "one feature for a threshold", f"{tree.features} features")
-        return Threshold(predicate.cut, up)
+    def describe(self, hypothesis: Threshold, words: Vocabulary) -> dict[str, Any]:
+        return describe_question(0, hypothesis.cut, int(hypothesis.up), words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Threshold:
+        _, cut, up = restore_question(value, where, words)
+        return Threshold(cut, up)
 
 
 KINDS: tuple[Kind[Any], ...] = (DecisionTreeKind(), StumpKind(), ThresholdKind())
@@ -150,14 +152,9 @@ def kind_named(name: object) -> Kind[Any]:
 
 
 def _one_question(feature: int, cut: float, above: bool, features: int) -> DecisionTree:
+    if math.isinf(cut):  # x > −∞ always holds, x > ∞ never
+        return DecisionTree(Leaf(int(above == (cut < 0))), features)
     return DecisionTree(Split(Predicate(feature, cut), fails=Leaf(int(not above)), holds=Leaf(int(above))), features)
-
-
-def _read_one_question(tree: DecisionTree, where: str) -> tuple[Predicate, bool]:
-    root = tree.root
-    if isinstance(root, Leaf) or tree.depth != 1 or root.fails == root.holds:
-        raise ParameterError(where, "one question with two different labels", f"a tree of depth {tree.depth}")
-    return root.predicate, cast(Leaf, root.holds).label == 1
 
 
 def _check_node(node: Leaf | Split, words: Vocabulary) -> None:
@@ -165,7 +162,7 @@ def _check_node(node: Leaf | Split, words: Vocabulary) -> None:
         if not 0 <= node.label < len(words.classes):
             raise ParameterError("hypothesis", f"labels from 0 to {len(words.classes) - 1}", node.label)
         return
-    if not 0 <= node.predicate.feature < len(words.features) or math.isnan(node.predicate.cut):
+    if not 0 <= node.predicate.feature < len(words.features):
         raise ParameterError("hypothesis", "predicates on features of the schema", node.predicate)
     _check_node(node.fails, words)
     _check_node(node.holds, words)

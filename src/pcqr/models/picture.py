@@ -26,6 +26,8 @@ LABELS = ("#b4532a", "#0b6e99", "#5b7f2b", "#7d4f9e", "#8a6d00", "#a83a6a", "#2f
 FONT, SMALL, HEADING = 10.0, 8.0, 12.0
 ROW, LINE_HEIGHT, PADDING, GAP, MARGIN = 30.0, 13.0, 8.0, 62.0, 14.0
 WRAP = 38
+HINTING = 1.03
+"""How much wider than its outlines a line of text can come out in pixels."""
 
 
 @dataclass(frozen=True)
@@ -182,4 +184,5 @@ def _width(lines: Sequence[str], size: float, *, bold: bool = False) -> float:
     from matplotlib.textpath import TextPath  # noqa: PLC0415
 
     font = FontProperties(weight="bold" if bold else "normal")
-    return max(float(TextPath((0, 0), line.replace("$", "S"), size=size, prop=font).get_extents().x1) for line in lines)
+    paths = (TextPath((0, 0), line.replace("$", "S"), size=size, prop=font) for line in lines)
+    return HINTING * max(float(path.get_extents().x1) for path in paths)

@@ -27,8 +27,8 @@ class Provenance:
     """The class that the model was drawn from and how: public numbers, a function of no record.
 
     `hypotheses`: the class in words. `records`: n, which is public under *replace one record*. `public_rows`: how many
-    public rows shaped the class; None where everything was declared. `predicates`: the questions that its trees may
-    ask. `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
+    public rows shaped the class, 0 where everything was declared. `predicates`: the questions that its trees may ask.
+    `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
     for float64 arithmetic, 2λ in ε = 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. None stands for unknown.
     """
 
@@ -41,9 +41,9 @@ class Provenance:
     versions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        for name, count in (("records", self.records), ("public_rows", self.public_rows)):
+        for name, count, least in (("records", self.records, 1), ("public_rows", self.public_rows, 0)):
             if count is not None:
-                check_integer(name, count, least=1)
+                check_integer(name, count, least=least)
 
     def describe(self, words: Vocabulary) -> dict[str, Any]:
         asked = self.predicates

@@ -91,8 +91,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model that a fitted `SemiPrivateLearner` (or a `UniversalRelease` that has published) holds.
 
         `schema` and `classes` are for a learner that was given an encoded table and labels 0, 1, …: what they stand
-        for. `records` = n and the number of `public_rows` are facts for the card. A tree is simplified: the same
-        function with no question asked in vain, which is post-processing.
+        for. `records` = n and the number of `public_rows` (0: none) are facts for the card. A tree is simplified: the
+        same function with no question asked in vain, which is post-processing.
         """
         check_is_fitted(learner, "plan_")
         hypothesis, plan, guarantee = learner.hypothesis_, learner.plan_, learner.guarantee_
@@ -175,7 +175,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def draw(self, path: str | Path) -> None:
         """Write a picture of the model: .svg, .png or .pdf. Needs the extra `plot`."""
-        title = f"{self.kind.title.capitalize()}: {' or '.join(map(self.vocabulary.label, range(len(self.classes))))}"
+        names = [self.vocabulary.label(label) for label in range(len(self.classes))]
+        title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
         note = str(self.guarantee)
         caption = Caption(title, note[0].upper() + note[1:], warning=not self.guarantee.is_private)
         self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption)

@@ -64,9 +64,9 @@ def read_number(value: object, where: str) -> float:
 
 
 def read_count(value: object, where: str) -> int:
-    """An integer ≥ 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ParameterError(where, "an integer ≥ 1", _shown(value))
+    """An integer ≥ 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ParameterError(where, "an integer ≥ 0", _shown(value))
     return value
 
 

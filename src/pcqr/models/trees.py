@@ -14,6 +14,7 @@ from pcqr.models.vocabulary import Vocabulary
 DEEPEST_READ = 64
 """No tree of pcqr comes near it; a file that does is refused before Python's recursion limit is."""
 
+NODE = ("feature", "above", "then", "else")
 _INFINITIES = {"infinity": math.inf, "-infinity": -math.inf}
 
 
@@ -36,7 +37,7 @@ def restore_node(value: object, where: str, words: Vocabulary, deepest: int = DE
         if label is None:
             raise ParameterError(f"{where}.label", f"one of the classes {list(words.classes)}", name)
         return Leaf(label)
-    fields = read_object(value, where, ("feature", "above", "then", "else"))
+    fields = read_object(value, where, NODE)
     return Split(
         restore_predicate({key: fields[key] for key in ("feature", "above")}, where, words),
         holds=restore_node(fields["then"], f"{where}.then", words, deepest - 1),
@@ -45,16 +46,38 @@ def restore_node(value: object, where: str, words: Vocabulary, deepest: int = DE
 
 
 def describe_predicate(predicate: Predicate, words: Vocabulary) -> dict[str, Any]:
-    cut = predicate.cut
-    above = cut if math.isfinite(cut) else ("infinity" if cut > 0 else "-infinity")
-    return {"feature": words.features[predicate.feature].name, "above": above}
+    return {"feature": words.features[predicate.feature].name, "above": predicate.cut}
 
 
 def restore_predicate(fields: dict[str, Any], where: str, words: Vocabulary) -> Predicate:
-    feature = words.feature_of(fields["feature"])
-    if feature is None:
-        raise ParameterError(f"{where}.feature", "the name of a feature of the schema", fields["feature"])
+    return Predicate(read_feature(fields["feature"], where, words), read_number(fields["above"], f"{where}.above"))
+
+
+def describe_question(feature: int, cut: float, above: int, words: Vocabulary) -> dict[str, Any]:
+    """A tree with one question and the labels `above` and 1 − `above`. An infinite cut, a constant, is a word."""
+    written = cut if math.isfinite(cut) else ("infinity" if cut > 0 else "-infinity")
+    return {
+        "feature": words.features[feature].name,
+        "above": written,
+        "then": describe_node(Leaf(above), words),
+        "else": describe_node(Leaf(1 - above), words),
+    }
+
+
+def restore_question(value: object, where: str, words: Vocabulary) -> tuple[int, float, bool]:
+    """(feature, cut, is the label above the cut 1?)"""
+    fields = read_object(value, where, NODE)
+    then, otherwise = (restore_node(fields[side], f"{where}.{side}", words) for side in ("then", "else"))
+    if {then, otherwise} != {Leaf(0), Leaf(1)} or len(words.classes) != 2:
+        raise ParameterError(where, "one question with two different labels of two", "another tree")
     above = fields["above"]
-    if isinstance(above, str) and above in _INFINITIES:
-        return Predicate(feature, _INFINITIES[above])
-    return Predicate(feature, read_number(above, f"{where}.above"))
+    infinite = _INFINITIES.get(above) if isinstance(above, str) else None
+    cut = read_number(above, f"{where}.above") if infinite is None else infinite
+    return read_feature(fields["feature"], where, words), cut, then == Leaf(1)
+
+
+def read_feature(name: object, where: str, words: Vocabulary) -> int:
+    feature = words.feature_of(name)
+    if feature is None:
+        raise ParameterError(f"{where}.feature", "the name of a feature of the schema", name)
+    return feature

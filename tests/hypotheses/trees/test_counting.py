@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
+from pcqr.hypotheses.trees import counting
 from pcqr.hypotheses.trees.counting import MOST_RECORDS, ConjunctionCounts, RankedSets, count_conjunctions, pack
 
 Table = tuple[NDArray[np.bool_], NDArray[np.int8]]
@@ -37,7 +38,7 @@ def assert_counts(counts: ConjunctionCounts, holds: NDArray[np.bool_], y: NDArra
         nodes = counts.of_nodes(sets)
         for k, members in enumerate(sets.tolist()):
             row = counts.table[counts.sets.start[size] + k]
-            assert row.tolist() == naive(holds[:, members].all(axis=1), y, counts.classes)
+            assert row.tolist() == naive(np.all(holds[:, members], axis=1), y, counts.classes)
             for signs in range(1 << size):
                 wanted = [bool(signs >> j & 1) for j in range(size)]
                 reached = (holds[:, members] == wanted).all(axis=1)
@@ -73,6 +74,15 @@ def test_blocks_and_sums_count_what_one_block_does(data: st.DataObject) -> None:
         added = added + count_conjunctions([part], 5, 3, 3)
     assert (streamed.table == whole.table).all()
     assert (added.table == whole.table).all()
+
+
+def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    block = generator.random((100, 7)) < 0.5, generator.integers(0, 2, 100).astype(np.int8)
+    whole = count_conjunctions([block], 7, 2, 4)
+    monkeypatch.setattr(counting, "_LEAST_SHARE", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert (count_conjunctions([block], 7, 2, 4).table == whole.table).all()
 
 
 def test_exclusive_predicates_and_sets_larger_than_there_are() -> None:

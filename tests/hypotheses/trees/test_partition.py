@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import cast
@@ -14,7 +15,8 @@ import pytest
 from numpy.typing import NDArray
 from support.line import PRECISE, PreciseChooser
 
-from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.trees import DecisionTrees, Predicate, counting
 from pcqr.hypotheses.trees.counting import count_conjunctions
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
 from pcqr.noise import Chooser
@@ -33,12 +35,13 @@ class Exact:
         self.counts: list[list[int]] = counts.tolist()
         self.holding = [frozenset(np.flatnonzero(column).tolist()) for column in holds.T]
         self.everything: Cells = frozenset(range(holds.shape[0]))
+        self.decay = lru_cache(maxsize=None)(lambda mistakes: (-self.eta * mistakes).exp())
         self.z = lru_cache(maxsize=None)(self._z)
         self.fewest = lru_cache(maxsize=None)(self._fewest)
 
     def labels(self, cells: Cells) -> list[Decimal]:
         totals = [sum(self.counts[cell][c] for cell in cells) for c in range(len(self.counts[0]))]
-        return [(-self.eta * (sum(totals) - own)).exp() for own in totals]
+        return [self.decay(sum(totals) - own) for own in totals]
 
     def leaf(self, cells: Cells) -> Decimal:
         weights = self.labels(cells)
@@ -158,16 +161,48 @@ def test_error_bound_holds_against_sixty_digits(
     assert bound < 1e-8 or eta > 100
 
 
-def test_masses_stay_positive_at_the_largest_class_that_is_allowed() -> None:
-    """Depth 6 with 127 classes: the mass of the best tree is near e^−600, and every option keeps a positive weight."""
-    asked = tuple(Predicate(j, 0.5) for j in range(99))
-    refused = DecisionTrees(depth=6, labels=127, predicates=asked, operations=1e30, memory=1e30)
-    with pytest.raises(ValueError, match="e\\^600"):
-        refused.depth_for(10)
-    two = DecisionTrees(depth=6, labels=127, predicates=asked[:50])
-    assert two._excess(10, 6) is None or "e^" not in str(two._excess(10, 6))
-    X = np.array(list(itertools.product((0.0, 1.0), repeat=2)))
-    few = DecisionTrees(depth=6, stop=0.99, labels=127, predicates=asked[:2])
-    chooser = Recorder(0)
-    few._draw(*few.check_records(X, [0, 1, 1, 2]), 1e6, None, cast(Chooser, chooser))
-    assert len(chooser.taken) >= 2
+def test_the_bound_holds_where_the_best_tree_has_almost_no_prior_mass() -> None:
+    """64 cells with a label of their own among 127: m is near e^−560, not far from what is refused."""
+    predicates, depth, classes, eta = 6, 6, 127, 900.0
+    holds = np.array(list(itertools.product((False, True), repeat=predicates)))
+    tallies = np.eye(classes, dtype=np.int64)[: holds.shape[0]]
+    asked = tuple(Predicate(j, 0.5) for j in range(predicates))
+    hypotheses = DecisionTrees(depth=depth, stop=0.93, labels=classes, predicates=asked)
+    with pytest.raises(ParameterError, match="at most e\\^600 trees"):
+        replace(hypotheses, stop=0.95).depth_for(64)
+    rows, y = records(holds, tallies)
+    counted = hypotheses.count(rows.astype(np.float64), y)
+    (mistakes,), (mass,) = PartitionFunction(counted.counts, eta, 0.93)._values([Node()], depth)
+    assert mistakes == 0
+    assert -600 < math.log(mass) < -500
+    choosers = [Recorder(seed) for seed in range(3)]
+    list(hypotheses.draws_from(counted, eta, cast(list[Chooser], choosers)))
+    exact = Exact(holds, tallies, eta, 0.93)
+    with decimal.localcontext(PRECISE):
+        for chooser in choosers:
+            error = abs(chooser.log_probability - exact.log_probability(chooser.taken, depth))
+            assert error <= Decimal(hypotheses.log_probability_error(y.size, eta))
+        assert abs(exact.z(exact.everything, depth).ln() - Decimal(float(mass)).ln()) < Decimal("1e-11")
+
+
+def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    holds, tallies = cells_and_counts(5, 3, 20)
+    counts = count_conjunctions([records(holds, tallies)], 5, 3, 4)
+    whole = PartitionFunction(counts, 0.3, 0.1)
+    monkeypatch.setattr(counting, "_LEAST_SHARE", 1)
+    shared = PartitionFunction(counts, 0.3, 0.1)
+    for own, other in zip(itertools.chain(*whole._levels), itertools.chain(*shared._levels), strict=True):
+        assert all((a == b).all() for a, b in zip(own, other, strict=True))
+
+
+def test_memory_is_what_the_class_says() -> None:
+    predicates, depth, classes = 9, 4, 3
+    generator = np.random.default_rng(0)
+    block = generator.random((50, predicates)) < 0.5, generator.integers(0, classes, 50).astype(np.int8)
+    counts = count_conjunctions([block], predicates, classes, depth)
+    function = PartitionFunction(counts, 0.1, 0.0)
+    held = counts.table.nbytes + sum(array.nbytes for level in function._levels for pair in level for array in pair)
+    asked = tuple(Predicate(j, 0.5) for j in range(predicates))
+    assert held == DecisionTrees(labels=classes, predicates=asked).bytes_needed(depth)
+    assert function._decay.size == 51
+    assert PartitionFunction(counts, 1e4, 0.0)._decay.tolist() == [1.0, 0.0]

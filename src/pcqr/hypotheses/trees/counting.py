@@ -31,6 +31,9 @@ Block = tuple[BoolArray, Labels]
 MOST_RECORDS = 2**31 - 1
 """Counts are 32-bit integers: at depth 4 they are most of the memory that a draw takes."""
 
+_LEAST_SHARE = 64
+"""Sets that are worth a thread of their own."""
+
 
 class RankedSets:
     """The sets of at most `depth` of the predicates 0, …, `predicates`−1, in the order of their ranks."""
@@ -135,7 +138,11 @@ def _count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntAr
 def in_shares(total: int, work: Callable[[int, int], None]) -> None:
     """Call `work`(low, high) for consecutive shares of range(`total`), in threads: the kernels hold no lock."""
     threads = os.cpu_count() or 1
-    edges = np.linspace(0, total, min(total, 8 * threads) + 1).astype(np.int64).tolist()
+    shares = min(total // _LEAST_SHARE, 8 * threads)
+    if shares < 2:
+        work(0, total)
+        return
+    edges = np.linspace(0, total, shares + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(threads) as pool:
         for job in [pool.submit(work, low, high) for low, high in pairwise(edges)]:
             job.result()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,11 +52,11 @@ class DecisionTree(Hypothesis):
         return _leaves(self.root)
 
     def simplified(self) -> DecisionTree:
-        """The same function with every split removed whose two sides are the same, and no question asked twice.
+        """The same function without splits whose two sides are the same and questions whose answer the path implies.
 
         Post-processing: costs no privacy.
         """
-        return DecisionTree(_simplified(self.root), self.features)
+        return DecisionTree(_merged(_pruned(_merged(self.root), {})), self.features)
 
     def _flow(self, X: Points) -> Iterator[tuple[NDArray[np.int64], Leaf]]:
         """Each leaf with the rows that reach it."""
@@ -78,17 +79,24 @@ def _leaves(node: Leaf | Split) -> int:
     return 1 if isinstance(node, Leaf) else _leaves(node.fails) + _leaves(node.holds)
 
 
-def _simplified(node: Leaf | Split, bounds: dict[int, tuple[float, float]] | None = None) -> Leaf | Split:
-    """`bounds` holds, for each feature that was asked about on the path, the open-closed interval it must lie in."""
-    known = bounds or {}
+def _merged(node: Leaf | Split) -> Leaf | Split:
+    """`node` without splits whose two sides are the same."""
+    if isinstance(node, Leaf):
+        return node
+    fails, holds = _merged(node.fails), _merged(node.holds)
+    return fails if fails == holds else Split(node.predicate, fails, holds)
+
+
+def _pruned(node: Leaf | Split, known: Mapping[int, tuple[float, float]]) -> Leaf | Split:
+    """`node` without questions whose answer the path implies: low < x[f] ≤ high for each feature f in `known`."""
     if isinstance(node, Leaf):
         return node
     feature, cut = node.predicate.feature, node.predicate.cut
-    low, high = known.get(feature, (-np.inf, np.inf))
+    low, high = known.get(feature, (-math.inf, math.inf))
     if cut <= low:
-        return _simplified(node.holds, known)
+        return _pruned(node.holds, known)
     if cut >= high:
-        return _simplified(node.fails, known)
-    fails = _simplified(node.fails, known | {feature: (low, cut)})
-    holds = _simplified(node.holds, known | {feature: (cut, high)})
-    return fails if fails == holds else Split(node.predicate, fails, holds)
+        return _pruned(node.fails, known)
+    fails = _pruned(node.fails, {**known, feature: (low, cut)})
+    holds = _pruned(node.holds, {**known, feature: (cut, high)})
+    return Split(node.predicate, fails, holds)

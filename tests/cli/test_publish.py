@@ -1,0 +1,237 @@
+"""`pcqr publish` from files to a directory, with seeded entropy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.datasets import read_table, write_table
+from pcqr.models import PublishedModel
+
+RECORDS, PUBLIC = 1500, 100
+SCHEMA = """
+[[columns]]
+name = "x"
+bounds = [-2, 2]
+missing = true
+
+[[columns]]
+name = "colour"
+kind = "categorical"
+categories = ["red", "blue"]
+"""
+
+
+@dataclass(frozen=True)
+class Files:
+    """A private table on which "red and x > 0" is the label, with gaps in x; public rows in another column order."""
+
+    directory: Path
+
+    def write(self, suffix: str = ".csv", *, labels: tuple[Any, ...] = (0, 1)) -> None:
+        generator = np.random.default_rng(0)
+        count = RECORDS + PUBLIC
+        x = generator.normal(size=count)
+        colour = np.where(generator.random(count) < 0.7, "red", "blue")
+        y = (x > 0) & (colour == "red")
+        gaps = [None if generator.random() < 0.02 else float(value) for value in x]
+        private = {"x": gaps[PUBLIC:], "colour": list(colour[PUBLIC:])}
+        self._write("train" + suffix, private | {"y": [labels[int(label)] for label in y[PUBLIC:]]})
+        self._write("public" + suffix, {"colour": list(colour[:PUBLIC]), "x": gaps[:PUBLIC]})
+        (self.directory / "schema.toml").write_text(SCHEMA)
+
+    def _write(self, name: str, columns: dict[str, list[Any]]) -> None:
+        write_table(self.directory / name, columns)
+
+    def path(self, name: str) -> str:
+        return str(self.directory / name)
+
+    def publish(self, *options: str, suffix: str = ".csv") -> Result:
+        """Seeded, with public rows. An option given again in `options` wins."""
+        return self.bare("--public", self.path(f"public{suffix}"), "--seed", "1", *options, suffix=suffix)
+
+    def bare(self, *options: str, suffix: str = ".csv") -> Result:
+        needed = {
+            "--private": self.path(f"train{suffix}"),
+            "--label": "y",
+            "--epsilon": "2",
+            "--depth": "2",
+            "--out": self.path("model"),
+        }
+        return CliRunner().invoke(app, ["publish", *(part for pair in needed.items() for part in pair), *options])
+
+    def model(self) -> PublishedModel:
+        return PublishedModel.load(self.directory / "model")
+
+    def accuracy(self, suffix: str = ".csv") -> float:
+        table = read_table(self.path(f"train{suffix}"))
+        labels = [str(label) for label in table.pop("y")]
+        return float(
+            np.mean([str(label) == truth for label, truth in zip(self.model().predict(table), labels, strict=True)])
+        )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    files = Files(tmp_path)
+    files.write()
+    return files
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
+    files = Files(tmp_path)
+    files.write(suffix)
+    result = files.publish(suffix=suffix)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        *("model.json", "rules.txt", "card.md", "tree.svg", "model.onnx")
+    }
+    assert files.accuracy(suffix) > 0.9
+    origin = files.model().provenance
+    assert origin.records == RECORDS
+    assert origin.public_rows == PUBLIC
+    assert origin.predicates
+    assert origin.hypotheses == f"decision trees of depth 2 over {len(origin.predicates)} public predicates"
+
+
+def test_a_schema_alone(files: Files) -> None:
+    result = files.bare("--schema", files.path("schema.toml"), "--seed", "1")
+    assert result.exit_code == 0, result.output
+    assert files.accuracy() > 0.85
+    assert files.model().provenance.public_rows == 0
+    assert "the schema alone" in result.stdout
+
+
+def test_public_rows_with_a_schema(files: Files) -> None:
+    assert files.publish("--schema", files.path("schema.toml")).exit_code == 0
+    assert files.accuracy() > 0.9
+    assert files.model().schema.columns[1].other is False
+    assert files.model().provenance.public_rows == PUBLIC
+
+
+def test_the_summary_speaks_of_guarantee_class_rules_and_files(files: Files) -> None:
+    said = " ".join(files.publish().output.split())
+    for part in ("NOT PRIVATE", "1,500 private records", "depth 2", "100 public rows", "if ", "predict 1", "card.md"):
+        assert part in said
+
+
+def test_json_holds_the_same_for_machines(files: Files) -> None:
+    summary = json.loads(files.publish("--json").stdout)
+    assert summary["guarantee"]["is_private"] is False
+    assert summary["guarantee"]["epsilon"] <= 2
+    assert summary["guarantee"]["delta"] == 0
+    assert summary["records"] == RECORDS
+    assert summary["public_rows"] == PUBLIC
+    assert summary["depth"] == 2
+    assert summary["classes"] == [0, 1]
+    assert summary["rules"] == files.model().rules()
+    assert "model.json" in summary["files"]
+
+
+def test_without_a_seed_the_model_is_private(files: Files) -> None:
+    result = files.bare("--public", files.path("public.csv"), "--json")
+    assert result.exit_code == 0, result.output
+    assert files.model().guarantee.is_private
+    assert "NOT PRIVATE" not in (files.directory / "model" / "card.md").read_text(encoding="utf-8")
+
+
+def test_declared_labels_are_not_read_off_the_records(files: Files) -> None:
+    files.write(labels=("<=50K", ">50K"))
+    assert files.publish("--labels", "<=50K,>50K,unknown").exit_code == 0
+    assert files.model().classes == ("<=50K", ">50K", "unknown")
+    assert not any("label" in assumption for assumption in files.model().guarantee.assumptions)
+
+
+def test_labels_that_are_not_declared_are_named_as_public(files: Files) -> None:
+    files.write(labels=("no", "yes"))
+    result = files.publish()
+    assert result.exit_code == 0, result.output
+    assert files.model().classes == ("no", "yes")
+    assert any("labels" in assumption for assumption in files.model().guarantee.assumptions)
+    assert "treated as public" in result.stdout
+
+
+def test_columns_can_be_dropped(files: Files) -> None:
+    assert files.publish("--drop", "colour").exit_code == 0
+    assert files.model().schema.names == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--epsilon", "0"), "epsilon must be"),
+        (("--depth", "0"), "depth must be an integer ≥ 1"),
+        (("--depth", "9"), "depth must be at most 6"),
+        (("--operations", "10"), "to allow more, raise operations"),
+        (("--label", "height"), "--label must be the name of one of the 3 columns in the first line"),
+        (("--labels", "yes"), "--labels must be 2 to 127 different names"),
+        (("--labels", "no,yes"), "must be one of no, yes in every row"),
+        (("--label", "x"), "label column 'x' must be a label in every row"),
+        (("--public", "absent.csv"), "a file that exists"),
+        (("--schema", "absent.toml"), "a file that can be read"),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_to_do(files: Files, options: tuple[str, ...], message: str) -> None:
+    result = files.publish(*options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert message in result.stderr
+    assert not (files.directory / "model").exists()
+
+
+def test_a_table_without_a_declared_column_is_named(files: Files) -> None:
+    (files.directory / "schema.toml").write_text(SCHEMA + '[[columns]]\nname = "height"\n')
+    result = files.publish("--schema", files.path("schema.toml"))
+    assert result.exit_code == 2
+    assert "train.csv" in result.stderr
+    assert "without 'height'" in result.stderr
+
+
+def test_neither_public_rows_nor_a_schema(files: Files) -> None:
+    result = files.bare("--seed", "1")
+    assert result.exit_code == 2
+    assert "--public must be public rows, or --schema" in result.stderr
+
+
+def test_a_public_file_of_one_row_or_constant_columns(files: Files) -> None:
+    write_table(files.directory / "public.csv", {"x": [1.0], "colour": ["red"]})
+    result = files.publish()
+    assert result.exit_code == 2
+    assert "rows that differ" in result.stderr
+
+
+def test_an_undeclared_category_among_the_records_does_not_stop_a_schema_of_public_rows(files: Files) -> None:
+    """A refusal would tell that a private record has a category that no public row has."""
+    write_table(files.directory / "public.csv", {"x": [0.1 * i - 2 for i in range(40)], "colour": ["red"] * 40})
+    assert files.publish().exit_code == 0
+
+
+def test_one_class_is_refused(files: Files) -> None:
+    files.write(labels=("same", "same"))
+    result = files.publish()
+    assert result.exit_code == 2
+    assert "one class" in result.stderr
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_place_that_cannot_be_written_to(files: Files, is_file: bool) -> None:
+    target = files.directory / ("train.csv" if is_file else "train.csv/model")
+    result = files.publish("--out", str(target))
+    assert result.exit_code == 2
+    assert "--out must be a directory that can be written to" in result.stderr
+
+
+def test_bad_input_has_one_json_shape(files: Files) -> None:
+    result = files.publish("--json", "--depth", "0")
+    assert result.exit_code == 2
+    error = json.loads(result.stdout)["error"]
+    assert {"type", "message", "name", "allowed", "received"} == set(error)

@@ -1,0 +1,159 @@
+"""Rules, pictures and the card: what people see is what the model does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
+
+from pcqr import Guarantee, ParameterError
+from pcqr.hypotheses import DecisionTree
+from pcqr.hypotheses.stumps import Stump
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.trees.tree import Leaf, Split
+from pcqr.models import Provenance, PublishedModel
+from pcqr.models.picture import LABELS
+from pcqr.schema import Column, Schema
+
+SCHEMA = Schema((Column("age", bounds=(17, 90), missing=True), Column("work", "categorical", ("Private", "State"))))
+AGE, GAP, PRIVATE, STATE, NO_WORK = range(5)
+ROOT = Split(
+    Predicate(PRIVATE, 0.5),
+    fails=Split(Predicate(NO_WORK, 0.5), Split(Predicate(GAP, 0.5), Leaf(1), Leaf(0)), Leaf(0)),
+    holds=Split(Predicate(AGE, 30.3), Leaf(0), Split(Predicate(AGE, 1 / 3 + 50), Leaf(1), Leaf(0))),
+)
+
+
+def model(
+    root: Leaf | Split = ROOT, *, schema: Schema = SCHEMA, seeded: bool = False, delta: float = 0.0
+) -> PublishedModel:
+    origin = Provenance(
+        "decision trees of depth 3 over 9 public predicates", 1234, 50, (Predicate(AGE, 30.3),), 0.1875, 2**-30
+    )
+    guarantee = Guarantee(0.375, delta, proof="sspp", assumptions=("the label names",), is_private=not seeded)
+    return PublishedModel(DecisionTree(root, len(schema.features)), ("no", "yes"), schema, guarantee, origin)
+
+
+class TestRules:
+    def test_nested(self) -> None:
+        assert model().rules() == "\n".join(
+            (
+                "if work = Private:",
+                "    if age > 30.3:",
+                "        if age > 50.333333333333336:",
+                "            predict no",
+                "        else:  # age ≤ 50.333333333333336",
+                "            predict yes",
+                "    else:  # age ≤ 30.3",
+                "        predict no",
+                "else:  # work ≠ Private",
+                "    if work is missing:",
+                "        predict no",
+                "    else:  # work is not missing",
+                "        if age is missing:",
+                "            predict no",
+                "        else:  # age is not missing",
+                "            predict yes",
+            )
+        )
+
+    def test_flat_with_the_tightest_conditions_only(self) -> None:
+        assert model().rules(flat=True).splitlines() == [
+            "IF work = Private AND age > 50.333333333333336 THEN no",
+            "IF work = Private AND age > 30.3 AND age ≤ 50.333333333333336 THEN yes",
+            "IF work = Private AND age ≤ 30.3 THEN no",
+            "IF work ≠ Private AND work is missing THEN no",
+            "IF work ≠ Private AND work is not missing AND age is missing THEN no",
+            "IF work ≠ Private AND work is not missing AND age is not missing THEN yes",
+        ]
+
+    def test_questions_asked_in_vain_are_not_shown(self) -> None:
+        tree = Split(Predicate(AGE, 30.0), Leaf(1), Split(Predicate(AGE, 20.0), Leaf(0), Leaf(1)))
+        assert model(tree).rules() == "predict yes"
+        assert model(tree).rules(flat=True) == "ALWAYS yes"
+
+    def test_a_constant_stump(self) -> None:
+        stump = PublishedModel(Stump(0, float("inf"), True, 1), ("no", "yes"), Schema((Column("x"),)), Guarantee(1.0))
+        assert stump.rules() == "predict no"
+
+    def test_names_cannot_break_a_line(self) -> None:
+        schema = Schema((Column("a\nb", "categorical", ("c\td",)),))
+        rules = model(Split(Predicate(0, 0.5), Leaf(0), Leaf(1)), schema=schema).rules()
+        assert rules.splitlines()[0] == "if a\\nb = c\\td:"
+        assert len(rules.splitlines()) == 4
+
+
+class TestCard:
+    def test_it_says_what_was_promised_and_what_was_not(self) -> None:
+        card = model().card()
+        for part in (
+            "any one of the 1,234 private records",
+            "more than e^0.375 ≈ 1.46 times as likely",
+            "Adjacency: replace one record",
+            "Numerical slack: 9.32e-10 of ε",
+            "decision trees of depth 3 over 9 public predicates",
+            "50 rows without labels",
+            "Treated as public: the label names.",
+            "| age | numeric | finite numbers, may be missing, clipped to [17, 90] |",
+            "A missing age counts as 17.",
+            "No probabilities",
+            "No accuracy is stated",
+            'PublishedModel.load("model.json")',
+            model().rules(),
+        ):
+            assert part in card
+        assert "NOT PRIVATE" not in card
+
+    def test_a_seeded_model_says_so_everywhere(self) -> None:
+        assert "NOT PRIVATE" in model(seeded=True).card()
+
+    def test_delta_is_part_of_the_promise(self) -> None:
+        assert "give or take a probability of 9.54e-07" in model(delta=2**-20).card()
+
+    @pytest.mark.parametrize(("rows", "said"), [(None, "is not recorded"), (0, "no rows; the class was declared")])
+    def test_unknown_is_not_none(self, rows: int | None, said: str) -> None:
+        assert said in replace(model(), provenance=Provenance(public_rows=rows)).card()
+
+    def test_names_cannot_break_the_table(self) -> None:
+        schema = Schema((Column("a|b"), Column("```", "categorical", [f"<{i}>" for i in range(20)])))
+        card = model(Split(Predicate(1, 0.5), Leaf(0), Leaf(1)), schema=schema).card()
+        assert "| a\\|b | numeric |" in card
+        assert "and 8 more" in card
+        assert "````text" in card
+
+
+class TestPicture:
+    @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+    def test_formats(self, tmp_path: Path, suffix: str) -> None:
+        path = tmp_path / f"tree{suffix}"
+        model().draw(path)
+        assert path.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")
+
+    def test_another_format_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ParameterError, match=r"\.svg, \.png, \.pdf"):
+            model().draw(tmp_path / "tree.gif")
+
+    def test_the_same_tree_gives_the_same_file(self, tmp_path: Path) -> None:
+        for name in ("a.svg", "b.svg"):
+            model().draw(tmp_path / name)
+        assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+    def test_nothing_is_cut_off(self, tmp_path: Path) -> None:
+        """Names with mathematics and of any length; the margins of the picture stay white."""
+        schema = Schema((Column("$x^2$ " * 12), Column("work", "categorical", ("W" * 60,))))
+        root = Split(Predicate(0, 1e-300 / 3), Split(Predicate(1, 0.5), Leaf(0), Leaf(1)), Leaf(1))
+        model(root, schema=schema, seeded=True).draw(tmp_path / "wide.png")
+        pixels = imread(tmp_path / "wide.png")[:, :, :3]
+        edge = np.concatenate([pixels[:8].ravel(), pixels[-8:].ravel(), pixels[:, :8].ravel(), pixels[:, -8:].ravel()])
+        assert (edge == 1.0).all()
+        assert (pixels < 0.5).any()
+
+    def test_white_on_every_label_colour_can_be_read(self) -> None:
+        for colour in LABELS:
+            channels = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+            luminance = float(np.dot(channels, (0.2126, 0.7152, 0.0722)))
+            assert 1.05 / (luminance + 0.05) >= 4.5, colour
