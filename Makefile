@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,onnx,dev]'
 	@touch $@
 
 demo: $(STAMP)  ## the main job on UCI Adult: plan, fit, answer, publish; writes out/demo.png

@@ -195,7 +195,7 @@ def page(cases: Sequence[Case], seeds: int) -> str:
     """docs/trees.md: what was measured, how, and what it says."""
     epsilons = list(cases[0].accuracy)
     depths = ", ".join(f"{case.table} {case.depth}" for case in cases)
-    sources = "; ".join(f"*{case.table}*, {QUESTIONS[case.table]}" for case in cases)
+    sources = "\n".join(f"  - *{case.table}*, {QUESTIONS[case.table]}" for case in cases)
     return PAGE_TEXT.format(
         seeds=seeds,
         picture=PICTURE.relative_to(PAGE.parent),
@@ -218,7 +218,8 @@ seen, mean ± standard deviation of {seeds} draws.
 
 {table}
 
-{targets}- Tables: {sources}.
+{targets}- Tables:
+{sources}
 - Splits: Adult its own; the others 75/25 with seed 0. The predicates come from {public:,} unlabelled public rows, taken
   out of the test part with seed 1 and not scored. So does the schema, but for Adult, whose schema is declared.
 - Left out: of Adult the survey weight, and the schooling in words (it is there as a number); of bank marketing the

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 INK, PALE = "#22303c", "#8a97a3"
 TREE, BOOSTING, REGRESSION = "#1b7f8c", "#d1603d", "#c9a227"
 WORDS = (
-    ("one published tree", TREE, "pure ε-differential privacy; the mean,\nand every draw as a dot"),
-    ("gradient boosting", BOOSTING, "no privacy"),
-    ("logistic regression", REGRESSION, "no privacy"),
-    ("the more common label", PALE, "no data needed"),
+    (
+        "one published tree",
+        TREE,
+        "pure ε-differential privacy, one default setting;\nthe mean, and every draw as a dot",
+    ),
+    ("gradient boosting", BOOSTING, "no privacy, same columns"),
+    ("logistic regression", REGRESSION, "no privacy, same columns"),
+    ("the more common label", PALE, "the same answer for everybody"),
 )
 STYLE: Any = {
     "font.size": 10.5,
@@ -47,9 +51,12 @@ def draw(cases: Sequence[Case], path: Path) -> None:
         panels = list(grid.flat)
         for axes, case in zip(panels, cases, strict=False):
             _panel(axes, case)
+        for axes in grid[:, 0]:
+            axes.set_ylabel("accuracy on test rows", color=PALE)
         for axes in panels[len(cases) :]:
             axes.axis("off")
         _legend(panels[-1])
+        figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.1)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=160, facecolor="white")
         plt.close(figure)
@@ -80,19 +87,20 @@ def _panel(axes: Axes, case: Case) -> None:
 
 def _legend(axes: Axes) -> None:
     axes.axis("off")
-    for place, (name, colour, note) in enumerate(WORDS):
-        height = 0.86 - 0.23 * place
-        whole = colour == TREE
+    height = 0.92
+    for name, colour, note in WORDS:
+        private = colour == TREE
         axes.plot(
-            [0.02, 0.16],
-            [height, height],
+            [0.0, 0.06, 0.12],
+            [height] * 3,
             color=colour,
-            linewidth=2.2 if whole else 1.6,
-            linestyle="-" if whole else (0, (5, 3)),
-            marker="o" if whole else None,
+            linewidth=2.2 if private else 1.6,
+            linestyle="-" if private else (0, (5, 3)),
+            marker="o" if private else None,
+            markevery=[1],
             markersize=5.5,
-            transform=axes.transAxes,
         )
-        axes.text(0.22, height, name, color=colour, fontweight="bold", fontsize=12, va="center")
-        axes.text(0.22, height - 0.055, note, color=INK, fontsize=9.5, va="top")
+        axes.text(0.17, height, name, color=colour, fontweight="bold", fontsize=12, va="center")
+        axes.text(0.17, height - 0.055, note, fontsize=9.5, va="top", linespacing=1.35)
+        height -= 0.22 + 0.075 * note.count("\n")
     axes.set(xlim=(0, 1), ylim=(0, 1))

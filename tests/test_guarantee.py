@@ -132,3 +132,8 @@ def test_short_floats_do_not_shorten_a_guarantee() -> None:
 def test_a_delta_that_underflows_is_not_called_pure() -> None:
     assert not Guarantee(1.0, 5e-324).amplify(0.01).is_pure
     assert not OneSidedSparseVector.calibrate(5000.0, 1e-6, 1).guarantee.is_pure
+
+
+def test_a_short_rate_does_not_shorten_delta() -> None:
+    rate = np.float16(0.3)
+    assert Guarantee(1.0, 1e-6).amplify(rate).delta >= float(rate) * 1e-6  # type: ignore[arg-type]

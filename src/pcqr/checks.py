@@ -8,6 +8,8 @@ from numbers import Integral, Real
 
 from pcqr.errors import ParameterError
 
+SMALLEST_DELTA = 1e-300
+
 
 def check_positive(name: str, value: object) -> None:
     if not (_is_finite(value) and value > 0):  # type: ignore[operator]
@@ -23,6 +25,12 @@ def check_probability(name: str, value: object, *, one_allowed: bool = False) ->
     inside = _is_finite(value) and (0 < value < 1 or (one_allowed and value == 1))  # type: ignore[operator]
     if not inside:
         raise ParameterError(name, f"a number in (0, 1{']' if one_allowed else ')'}", value)
+
+
+def check_delta(value: object) -> None:
+    """δ in [10⁻³⁰⁰, 1): below that, probabilities would lose their digits in float64."""
+    if not (_is_finite(value) and SMALLEST_DELTA <= value < 1):  # type: ignore[operator]
+        raise ParameterError("delta", f"a number in [{SMALLEST_DELTA:g}, 1)", value)
 
 
 def check_integer(name: str, value: object, *, least: int) -> None:

@@ -68,6 +68,7 @@ class Guarantee:
 
         ε ← ln(1 + q(e^ε − 1)), δ ← qδ  (Li, Qardaji, Su 2012; Balle, Barthe, Gaboardi 2018, replace-one).
         """
+        rate = float(rate)
         if not 0 < rate <= 1:
             raise ParameterError("rate", "a number in (0, 1]", rate)
         if rate == 1.0:
@@ -86,7 +87,7 @@ class Guarantee:
             return replace(self, epsilon=rounded_up(size * self.epsilon))._proved_by(proof)
         if size * self.epsilon > _LARGEST_EXPONENT:
             raise ParameterError("size", f"at most {_LARGEST_EXPONENT / self.epsilon:.0f} at this ε", size)
-        factor = math.fsum(math.exp(j * self.epsilon) for j in range(size))
+        factor = math.expm1(size * self.epsilon) / math.expm1(self.epsilon) if self.epsilon > 0 else float(size)
         return replace(self, epsilon=rounded_up(size * self.epsilon), delta=rounded_up(self.delta * factor))._proved_by(
             proof
         )
@@ -97,7 +98,7 @@ class Guarantee:
             raise ParameterError("shares", "positive numbers that sum to at most 1", shares)
         spare = (1.0 + ROUNDING) ** (len(shares) + 1)  # what composing them again rounds up
         return tuple(
-            Guarantee(self.epsilon * share / spare, self.delta / spare if i == 0 else 0.0)
+            Guarantee(self.epsilon * float(share) / spare, self.delta / spare if i == 0 else 0.0)
             for i, share in enumerate(shares)
         )
 
@@ -106,7 +107,7 @@ class Guarantee:
         return self.epsilon <= epsilon and self.delta <= delta
 
     def assuming(self, *assumptions: str) -> Guarantee:
-        return replace(self, assumptions=self.assumptions + assumptions)
+        return replace(self, assumptions=tuple(dict.fromkeys(self.assumptions + assumptions)))
 
     def drawn_with(self, *, private_entropy: bool) -> Guarantee:
         return replace(self, is_private=self.is_private and private_entropy)

@@ -187,7 +187,7 @@ def test_an_interrupted_run_keeps_the_answers_that_it_paid_for(files: Files, mon
         (("--epsilon", "0"), "epsilon must be"),
         (("--delta", "1"), "delta must be"),
         (("--alpha", "2"), "alpha must be"),
-        (("--label", "height"), "--label must be the name of one of the 4 columns in the first line; received 'height'"),
+        (("--label", "height"), "--label must be the name of one of the 4 columns in the first line; received"),
         (("--labels", "yes"), "--labels must be two different names"),
         (("--labels", "no,yes"), "must be 'no' or 'yes' in every row, as --labels says"),
         (("--label", "x"), "must be 0 or 1 in every row; declare other names with --labels"),

@@ -203,6 +203,7 @@ BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": "2"}, "epsilon"),
     ({"delta": 0.0}, "delta"),
     ({"delta": 1.0}, "delta"),
+    ({"delta": 1e-309}, "delta"),
     ({"queries": 0}, "queries"),
     ({"queries": 2.5}, "queries"),
     ({"alpha": 0.0}, "alpha"),

@@ -70,7 +70,7 @@ class UnvPrivCl:
 
     def _publish_when_due(self) -> None:
         due = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
-        if self._records is None or not due:
+        if self.published is not None or self._records is None or not due or not self._votes.asked:
             return
         public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
         X, y = self._records

@@ -19,7 +19,7 @@ KINDS = {
 def promise(guarantee: Guarantee, records: int) -> str:
     """The guarantee in a sentence."""
     epsilon = rounded_text(guarantee.epsilon, 3)
-    factor = f"e^{epsilon} = {rounded_text(math.exp(min(float(epsilon), 700.0)), 3)}"
+    factor = f"e^{epsilon}" + (f" = {rounded_text(math.exp(float(epsilon)), 3)}" if float(epsilon) < 700 else "")
     extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
     return (

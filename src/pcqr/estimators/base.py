@@ -18,6 +18,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
+from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
 from pcqr.schema import Schema
@@ -25,11 +26,20 @@ from pcqr.schema import Schema
 P = TypeVar("P", bound=Plan)
 LabelArray = NDArray[Any]
 
-LABELS_READ = "the names of the two labels, read from y because `classes` was not declared"
+LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
 
 
 _FITTED = {
-    *("plan_", "guarantee_", "classes_", "schema_", "hypothesis_", "n_features_in_", "feature_names_in_"),
+    *(
+        "plan_",
+        "guarantee_",
+        "classes_",
+        "schema_",
+        "hypotheses_",
+        "hypothesis_",
+        "n_features_in_",
+        "feature_names_in_",
+    ),
     *("_protocol", "_universal"),
 }
 
@@ -53,6 +63,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
 
     classes_: LabelArray
     n_features_in_: int
+    hypotheses_: HypothesisClass
     plan_: P
     guarantee_: Guarantee
 
@@ -77,6 +88,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
         points = hypotheses.check_points(points)  # a copy: what the caller does to X later must not matter
         names, labels, assumptions = self._encode_labels(raw_labels, hypotheses)
+        if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
+            assumptions += (PUBLIC_POINTS,)
         hypotheses = hypotheses.with_labels(names.shape[0])
         records = Records(points, labels, None if hypotheses.is_fixed else shown)
 
@@ -85,7 +98,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         plan = self._make_plan(request)
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
         self._start(hypotheses, records, plan, entropy)
-        self.schema_, self.classes_ = schema, names
+        self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
 
@@ -131,6 +144,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
                 raise ParameterError("classes", "two or more different label names, negative first", self.classes)
         elif y.dtype.kind in "biuf" and bool(np.isin(y, (0, 1)).all()):
             names = np.array([0, 1], dtype=y.dtype)
+            if hypotheses.needs_public:  # a third label would have been taken for a third class
+                assumptions = (LABELS_READ,)
         else:
             names, assumptions = np.unique(y), (LABELS_READ,)
             binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels

@@ -15,6 +15,8 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 
+PUBLIC_POINTS = "the public points are known to all and hold nothing private"
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -65,7 +67,7 @@ def exponential_guarantee(
     inverse_temperature = float(inverse_temperature)
     _check_class(hypotheses, public)
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
-    assumed = () if public is None else ("the public points are known to all and hold nothing private",)
+    assumed = () if public is None else (PUBLIC_POINTS,)
     return Guarantee(epsilon=rounded_up(2.0 * (inverse_temperature + error)), proof="exponential", assumptions=assumed)
 
 
@@ -77,6 +79,7 @@ def inverse_temperature_for(
     λ does not decrease in η, so λ at η = ε/2 is enough to set aside.
     """
     check_positive("epsilon", epsilon)
+    epsilon = float(epsilon)
     _check_class(hypotheses, public)
     error = hypotheses.log_probability_error(records, epsilon / 2.0, features=features, public=public)
     eta = epsilon / 2.0 - error

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pcqr.checks import check_integer, check_positive, check_probability, keep_plain
+from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, positive, rounded_up
@@ -61,7 +61,7 @@ class OneSidedSparseVector:
     ) -> OneSidedSparseVector:
         """The parameters for (`epsilon`, `delta`) and E = `unstable`, with e₁ = `threshold_share` · ε."""
         check_positive("epsilon", epsilon)
-        check_probability("delta", delta)
+        check_delta(delta)
         check_integer("unstable", unstable, least=1)
         check_probability("threshold_share", threshold_share)
         threshold_scale = scale_for(threshold_share * epsilon)
@@ -151,6 +151,7 @@ class PaperSparseVector:
     def __post_init__(self) -> None:
         check_integer("threshold", self.threshold, least=0)
         check_scale("scale", self.scale)
+        check_scale("scale", 2.0 * self.scale)  # that of the query noise
         check_integer("unstable", self.unstable, least=1)
         check_integer("queries", self.queries, least=1)
         check_probability("slack", self.slack)
@@ -160,7 +161,7 @@ class PaperSparseVector:
     def from_paper(cls, epsilon: float, delta: float, unstable: int, queries: int) -> PaperSparseVector:
         """The paper's λ = √(32·T·ln(2/δ)) / ε and w = ⌈2λ·ln(2m/δ)⌉: (`epsilon`, `delta`)-DP for ε ≤ 8·ln(2/δ)."""
         check_positive("epsilon", epsilon)
-        check_probability("delta", delta)
+        check_delta(delta)
         check_integer("unstable", unstable, least=1)
         check_integer("queries", queries, least=1)
         if epsilon > 8.0 * math.log(2.0 / delta):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from pcqr.checks import check_positive, check_probability, keep_plain
+from pcqr.checks import check_delta, check_positive, keep_plain
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee, positive, rounded_up
 from pcqr.noise import discrete_laplace
@@ -32,7 +32,7 @@ class StabilityTest:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
         keep_plain(self, floats=("epsilon", "delta"))
 
     @property

@@ -8,9 +8,9 @@ from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp_guarantee
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
-from pcqr.errors import ParameterError
+from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.plan import Mode, PublishingPlan, PublishPlan, UniversalPlan, VotingPlan
+from pcqr.plan import Mode, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
 from pcqr.planning import calibrated, certificate, paper
 from pcqr.planning.request import Request
 
@@ -36,6 +36,7 @@ def plan_agnostic(request: Request, mode: Mode) -> VotingPlan:
     else:
         best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries)
         vote, prediction = best.plan, best.prediction
+    _check_support(request, vote)
     guarantee = ag_priv_cl_guarantee(vote, hypotheses, features)
     excess = certificate.vote_excess(vote, hypotheses, features, request.queries, request.beta)
     return VotingPlan(
@@ -52,6 +53,7 @@ def plan_universal(request: Request, mode: Mode) -> UniversalPlan:
     else:
         best, publish = calibrated.plan_universal(request)
         vote, prediction = best.plan, best.prediction
+    _check_support(request, vote)
     guarantee = unv_priv_cl_guarantee(vote, publish, hypotheses, features)
     after = publish.after_queries
     excess = max(
@@ -76,6 +78,21 @@ def plan_semi_private(request: Request) -> PublishingPlan:
     return PublishingPlan(
         **_shared(request, "calibrated", guarantee), publish=publish, certified=excess <= request.alpha
     )
+
+
+def _check_support(request: Request, vote: VotePlan) -> None:
+    """Refuse, from public numbers, what the relabelling's class could not be drawn on."""
+    support = request.hypotheses.largest_support
+    if support is None or request.hypotheses.is_fixed:
+        return
+    if vote.public is not None and vote.public > support:
+        raise ParameterError("public", f"at most {support:,} points for {request.hypotheses}", vote.public)
+    if vote.public is None and vote.subsample > support:
+        raise InfeasiblePlan(
+            f"{request.hypotheses} can be drawn on {support:,} records at most, and the plan relabels "
+            f"{vote.subsample:,}.",
+            "mode='calibrated', which takes a smaller sub-sample",
+        )
 
 
 def _check_mode(mode: Mode) -> Mode:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.checks import check_integer, check_positive, check_probability, keep_plain
+from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 
@@ -35,7 +35,7 @@ class Request:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
-        check_probability("delta", self.delta)
+        check_delta(self.delta)
         check_integer("queries", self.queries, least=1)
         check_probability("alpha", self.alpha)
         check_probability("beta", self.beta)
