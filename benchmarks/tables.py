@@ -85,7 +85,7 @@ SOURCES: Mapping[str, Source] = {
 TABLES = ("adult", *SOURCES)
 QUESTIONS = {
     "adult": "UCI Adult: income over $50,000",
-    "bank": "Bank marketing: subscribes, call length unknown",
+    "bank": "Bank marketing: takes the deposit",
     "covertype": "Covertype: lodgepole pine or not",
     "diabetes": "Diabetes 130: readmitted",
     "flights": "NYC flights 2013: over 15 minutes late",

@@ -1,6 +1,6 @@
 """How accurate is a published decision tree on real tables, at which ε, and what does it cost to fit?
 
-    python -m benchmarks.trees --data FOLDER [--tables adult,bank,…] [--seeds 10] [--fast] [--redraw]
+    python -m benchmarks.trees --data FOLDER [--tables adult,bank,…] [--seeds 10] [--fast] [--costs] [--redraw]
 
 One setting for every table and every ε: `SemiPrivateLearner(DecisionTrees(), epsilon)`, pure ε-DP, replace-one. Each
 accuracy is a mean ± standard deviation over draws, on test rows that no part of the fit has seen. The counts of a table
@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import platform
 import resource
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,15 @@ PICTURE = Path("docs/images/trees.png")
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one `fit`: seconds, and the peak memory of its process in MB, Python and the table (`table`) included."""
+    """Of one `fit`: seconds, and the peak memory of its process in MB, Python and the table (`table`) included.
+
+    `load` is the machine's load average before it began: much above 0, and the seconds are too many.
+    """
 
     seconds: float
     memory: float
     table: float
+    load: float
 
 
 @dataclass(frozen=True)
@@ -163,13 +168,13 @@ def cost_of_fit(task: Task) -> Cost:
 
 def _timed_fit(folder: Path) -> Cost:
     X, y, public = (np.load(folder / f"{name}.npy") for name in ("X", "y", "public"))
-    few = np.arange(64.0).reshape(-1, 1)
+    load, few = os.getloadavg()[0], np.arange(64.0).reshape(-1, 1)
     _fit(few, (few[:, 0] > 20).astype(np.int8), few)  # loads the kernels, or compiles them
     start = time.perf_counter()
     _fit(X, y, public)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if platform.system() == "Darwin" else 1024)
-    return Cost(seconds, peak / 1e6, X.nbytes / 1e6)
+    return Cost(seconds, peak / 1e6, X.nbytes / 1e6, load)
 
 
 def _fit(X: FloatArray, y: LabelArray, public: FloatArray) -> None:
@@ -204,6 +209,8 @@ def page(cases: Sequence[Case], seeds: int) -> str:
         sources=sources,
         public=PUBLIC,
         depths=depths,
+        cores=os.cpu_count(),
+        loads=", ".join(f"{case.table} {case.cost.load:.1f}" for case in cases),
         results=RESULTS,
     )
 
@@ -229,7 +236,8 @@ seen, mean ± standard deviation of {seeds} draws.
   records alone: {depths}.
 - *logistic* regression and gradient *boosting* are not private; they see the same encoded columns, uncut.
 - *fit*: seconds of one whole fit at ε = 1, the table encoded and the kernels compiled before. *memory*: the peak of its
-  process, Python and the encoded table included. Read both on an idle machine.
+  process, Python and the encoded table included. Other work on the {cores} cores slowed the fits down where the load
+  average was not near 0: {loads}.
 
 Made by `python -m benchmarks.trees --data FOLDER` (`--redraw`: the page and the picture alone). Every draw is in
 `{results}`.
@@ -254,21 +262,25 @@ def main() -> None:
         "--fast", action="store_true", help=f"{' and '.join(FAST_TABLES)}, {FAST_SEEDS} draws; writes nothing"
     )
     parser.add_argument("--json", type=Path, help=f"where the results go ({RESULTS})")
+    parser.add_argument("--costs", action="store_true", help="measure seconds and memory again, keep the accuracies")
     parser.add_argument("--redraw", action="store_true", help="show the results of an earlier run again")
     options = parser.parse_args()
     console = wide_console()
     whole = not (options.fast or options.tables)
     results = options.json or (RESULTS if whole else None)
 
-    if options.redraw:
+    if options.redraw or options.costs:
         written = json.loads((options.json or RESULTS).read_text())
         seeds, cases = written["settings"]["seeds"], [Case.read(case) for case in written["cases"]]
+        if options.costs:
+            with console.status("measuring fits"):
+                cases = [replace(case, cost=cost_of_fit(load(case.table, options.data))) for case in cases]
     else:
         chosen = options.tables.split(",") if options.tables else FAST_TABLES if options.fast else TABLES
         seeds = FAST_SEEDS if options.fast else options.seeds
         cases = run(chosen, options.data, seeds, console)
-        if results:
-            write_json(results, {"seeds": seeds, "public": PUBLIC}, [asdict(case) for case in cases])
+    if results and not options.redraw:
+        write_json(results, {"seeds": seeds, "public": PUBLIC}, [asdict(case) for case in cases])
     title = f"One default setting, pure ε; mean ± standard deviation of {seeds} draws, per cent"
     show(title, header(list(cases[0].accuracy)), [case.row() for case in cases], console)
     if whole:

@@ -22,7 +22,7 @@ WORDS = (
     (
         "one published tree",
         TREE,
-        "pure ε-differential privacy, one default setting;\nthe mean, and every draw as a dot",
+        "pure ε-differential privacy, one setting;\nthe mean, and every draw as a dot",
     ),
     ("gradient boosting", BOOSTING, "no privacy, same columns"),
     ("logistic regression", REGRESSION, "no privacy, same columns"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 from pathlib import Path
 
 import pytest
+
+from benchmarks.accuracy import markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,3 +35,12 @@ def test_both_commands_are_named() -> None:
     for command in ("demo", "test"):
         assert f"make {command}" in README
         assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["theorem", "adult"])
+def test_its_tables_are_those_of_the_results(name: str) -> None:
+    """`python -m benchmarks.NAME --redraw` prints the table again."""
+    benchmark = importlib.import_module(f"benchmarks.{name}")
+    results = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    cases = [benchmark.Case(**case) for case in results["cases"]]
+    assert markdown(benchmark.HEADER, [case.row() for case in cases]).strip() in README

@@ -52,7 +52,7 @@ def test_public_rows_are_not_scored() -> None:
 def case(folder: Path) -> Case:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "PUBLIC", 100)
-        patch.setattr(trees, "cost_of_fit", lambda task: Cost(0.5, 200.0, task.X.nbytes / 1e6))
+        patch.setattr(trees, "cost_of_fit", lambda task: Cost(0.5, 200.0, task.X.nbytes / 1e6, 0.0))
         found: dict[str, Any] = dict(steps(PLANTED.task("planted", folder), seeds=3))
     return Case(table="adult", **found)
 

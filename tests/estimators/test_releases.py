@@ -377,6 +377,13 @@ def test_large_tables_are_sampled_down_to_what_a_class_can_hold() -> None:
     assert release.answer([0.2, 0.2]).label is not None
 
 
+def test_private_rows_are_not_taken_for_public_ones() -> None:
+    X, y = steps(500)
+    for public in (X, X[:50]):
+        with pytest.raises(ParameterError, match="public must be rows that are public"):
+            SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=public)
+
+
 def test_seeded_plans_are_marked_too() -> None:
     X, y = steps(20_000)
     assert not AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X, y).plan_.guarantee.is_private

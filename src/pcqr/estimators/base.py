@@ -79,6 +79,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         hypotheses = self._class(has_public=public is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
+        if public is not None and (public is X or np.may_share_memory(public, X)):
+            raise ParameterError("public", "rows that are public, not the private X", "X itself")
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         points, raw_labels = self._records(X, y, schema)
@@ -86,7 +88,9 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         hypotheses = hypotheses.prepared(shown, schema)
         if hypotheses.needs_public and not hypotheses.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
-        points = hypotheses.check_points(points)  # a copy: what the caller does to X later must not matter
+        points = hypotheses.check_points(points)
+        if np.may_share_memory(points, X):
+            points = points.copy()  # what the caller does to X later must not matter
         names, labels, assumptions = self._encode_labels(raw_labels, hypotheses)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
@@ -189,7 +193,9 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
 
 
 def is_mixed(table: Any) -> bool:
-    """Is `table` a frame with columns that are not numbers, or with missing values, so that a schema is needed?"""
+    """Is `table` a pandas or Arrow frame with columns that are not numbers, or missing values: is a schema needed?"""
+    if hasattr(table, "to_pandas"):
+        table = table.to_pandas()
     dtypes = getattr(table, "dtypes", None)
     if dtypes is None:
         return False
