@@ -368,15 +368,6 @@ def test_what_cannot_be_run_is_refused_at_fit(mistake: dict[str, Any]) -> None:
         AgnosticRelease(Rectangles(), **parameters).fit(X, y)
 
 
-def test_large_tables_are_sampled_down_to_what_a_class_can_hold() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.random((400_000, 2))
-    y = (X < 0.5).all(axis=1)
-    release = AgnosticRelease(Rectangles(), epsilon=8.0, teachers=51, entropy=0).fit(X, y)
-    assert release.plan_.vote.subsample <= 5_000
-    assert release.answer([0.2, 0.2]).label is not None
-
-
 def test_private_rows_are_not_taken_for_public_ones() -> None:
     X, y = steps(500)
     for public in (X, X[:50]):

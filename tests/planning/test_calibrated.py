@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcqr.errors import InfeasiblePlan
-from pcqr.hypotheses import Intervals, Stumps, Thresholds
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
 from pcqr.planning import Request, certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 
 
@@ -81,6 +82,18 @@ def test_the_accuracy_certificate_needs_many_records_and_then_holds() -> None:
     assert not small.certified
     assert large.certified
     assert not plan_subsample(request(records=10**8), "calibrated").certified
+
+
+def test_large_tables_are_sampled_down_to_what_a_class_can_be_drawn_on() -> None:
+    large = request(records=400_000, features=2, hypotheses=Rectangles(), epsilon=8.0, teachers=51)
+    limit = Rectangles().largest_support
+    assert plan_agnostic(large, "calibrated").vote.subsample <= limit
+    universal = plan_universal(replace(large, queries=10**6, alpha=0.001), "calibrated")
+    assert universal.publish.after_queries <= limit
+    with pytest.raises(ParameterError, match="sampling_rate"):
+        plan_agnostic(replace(large, sampling_rate=0.5), "calibrated")
+    with pytest.raises(ParameterError, match="public"):
+        plan_agnostic(replace(large, public=10_000), "calibrated")
 
 
 def test_semi_private_plans_are_pure() -> None:
