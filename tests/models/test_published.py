@@ -158,7 +158,9 @@ class TestFromLearner:
     y = (X[:, 0] > 0).astype(int)
 
     def test_a_tree_from_public_rows(self) -> None:
-        learner = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=1).fit(self.X, self.y, public=self.X[:50])
+        learner = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=1).fit(
+            self.X, self.y, public=self.X[:50] + 0.01
+        )
         model = PublishedModel.from_learner(learner, records=800, public_rows=50)
         assert model.predict(self.X).tolist() == learner.predict(self.X).tolist()
         assert model.schema.names == ("x0", "x1")
@@ -173,7 +175,9 @@ class TestFromLearner:
 
     def test_columns_of_a_frame_keep_their_names(self) -> None:
         frame = pd.DataFrame(self.X, columns=["height", "weight"])
-        learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1).fit(frame, self.y, public=frame[:50])
+        learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1).fit(
+            frame, self.y, public=frame[:50].copy()
+        )
         model = PublishedModel.from_learner(learner)
         assert model.predict(frame[["weight", "height"]]).tolist() == learner.predict(frame).tolist()
 
@@ -183,13 +187,13 @@ class TestFromLearner:
         names = np.array(["no", "yes"])
         y = names[(colour == "red").astype(int)]
         learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1, classes=("no", "yes"))
-        model = PublishedModel.from_learner(learner.fit(frame, y, public=frame[:50]))
+        model = PublishedModel.from_learner(learner.fit(frame, y, public=frame[:50].copy()))
         assert model.predict(frame).tolist() == y.tolist()
         assert "if colour = " in model.rules()
 
     def test_words_for_a_learner_that_had_an_encoded_table(self) -> None:
         schema = Schema((Column("height"), Column("weight")))
-        learner = SemiPrivateLearner(Stumps(), 2.0, entropy=1).fit(self.X, self.y, public=self.X[:50])
+        learner = SemiPrivateLearner(Stumps(), 2.0, entropy=1).fit(self.X, self.y, public=self.X[:50] + 0.01)
         model = PublishedModel.from_learner(learner, schema=schema, classes=("short", "tall"))
         assert model.predict(self.X).tolist() == [("short", "tall")[label] for label in learner.predict(self.X)]
         assert "height" in model.rules()
@@ -210,7 +214,9 @@ class TestFromLearner:
         other[0] = 1 - other[0]
         texts = set()
         for y in (self.y, other):
-            learner = SemiPrivateLearner(DecisionTrees(depth=1), 50.0, entropy=1).fit(self.X, y, public=self.X[:50])
+            learner = SemiPrivateLearner(DecisionTrees(depth=1), 50.0, entropy=1).fit(
+                self.X, y, public=self.X[:50] + 0.01
+            )
             texts.add(PublishedModel.from_learner(learner, records=800).to_json())
         assert len(texts) == 1
 
