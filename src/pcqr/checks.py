@@ -16,6 +16,11 @@ def check_positive(name: str, value: object) -> None:
         raise ParameterError(name, "a finite number > 0", value)
 
 
+def check_finite(name: str, value: object) -> None:
+    if not _is_finite(value):
+        raise ParameterError(name, "a finite number", value)
+
+
 def check_inverse_temperature(value: object) -> None:
     if not (_is_finite(value) and value >= 0):  # type: ignore[operator]
         raise ParameterError("inverse_temperature", "a finite number ≥ 0", value)

@@ -35,7 +35,8 @@ def positive(probability: float) -> float:
 class Guarantee:
     """(`epsilon`, `delta`)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S'.
 
-    `proof` names the note in `proofs/`; `assumptions` lists what is treated as public knowledge.
+    `proof` names the note in `proofs/`; `assumptions` lists what is treated as public knowledge; `steps` says how the
+    figures came about, one line a step.
     `is_private` is False when the randomness was seeded: the figures then describe what an unseeded run gives.
     """
 
@@ -45,6 +46,7 @@ class Guarantee:
     assumptions: tuple[str, ...] = ()
     is_private: bool = True
     adjacency: str = ADJACENCY
+    steps: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         keep_plain(self, floats=("epsilon", "delta"))
@@ -77,6 +79,7 @@ class Guarantee:
             self,
             epsilon=rounded_up(amplified(self.epsilon, rate)),
             delta=0.0 if self.is_pure else positive(rounded_up(rate * self.delta)),
+            steps=(*self.steps, f"secret sub-sample of a share q = {rate:.6g}: ln(1 + q(e^ε − 1)), qδ"),
         )._proved_by(proof)
 
     def group(self, size: int, *, proof: str | None = None) -> Guarantee:
@@ -108,6 +111,10 @@ class Guarantee:
 
     def assuming(self, *assumptions: str) -> Guarantee:
         return replace(self, assumptions=tuple(dict.fromkeys(self.assumptions + assumptions)))
+
+    def explained(self, step: str) -> Guarantee:
+        """The same guarantee with one more line of explanation."""
+        return replace(self, steps=(*self.steps, step))
 
     def drawn_with(self, *, private_entropy: bool) -> Guarantee:
         return replace(self, is_private=self.is_private and private_entropy)
@@ -151,4 +158,5 @@ def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:
         proof=first.proof,
         assumptions=tuple(dict.fromkeys(first.assumptions + second.assumptions)),
         is_private=first.is_private and second.is_private,
+        steps=first.steps + second.steps,
     )

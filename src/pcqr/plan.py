@@ -107,6 +107,10 @@ class Plan:
     prediction: Prediction | None = None
     certified: bool = False
 
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class VotingPlan(Plan):
@@ -114,12 +118,20 @@ class VotingPlan(Plan):
 
     vote: VotePlan
 
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        teachers = (-(-self.vote.subsample // self.vote.teachers), self.vote.teachers)
+        relabelling = () if self.vote.inverse_temperature is None else ((self.vote.subsample, 1),)
+        return (*super().work(records), teachers, *relabelling)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PublishingPlan(Plan):
     """SSPP: publish at once."""
 
     publish: PublishPlan
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        return (*super().work(records), (records, 1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.entropy import Entropy
-from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
+from pcqr.hypotheses import DecisionTrees, Intervals, Rectangles, Stumps, Thresholds
 
 RELEASES = [SubsampleAggregate, AgnosticRelease, UniversalRelease]
 ALL = [*RELEASES, SemiPrivateLearner]
@@ -373,6 +373,72 @@ def test_private_rows_are_not_taken_for_public_ones() -> None:
     for public in (X, X[:50]):
         with pytest.raises(ParameterError, match="public must be rows that are public"):
             SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=public)
+    SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X[::2], y[::2], public=X[1::2])
+
+
+def test_work_that_would_never_end_is_refused_before_anything_is_spent() -> None:
+    rng = np.random.default_rng(0)
+    X, public = rng.random((5_000, 40)), rng.random((500, 40))
+    y = X[:, 0] > 0.5
+    for release in RELEASES:
+        with pytest.raises(ParameterError, match="depth must be such that"):
+            release(DecisionTrees(depth=4), epsilon=2.0, queries=20, entropy=Forbidden()).fit(X, y, public=public)
+    few = DecisionTrees(depth=2, operations=2e9)
+    wide = UniversalRelease(few, epsilon=4.0, queries=20, teachers=101, entropy=0)
+    wide.fit(X[:, :2], y, public=public[:, :2])
+    with pytest.raises(ParameterError, match="depth must be such that"):
+        wide.set_params(hypotheses=DecisionTrees(depth=2, operations=2e5)).fit(X[:, :2], y, public=public[:, :2])
+
+
+def test_trees_answer_by_votes_with_the_price_of_a_fixed_class() -> None:
+    rng = np.random.default_rng(0)
+    X, public = rng.random((20_000, 2)), rng.random((500, 2))
+    y = (X[:, 0] > 0.5) & (X[:, 1] > 0.3)
+    release = AgnosticRelease(DecisionTrees(depth=2, cuts=5), epsilon=4.0, entropy=0).fit(X, y, public=public)
+    assert release.answer([0.9, 0.9]).label is True
+    assert release.answer([0.1, 0.9]).label is False
+    assert any("a fixed class: R = 2η" in step for step in release.guarantee_.steps)
+    plain = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0).fit(X[:, :1], y)
+    assert any("R = 2·ln(1 + e^η)" in step for step in plain.guarantee_.steps)
+
+
+def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
+    rng = np.random.default_rng(0)
+    X, public = rng.random((6_000, 1)), rng.random((300, 1))
+    y = np.digitize(X[:, 0], [0.3, 0.7])
+    numbered = SemiPrivateLearner(DecisionTrees(depth=2, labels=3), 2.0, entropy=0).fit(X, y, public=public)
+    assert numbered.classes_.tolist() == [0, 1, 2]
+    assert not any("read from y" in assumption for assumption in numbered.guarantee_.assumptions)
+    names = np.array(["low", "middle", "high"])
+    named = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=0, classes=names.tolist()).fit(
+        X, names[y], public=public
+    )
+    assert (named.predict(X) == names[y]).mean() > 0.9
+    read = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=0).fit(X, y, public=public)
+    assert any("read from y" in assumption for assumption in read.guarantee_.assumptions)
+    with pytest.raises(ParameterError, match="two label names"):
+        AgnosticRelease(DecisionTrees(depth=2, labels=3), epsilon=2.0, entropy=Forbidden()).fit(X, y, public=public)
+
+
+def test_frames_of_mixed_columns_are_read_through_a_schema() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+
+    def frame(n: int) -> Any:
+        age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n))
+        return pandas.DataFrame({"age": age, "job": rng.choice(["clerk", "nurse", "cook"], n)})
+
+    private, public = frame(4_000), frame(400)
+    y = (private["job"] == "nurse") | (private["age"] > 60)
+    learner = SemiPrivateLearner(DecisionTrees(depth=2), 4.0, entropy=0).fit(private, y, public=public)
+    assert (learner.predict(private) == y).mean() > 0.9
+    assert learner.predict(private[["job", "age"]]).tolist() == learner.predict(private).tolist()
+    release = AgnosticRelease(DecisionTrees(depth=1), epsilon=8.0, entropy=0, teachers=51).fit(
+        private, y, public=public
+    )
+    assert release.answer({"age": 30.0, "job": "nurse"}).label is not None
+    with pytest.raises(DataError, match="job"):
+        learner.predict(private[["age"]])
 
 
 def test_seeded_plans_are_marked_too() -> None:

@@ -6,6 +6,8 @@ Bassily, Thakkar, Thakurta 2018; Algorithm SubSamp of Nandi and Bassily, with th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
@@ -68,7 +70,8 @@ def votes_guarantee(plan: VotePlan) -> Guarantee:
         return inner
     grouped = inner.group(plan.copies, proof="sub_samp")
     overflow = float(binom.sf(plan.copies, plan.subsample, 1.0 / plan.subsample))
-    return Guarantee(grouped.epsilon, rounded_up(grouped.delta + overflow), proof="sub_samp")
+    step = f"re-sampling with replacement: group privacy for {plan.copies} copies of a record"
+    return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)
 
 
 def sub_samp_guarantee(plan: VotePlan) -> Guarantee:

@@ -171,7 +171,7 @@ def _print(data: Dataset, release: UniversalRelease, traces: Sequence[Trace], no
         )
     )
     console.print(_comparison(traces))
-    console.print(notice, highlight=False, soft_wrap=True)
+    console.print(notice, highlight=False, markup=False, soft_wrap=True)
 
 
 def _comparison(traces: Sequence[Trace]) -> Table:

@@ -26,21 +26,13 @@ from pcqr.schema import Schema
 P = TypeVar("P", bound=Plan)
 LabelArray = NDArray[Any]
 
+MOST_CLASSES = 127
 LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
 
 
 _FITTED = {
-    *(
-        "plan_",
-        "guarantee_",
-        "classes_",
-        "schema_",
-        "hypotheses_",
-        "hypothesis_",
-        "n_features_in_",
-        "feature_names_in_",
-    ),
-    *("_protocol", "_universal"),
+    *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "n_records_", "n_public_"),
+    *("n_features_in_", "feature_names_in_", "_protocol", "_universal"),
 }
 
 
@@ -79,7 +71,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         hypotheses = self._class(has_public=public is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
-        if public is not None and (public is X or np.may_share_memory(public, X)):
+        if public is not None and (public is X or _overlap(public, X)):
             raise ParameterError("public", "rows that are public, not the private X", "X itself")
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
@@ -100,9 +92,11 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         n, p = points.shape
         request = self._request(hypotheses, n, p, None if records.public is None else records.public.shape[0])
         plan = self._make_plan(request)
+        hypotheses.check_work(plan.work(n))
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
         self._start(hypotheses, records, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
+        self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
 
@@ -146,19 +140,21 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             names = np.asarray(self.classes)
             if names.ndim != 1 or names.shape[0] < 2 or np.unique(names).shape != names.shape:
                 raise ParameterError("classes", "two or more different label names, negative first", self.classes)
+        elif hypotheses.labels > 2:  # declared with the class
+            names = np.arange(hypotheses.labels)
         elif y.dtype.kind in "biuf" and bool(np.isin(y, (0, 1)).all()):
             names = np.array([0, 1], dtype=y.dtype)
             if hypotheses.needs_public:  # a third label would have been taken for a third class
                 assumptions = (LABELS_READ,)
         else:
-            names, assumptions = np.unique(y), (LABELS_READ,)
+            names, assumptions = _distinct(y), (LABELS_READ,)
             binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
             if names.shape[0] < 2 or (binary and names.shape[0] > 2):
+                found = "one class"
+                if names.shape[0] > 2:
+                    found = "more. Only binary classification is supported. The type of the target is multiclass"
                 raise DataError(
-                    "y",
-                    "labels of two classes (0 and 1, or declared with classes=(negative, positive))",
-                    f"{'one class' if names.shape[0] == 1 else 'more than two classes'}. Only binary classification "
-                    f"is supported. The type of the target is {'binary' if names.shape[0] == 1 else 'multiclass'}",
+                    "y", "labels of two classes: 0 and 1, or declared as classes=(negative, positive)", found
                 )
         order = np.argsort(names, kind="stable")
         place = order[np.searchsorted(names, y, sorter=order).clip(0, names.shape[0] - 1)]
@@ -192,6 +188,16 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         return tags
 
 
+def _distinct(y: LabelArray) -> LabelArray:
+    try:
+        names = np.unique(y)
+    except TypeError:
+        raise DataError("y", "labels of one type", "labels of several types, or missing ones") from None
+    if names.shape[0] > MOST_CLASSES:  # how many is not said: they are private
+        raise DataError("y", f"labels of at most {MOST_CLASSES} classes", "more")
+    return names
+
+
 def is_mixed(table: Any) -> bool:
     """Is `table` a pandas or Arrow frame with columns that are not numbers, or missing values: is a schema needed?"""
     if hasattr(table, "to_pandas"):
@@ -201,6 +207,13 @@ def is_mixed(table: Any) -> bool:
         return False
     kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
     return not kinds <= set("biuf") or bool(table.isna().to_numpy().any())
+
+
+def _overlap(first: Any, second: Any) -> bool:
+    """Do two arrays have an element of memory in common? Rows of one table that were set apart do not."""
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
+        return False
+    return np.may_share_memory(first, second) and np.shares_memory(first, second)
 
 
 def _encoded(X: Any, schema: Schema | None) -> Any:

@@ -12,6 +12,7 @@ Which members there are depends on `public`:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -81,6 +82,9 @@ class HypothesisClass(ABC):
     def prepared(self, public: Points | None, schema: Schema | None) -> HypothesisClass:  # noqa: ARG002
         """This class after it has seen everything public. Only classes made of public predicates change."""
         return self
+
+    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # noqa: B027 (most classes have no limit)
+        """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
 
     def vc_bound(self, features: int) -> int:  # noqa: ARG002
         """A bound on the VC dimension on tables with `features` columns, where that depends on them."""

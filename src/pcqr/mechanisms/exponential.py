@@ -68,7 +68,13 @@ def exponential_guarantee(
     _check_class(hypotheses, public)
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
     assumed = () if public is None else (PUBLIC_POINTS,)
-    return Guarantee(epsilon=rounded_up(2.0 * (inverse_temperature + error)), proof="exponential", assumptions=assumed)
+    step = f"exponential mechanism over a fixed class: 2η + 2λ, η = {inverse_temperature:.6g}, λ = {error:.3g}"
+    return Guarantee(
+        epsilon=rounded_up(2.0 * (inverse_temperature + error)),
+        proof="exponential",
+        assumptions=assumed,
+        steps=(step,),
+    )
 
 
 def inverse_temperature_for(

@@ -47,4 +47,6 @@ def relabel_guarantee(
     fixed = hypotheses.is_fixed or public is not None
     error = hypotheses.log_probability_error(records, inverse_temperature, features=features, public=public)
     added = relabel_cost(inverse_temperature, fixed=fixed) + 2.0 * error
-    return replace(inner, epsilon=rounded_up(inner.epsilon + added), proof="relabel")
+    members = "a fixed class: R = 2η" if fixed else "the dichotomies of the private points: R = 2·ln(1 + e^η)"
+    step = f"relabelling by a draw over {members} = {added:.6g} at η = {inverse_temperature:.6g}"
+    return replace(inner, epsilon=rounded_up(inner.epsilon + added), proof="relabel").explained(step)

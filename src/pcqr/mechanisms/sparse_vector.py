@@ -78,6 +78,7 @@ class OneSidedSparseVector:
             epsilon=rounded_up(1.0 / self.threshold_scale + 2.0 * self.unstable / self.query_scale),
             delta=laplace_tail(self.threshold_scale, self.threshold),
             proof=PROOF,
+            steps=(f"sparse vector: e₁ + 2E·e₂ with E = {self.unstable} unstable answers",),
         )
 
     def start(self, entropy: Entropy) -> RunningSparseVector:
@@ -180,6 +181,7 @@ class PaperSparseVector:
             epsilon=rounded_up(min(pure, advanced)),
             delta=rounded_up(passing + (self.slack if advanced < pure else 0.0)),
             proof=PROOF,
+            steps=(f"sparse vector of the paper: {self.unstable} epochs of 2/λ, λ = {self.scale:.6g}",),
         )
 
     @cached_property

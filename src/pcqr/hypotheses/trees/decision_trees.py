@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ _MOST_LABELS = 127  # labels are 8-bit integers
 _MOST_LOG_TREES = 600.0
 """Masses are at least the prior probability of one tree; above e^−600 nothing that underflows matters beside them."""
 _BLOCK = 1 << 16
+_BLOCK_CELLS = 30_000_000
 """Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
 
 
@@ -97,9 +98,11 @@ class DecisionTrees(HypothesisClass):
         check_positive("operations", self.operations)
         check_positive("memory", self.memory)
         if self.predicates is not None:
-            if not self.predicates:
-                raise ParameterError("predicates", "at least one predicate", self.predicates)
-            object.__setattr__(self, "predicates", tuple(self.predicates))
+            given: object = self.predicates
+            declared = tuple(given) if isinstance(given, Iterable) else ()
+            if not declared or not all(isinstance(predicate, Predicate) for predicate in declared):
+                raise ParameterError("predicates", "at least one Predicate", given)
+            object.__setattr__(self, "predicates", declared)
 
     # What is known without records ----------------------------------------------------------------------------------
 
@@ -156,6 +159,18 @@ class DecisionTrees(HypothesisClass):
             raise ParameterError("depth", f"such that a draw {excess}", depth)
         return depth
 
+    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Refuse a release whose draws and teachers, `parts` = (records, how many), take too many steps together."""
+        depths = [self.depth_for(records) for records, _ in parts]
+        total = sum(times * self.cost(records, d) for (records, times), d in zip(parts, depths, strict=True))
+        if total > self.operations:
+            raise ParameterError(
+                "depth",
+                f"such that all draws and teachers take at most {self.operations:.3g} steps together ({total:.3g}); "
+                "lower the depth, or raise operations",
+                max(depths),
+            )
+
     def cost(self, records: int, depth: int) -> float:
         """Steps of a draw: C(B, D)·n/64 words to count, 2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each, to add up."""
         count = self._count(1)
@@ -163,10 +178,11 @@ class DecisionTrees(HypothesisClass):
         return math.comb(count, depth) * (records / 64.0 + self.labels) + sums
 
     def bytes_needed(self, depth: int) -> int:
-        """The tables of a draw: 4 bytes a set and class, 12 a stored value, Z(·, r) at s literals for all s + r ≤ D."""
+        """A block of records, and the tables of a draw: 4 bytes a set and class, 12 a value, for all s + r ≤ D."""
         sets = [math.comb(self._count(1), size) for size in range(depth + 1)]
         values = sum((depth - size) * sets[size] << size for size in range(depth))
-        return 4 * self.labels * sum(sets) + 12 * values
+        block = 4 * self._block_rows() * self._count(1)  # which predicates hold, as bytes and packed
+        return 4 * self.labels * sum(sets) + 12 * values + block
 
     def _excess(self, records: int, depth: int) -> str | None:
         """What a draw at this depth would exceed, in words. Public numbers only."""
@@ -269,9 +285,14 @@ class DecisionTrees(HypothesisClass):
 
     def _blocks(self, X: Points, y: Labels) -> Iterator[Block]:
         predicates = self._fixed()
-        for start in range(0, X.shape[0], _BLOCK):
-            block = slice(start, start + _BLOCK)
+        rows = self._block_rows()
+        for start in range(0, X.shape[0], rows):
+            block = slice(start, start + rows)
             yield evaluate(predicates, X[block]), y[block]
+
+    def _block_rows(self) -> int:
+        """Records counted at a time: a multiple of 64, the fewer the more predicates."""
+        return int(min(_BLOCK, max(64, _BLOCK_CELLS // self._count(1) // 64 * 64)))
 
     def _draw(
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser

@@ -6,15 +6,13 @@ Predicates come from public points or from a schema, never from private records.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.checks import check_integer
-from pcqr.errors import ParameterError
+from pcqr.checks import check_finite, check_integer, keep_plain
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.cuts import midpoint_cuts
 from pcqr.schema import Schema
@@ -33,8 +31,8 @@ class Predicate:
 
     def __post_init__(self) -> None:
         check_integer("feature", self.feature, least=0)
-        if not math.isfinite(self.cut):
-            raise ParameterError("cut", "a finite number", self.cut)
+        check_finite("cut", self.cut)
+        keep_plain(self, floats=("cut",), integers=("feature",))
 
 
 def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
@@ -71,8 +69,9 @@ def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
         if feature.is_indicator:
             found.append(Predicate(position, 0.5))
         elif feature.bounds is not None:
-            inner = np.linspace(*feature.bounds, cuts + 2)[1:-1]
-            found.extend(Predicate(position, float(cut)) for cut in inner)
+            low, high = feature.bounds
+            share = np.arange(1, cuts + 1) / (cuts + 1)
+            found.extend(Predicate(position, float(cut)) for cut in (1.0 - share) * low + share * high)
     return tuple(found)
 
 
