@@ -13,7 +13,10 @@ from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.models import PublishedModel
+from pcqr.errors import DataError
+from pcqr.hypotheses.base import HypothesisClass
+from pcqr.mechanisms.exponential import PUBLIC_POINTS
+from pcqr.models import PublishedModel, picture
 
 RECORDS, PUBLIC = 1500, 100
 SCHEMA = """
@@ -83,6 +86,16 @@ def files(tmp_path: Path) -> Files:
     files = Files(tmp_path)
     files.write()
     return files
+
+
+@pytest.fixture
+def no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing is an error: whatever is refused must be refused before."""
+
+    def drawn(*_: Any, **__: Any) -> None:
+        raise AssertionError("a draw")
+
+    monkeypatch.setattr(HypothesisClass, "draw", drawn)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -159,6 +172,36 @@ def test_labels_that_are_not_declared_are_named_as_public(files: Files) -> None:
     assert "treated as public" in result.stdout
 
 
+def test_label_names_from_the_rows_are_a_warning_everywhere(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(picture, "_write", lambda *parts, **_: written.append(parts[-1]))
+    said = " ".join(files.publish().stdout.split())
+    assert "WARNING" in said
+    assert "declare them with --labels" in said
+    sentence = "the label names, read from the private rows because --labels, which is recommended, was not given"
+    assert sentence in files.model().guarantee.assumptions
+    assert f"**Treated as public:** {sentence}." in files.model().card()
+    assert f"Treated as public: {sentence}" in written
+    assert "declare them with --labels" in json.loads(files.publish("--json").stdout)["warnings"][0]
+
+
+def test_declared_labels_give_no_warning(files: Files) -> None:
+    result = files.publish("--labels", "0,1")
+    assert "WARNING" not in result.stdout
+    assert json.loads(files.publish("--labels", "0,1", "--json").stdout)["warnings"] == []
+
+
+def test_public_rows_are_among_what_is_treated_as_public(files: Files) -> None:
+    assert files.publish().exit_code == 0
+    assert PUBLIC_POINTS in files.model().guarantee.assumptions
+    assert PUBLIC_POINTS in (files.directory / "model" / "card.md").read_text(encoding="utf-8")
+
+
+def test_without_public_rows_none_are_assumed(files: Files) -> None:
+    assert files.bare("--schema", files.path("schema.toml"), "--seed", "1").exit_code == 0
+    assert PUBLIC_POINTS not in files.model().guarantee.assumptions
+
+
 def test_columns_can_be_dropped(files: Files) -> None:
     assert files.publish("--drop", "colour").exit_code == 0
     assert files.model().schema.names == ("x",)
@@ -177,6 +220,7 @@ def test_columns_can_be_dropped(files: Files) -> None:
         (("--label", "x"), "label column 'x' must be a label in every row"),
         (("--public", "absent.csv"), "a file that exists"),
         (("--schema", "absent.toml"), "a file that can be read"),
+        (("--drop", "colur"), "--drop must be the name of a column"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_to_do(files: Files, options: tuple[str, ...], message: str) -> None:
@@ -228,6 +272,134 @@ def test_a_place_that_cannot_be_written_to(files: Files, is_file: bool) -> None:
     result = files.publish("--out", str(target))
     assert result.exit_code == 2
     assert "--out must be a directory that can be written to" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"])
+@pytest.mark.usefixtures("no_draw")
+def test_a_directory_in_the_place_of_a_file(files: Files, name: str) -> None:
+    (files.directory / "model" / name).mkdir(parents=True)
+    result = files.publish()
+    assert result.exit_code == 2
+    assert "--out must be a directory whose files can be written over" in result.stderr
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_a_file_that_may_not_be_written_over(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    (files.directory / "model").mkdir()
+    (files.directory / "model" / "card.md").write_text("old")
+    monkeypatch.setattr("os.access", lambda path, _: Path(path).name != "card.md")
+    result = files.publish()
+    assert result.exit_code == 2
+    assert "card.md" in result.stderr
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u00a0"])
+@pytest.mark.usefixtures("no_draw")
+def test_blank_label_names_are_refused_before_the_draw(files: Files, blank: str) -> None:
+    files.write(".parquet", labels=(blank, "yes"))
+    result = files.publish(suffix=".parquet")
+    assert result.exit_code == 2
+    assert "must be a label in every row; received other values, or missing or blank ones" in result.stderr
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_what_cannot_be_written_fails_before_the_draw(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: PublishedModel) -> str:
+        raise DataError("card", "writable", "not")
+
+    monkeypatch.setattr(PublishedModel, "card", broken)
+    assert files.publish().exit_code == 2
+
+
+def test_a_picture_that_fails_is_left_out(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("no fonts")
+
+    monkeypatch.setattr(PublishedModel, "draw", broken)
+    result = files.publish()
+    assert result.exit_code == 0, result.output
+    assert "tree.svg: RuntimeError: no fonts" in result.stdout
+    assert json.loads(files.publish("--json").stdout)["left_out"] == {"tree.svg": "RuntimeError: no fonts"}
+    assert files.model().classes == (0, 1)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_failure_after_the_draw_says_that_the_budget_is_spent_and_shows_the_model(
+    files: Files, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(PublishedModel, "save", full)
+    result = files.publish(*(["--json"] if as_json else []))
+    assert result.exit_code == 1
+    printed = json.loads(result.stdout)
+    message = printed["error"]["message"] if as_json else result.stderr
+    assert "The model was drawn and ε = 2 is spent" in message
+    assert "No space left on device" in message
+    document = printed["model"] if as_json else printed
+    assert PublishedModel.from_json(json.dumps(document)).provenance.records == RECORDS
+
+
+def test_a_summary_that_cannot_be_printed_says_where_the_model_is(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_letters(*_: Any) -> None:
+        raise UnicodeEncodeError("ascii", "ε", 0, 1, "ordinal not in range(128)")
+
+    monkeypatch.setattr("pcqr.cli.publish.promise", no_letters)
+    result = files.publish()
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "is spent. Then something failed (UnicodeEncodeError); look for the model in" in result.stderr
+    assert files.model().provenance.records == RECORDS
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_the_private_file_is_not_public(files: Files) -> None:
+    link = files.directory / "link.csv"
+    link.symlink_to(files.path("train.csv"))
+    for path in (files.path("train.csv"), str(link)):
+        result = files.publish("--public", path)
+        assert result.exit_code == 2
+        assert "--public must be rows that are public, not the private records" in result.stderr
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_a_copy_of_the_private_rows_is_not_public(files: Files) -> None:
+    table = read_table(files.path("train.csv"))
+    write_table(files.directory / "public.csv", {"x": table["x"], "colour": table["colour"]})
+    result = files.publish()
+    assert result.exit_code == 2
+    assert "not those of --private" in result.stderr
+
+
+def test_a_column_of_one_file_or_of_the_schema_alone_can_be_dropped(files: Files) -> None:
+    table = read_table(files.path("public.csv"))
+    write_table(files.directory / "public.csv", table | {"id": list(range(PUBLIC))})
+    (files.directory / "schema.toml").write_text(SCHEMA + '[[columns]]\nname = "height"\n')
+    result = files.publish("--schema", files.path("schema.toml"), "--drop", "id", "--drop", "height")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_a_damaged_file_is_one_line(files: Files) -> None:
+    files.write(".csv.gz")
+    path = files.directory / "train.csv.gz"
+    content = path.read_bytes()
+    path.write_bytes(content[:40] + b"\xff" * 16 + content[56:])
+    result = files.publish(suffix=".csv.gz")
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert "cannot be parsed" in result.stderr
+
+
+def test_labels_of_lists_are_one_line(files: Files) -> None:
+    table = dict(read_table(files.path("train.csv")))
+    write_table(files.directory / "train.parquet", table | {"y": [[1], None] * (RECORDS // 2)})
+    result = files.publish("--private", files.path("train.parquet"))
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 def test_bad_input_has_one_json_shape(files: Files) -> None:

@@ -52,11 +52,35 @@ def test_a_broken_csv_is_refused_without_showing_values(tmp_path: Path, content:
     assert "s3cret" not in str(caught.value)
 
 
+def damaged(content: bytes, start: int) -> bytes:
+    """`content` with 16 bytes overwritten."""
+    return content[:start] + b"\xff" * 16 + content[start + 16 :]
+
+
+def parquet(path: Path) -> bytes:
+    write_table(path, {"a": [f"value {i}" for i in range(1000)]})
+    return path.read_bytes()
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pcqr.datasets.tables._open_text", refuse)
+    with pytest.raises(DataError, match="a file that can be read"):
+        read_table(path)
+
+
 def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
     for name, content in {
         "t.csv.gz": b"plain text",
         "u.csv.gz": gzip.compress(b"a\n1\n")[:-9],
+        "v.csv.gz": damaged(gzip.compress(b"a,b\n" + b"1,2\n" * 1000, mtime=0), 20),
         "t.parquet": b"?",
+        "u.parquet": damaged(parquet(tmp_path / "whole.parquet"), 4),
     }.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match="cannot be parsed"):

@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 import pcqr.models
-from pcqr import DataError, Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
+from pcqr import AgnosticRelease, DataError, Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
 from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.intervals import Interval
@@ -131,11 +131,20 @@ class TestPredicting:
 
 class TestConstructing:
     @pytest.mark.parametrize(
-        "classes", [(), ("a",), ("a", "a"), ("a", 1), (1, True), (0.0, math.nan), (0, 2**63), ([],)]
+        "classes",
+        [
+            *((), ("a",), ("a", "a"), ("a", 1), (1, True), (0.0, math.nan), (0, 2**63), ([],)),
+            *(("a", ""), ("a", " "), ("a", "\u00a0"), ("a", "\ud800"), ("a", None), None, "ab", 2),
+        ],
     )
     def test_label_names(self, classes: Any) -> None:
         with pytest.raises(ParameterError, match="classes"):
             PublishedModel(TREE, classes, SCHEMA, GUARANTEE)
+
+    def test_label_names_of_numpy_become_plain(self, tmp_path: Path) -> None:
+        model = PublishedModel(Threshold(0.1), np.array([3, 5]), Schema((Column("x"),)), GUARANTEE)
+        assert [type(name) for name in model.classes] == [int, int]
+        assert "model.onnx" in [path.name for path in model.save(tmp_path).written]
 
     @pytest.mark.parametrize(
         "hypothesis",
@@ -161,12 +170,15 @@ class TestFromLearner:
         learner = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=1).fit(
             self.X, self.y, public=self.X[:50] + 0.01
         )
-        model = PublishedModel.from_learner(learner, records=800, public_rows=50)
+        model = PublishedModel.from_learner(learner)
+        assert model.hypothesis == learner.hypothesis_, "kept as it was drawn"
         assert model.predict(self.X).tolist() == learner.predict(self.X).tolist()
         assert model.schema.names == ("x0", "x1")
         assert model.guarantee == learner.guarantee_
         assert not model.guarantee.is_private
         origin = model.provenance
+        assert (origin.records, origin.public_rows) == (800, 50)
+        assert origin.hypotheses.startswith("decision trees of depth 2 over ")
         assert origin.numerical_slack is not None
         assert origin.inverse_temperature is not None
         assert 0 < origin.numerical_slack < 1e-6
@@ -205,8 +217,20 @@ class TestFromLearner:
         release.predict(self.X[:20, :1])
         model = PublishedModel.from_learner(release)
         assert model.provenance.records == 800
-        assert model.provenance.numerical_slack is None
+        assert model.provenance.public_rows is None, "the class was made of past queries"
+        assert model.provenance.numerical_slack is not None
+        assert 0 < model.provenance.numerical_slack < 1e-6
+        assert "Numerical slack" in model.card()
         assert model.predict(self.X[:, :1]).tolist() == release.hypothesis_.predict(self.X[:, :1]).tolist()
+
+    def test_a_declared_class_has_no_public_rows(self) -> None:
+        learner = SemiPrivateLearner(Stumps(cuts=(0.0, 1.0)), 2.0, entropy=1).fit(self.X, self.y)
+        assert PublishedModel.from_learner(learner).provenance.public_rows == 0
+
+    def test_a_release_that_only_votes_has_nothing_to_publish(self) -> None:
+        release = AgnosticRelease(Thresholds(), epsilon=8.0, queries=4, entropy=1).fit(self.X[:, :1], self.y)
+        with pytest.raises(ParameterError, match="learner must be a SemiPrivateLearner"):
+            PublishedModel.from_learner(release)
 
     def test_nothing_private_is_kept(self) -> None:
         """Two tables that lead to the same tree lead to the same model, to the last byte."""
@@ -217,7 +241,7 @@ class TestFromLearner:
             learner = SemiPrivateLearner(DecisionTrees(depth=1), 50.0, entropy=1).fit(
                 self.X, y, public=self.X[:50] + 0.01
             )
-            texts.add(PublishedModel.from_learner(learner, records=800).to_json())
+            texts.add(PublishedModel.from_learner(learner).to_json())
         assert len(texts) == 1
 
 
@@ -249,7 +273,7 @@ class TestJson:
     )
 
     @settings(max_examples=60, deadline=None)
-    @given(hypotheses, epsilons, st.lists(st.text(), min_size=2, max_size=2, unique=True))
+    @given(hypotheses, epsilons, st.lists(st.text().filter(str.strip), min_size=2, max_size=2, unique=True))
     def test_what_is_written_comes_back_exactly(self, hypothesis: Hypothesis, epsilon: float, names: list[str]) -> None:
         model = PublishedModel(
             hypothesis, tuple(names), SCHEMA, Guarantee(epsilon), Provenance(numerical_slack=epsilon)
@@ -283,7 +307,9 @@ class TestJson:
             "then": {"label": "middle"},
             "else": {"label": "low"},
         }
-        assert set(document["guarantee"]) == {"epsilon", "delta", "proof", "assumptions", "is_private", "adjacency"}
+        assert set(document["guarantee"]) == {
+            *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
+        }
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -326,6 +352,16 @@ class TestJson:
             (changed(provenance={"records": 1.5}), "model.provenance.records must be an integer"),
             (changed(provenance={"predicates": [{"feature": "gain"}]}), r"predicates\[0\] must be .*without above"),
             (changed(provenance={"versions": []}), "model.provenance.versions"),
+            (changed(provenance={"inverse_temperature": -1}), "inverse_temperature must be a finite number ≥ 0"),
+            (changed(provenance={"numerical_slack": -1e-9}), "numerical_slack must be a finite number ≥ 0"),
+            (changed(provenance={"records": 2**63}), "of 64 bits"),
+            (changed({"version": 7}).replace("7", "7" * 5000), "numbers of sensible length"),
+            (changed({"kind": "\ud800"}), "half of a surrogate pair"),
+            (changed({"classes": ["low", "middle", " "]}), "not blank"),
+            (changed({"classes": ["low", "middle", None]}), "classes must be"),
+            (changed({"schema": {"columns": [{"name": "age", "bounds": ["0", "9"]}]}}), "of numbers"),
+            (changed({"schema": {"columns": [{"name": "age", "bounds": [0, 10**400]}]}}), "that float64 can hold"),
+            (changed(guarantee={"steps": [1]}), r"model.guarantee.steps\[0\] must be a text"),
         ],
     )
     def test_what_is_refused_and_where(self, text: str, message: str) -> None:
@@ -349,11 +385,15 @@ class TestJson:
 
 class TestSaving:
     def test_a_directory_that_can_be_carried_away(self, tmp_path: Path) -> None:
-        written = MODEL.save(tmp_path / "new" / "model")
+        saved = MODEL.save(tmp_path / "new" / "model")
+        written = saved.written
+        assert saved.left_out == {}
         assert [path.name for path in written] == ["model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"]
         assert PublishedModel.load(tmp_path / "new" / "model") == MODEL
         assert PublishedModel.load(written[0]) == MODEL
-        assert MODEL.rules() in written[1].read_text(encoding="utf-8")
+        rules = written[1].read_text(encoding="utf-8")
+        assert MODEL.rules() in rules
+        assert rules.endswith("\n\nA missing age counts as 17.\n")
         assert written[2].read_text(encoding="utf-8") == MODEL.card()
         assert written[3].read_text(encoding="utf-8").startswith("<?xml")
 
@@ -363,9 +403,28 @@ class TestSaving:
     ) -> None:
         MODEL.save(tmp_path)
         monkeypatch.setitem(__import__("sys").modules, extra, None)
-        written = MODEL.save(tmp_path)
-        assert left_out not in [path.name for path in written]
+        saved = MODEL.save(tmp_path)
+        assert left_out not in [path.name for path in saved.written]
+        assert "pip install" in saved.left_out[left_out]
         assert not (tmp_path / left_out).exists(), "a picture of an earlier model must not stay"
+
+    @pytest.mark.parametrize(("method", "left_out"), [("draw", "tree.svg"), ("to_onnx", "model.onnx")])
+    def test_a_file_that_cannot_be_made_is_left_out_and_the_rest_is_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, left_out: str
+    ) -> None:
+        def half(_: PublishedModel, path: Path) -> None:
+            path.write_text("half")
+            raise RuntimeError("no fonts")
+
+        monkeypatch.setattr(PublishedModel, method, half)
+        saved = MODEL.save(tmp_path)
+        assert saved.left_out == {left_out: "RuntimeError: no fonts"}
+        assert {path.name for path in tmp_path.iterdir()} == {path.name for path in saved.written}
+        assert len(saved.written) == 4
+
+    def test_a_directory_in_the_place_of_a_picture(self, tmp_path: Path) -> None:
+        (tmp_path / "tree.svg").mkdir()
+        assert list(MODEL.save(tmp_path).left_out) == ["tree.svg"]
 
     def test_files_that_cannot_be_read(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="a file that can be read"):

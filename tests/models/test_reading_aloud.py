@@ -15,8 +15,9 @@ from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
-from pcqr.models import Provenance, PublishedModel
-from pcqr.models.picture import LABELS
+from pcqr.models import Provenance, PublishedModel, picture
+from pcqr.models.picture import LABELS, Caption, draw_tree
+from pcqr.models.vocabulary import Vocabulary
 from pcqr.schema import Column, Schema
 
 SCHEMA = Schema((Column("age", bounds=(17, 90), missing=True), Column("work", "categorical", ("Private", "State"))))
@@ -97,7 +98,7 @@ class TestCard:
             "Numerical slack: 9.32e-10 of ε",
             "decision trees of depth 3 over 9 public predicates",
             "50 rows without labels",
-            "Treated as public: the label names.",
+            "**Treated as public:** the label names.",
             "| age | numeric | finite numbers, may be missing, clipped to [17, 90] |",
             "A missing age counts as 17.",
             "No probabilities",
@@ -125,6 +126,13 @@ class TestCard:
         assert "and 8 more" in card
         assert "````text" in card
 
+    def test_names_cannot_break_code_or_carry_html(self) -> None:
+        strange = replace(model(), classes=("`a``b", "<script>"))
+        assert "labels ``` `a``b ```, `<script>`." in strange.card()
+        assumed = replace(strange, guarantee=Guarantee(1.0, assumptions=("<img src=x>|`[a](b)",), steps=("a step",)))
+        assert "**Treated as public:** &lt;img src=x>\\|\\`\\[a\\](b)." in assumed.card()
+        assert "Step: a step." in assumed.card()
+
 
 class TestPicture:
     @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
@@ -151,6 +159,20 @@ class TestPicture:
         edge = np.concatenate([pixels[:8].ravel(), pixels[-8:].ravel(), pixels[:, :8].ravel(), pixels[:, -8:].ravel()])
         assert (edge == 1.0).all()
         assert (pixels < 0.5).any()
+
+    def test_names_that_the_font_does_not_have_and_names_without_outlines(self, tmp_path: Path) -> None:
+        words = Vocabulary(SCHEMA, ("\u2800", "収入"))
+        draw_tree(ROOT, words, tmp_path / "boxes.png", Caption("年齢", ("", "a note")))
+        replace(model(), classes=("低い", "高い")).draw(tmp_path / "tree.svg")
+        assert (tmp_path / "tree.svg").stat().st_size > 0
+
+    def test_what_was_treated_as_public_is_under_the_title(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[str] = []
+        monkeypatch.setattr(picture, "_write", lambda *parts, **_: seen.append(parts[-1]))
+        model().draw(tmp_path / "tree.svg")
+        assert "Treated as public: the label names" in seen
 
     def test_white_on_every_label_colour_can_be_read(self) -> None:
         for colour in LABELS:

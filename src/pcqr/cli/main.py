@@ -134,7 +134,8 @@ def publish(
     The questions that the tree may ask come from public rows or from a declared schema, never from the private records.
     Writes model.json, rules.txt, card.md and, with the extras plot and onnx, tree.svg and model.onnx.
 
-    Exit codes: 0 done; 2 bad input, nothing was spent.
+    Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
+    2 bad input, nothing was spent.
     """
     with reporting(as_json=as_json):
         from pcqr.cli.publish import Job, run  # noqa: PLC0415

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from pcqr import SemiPrivateLearner
-from pcqr.cli.console import field_table, print_json, progress
+from pcqr import Guarantee, SemiPrivateLearner
+from pcqr.cli.console import complain, field_table, print_json, progress
 from pcqr.cli.words import promise
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
+from pcqr.estimators.base import LABELS_READ
+from pcqr.guarantee import rounded_text
 from pcqr.hypotheses import DecisionTrees
-from pcqr.models import PublishedModel
-from pcqr.models.published import FILES, MOST_CLASSES
+from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
+from pcqr.models import Provenance, PublishedModel
+from pcqr.models.published import FILES, MOST_CLASSES, Saved
 from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
 
-_EXTRAS = {"tree.svg": "plot", "model.onnx": "onnx"}
+SPENT = 1
+"""Exit code: the model was drawn, ε is spent, and something failed afterwards."""
+
+LABELS_READ_HERE = "the label names, read from the private rows because --labels, which is recommended, was not given"
+LABELS_WARNING = (
+    "The label names were read from the private rows and are published as if they were public. ε does not cover them: "
+    "declare them with --labels."
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class Inputs:
 
 
 def run(job: Job, *, as_json: bool) -> None:
-    """Read, check, draw, write, summarise. Whatever can be refused is refused before the draw."""
+    """Read, check, rehearse, draw, write, summarise. Whatever can be refused is refused before the draw."""
     _check_writable(job.out)
     if job.public is None and job.schema is None:
         raise ParameterError(
@@ -62,48 +75,81 @@ def run(job: Job, *, as_json: bool) -> None:
         )
     trees = DecisionTrees(depth=job.depth, operations=job.operations)
     with progress(hidden=as_json) as bar:
-        step = bar.add_task("reading and encoding", total=3)
+        step = bar.add_task("reading and encoding", total=2)
         inputs = _read(job)
         trees = trees.prepared(inputs.public, inputs.schema)
-        depth = trees.depth_for(inputs.X.shape[0])
-        bar.update(step, advance=1, description=f"counting and drawing: depth {depth}")
+        _rehearse(trees, inputs, job.epsilon)
+        bar.update(step, advance=1, description="counting and drawing")
         learner = SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
-        learner.fit(inputs.X, inputs.y)
-        bar.update(step, advance=1, description="writing")
-        model = PublishedModel.from_learner(
-            learner,
-            schema=inputs.schema,
-            records=inputs.X.shape[0],
-            public_rows=0 if inputs.public is None else inputs.public.shape[0],
-        )
-        written = model.save(job.out)
+        learner.fit(inputs.X, inputs.y, public=inputs.public)
         bar.update(step, advance=1)
-    _summarise(job, model, depth, written, as_json=as_json)
+    model = saved = None
+    try:
+        model = _published(learner, inputs.schema)
+        saved = model.save(job.out)
+        depth = trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
+        _summarise(job, model, depth, saved, as_json=as_json)
+    except Exception as error:  # ε is spent: whatever it is, the user must learn that, and not lose the model
+        spent = f"The model was drawn and ε = {rounded_text(learner.guarantee_.epsilon, 6)} is spent"
+        _report_failure(job, spent, error, None if saved else model, as_json=as_json)
+        raise typer.Exit(SPENT) from None
+
+
+def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float) -> None:
+    """Write out a model with the same words and a made-up tree: what cannot be written must fail before ε is spent."""
+    names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
+    if len(names) < 2 or trees.predicates is None:
+        return  # `fit` says what is wrong
+    tree = DecisionTree(_made_up(trees.predicates), len(inputs.schema.features))
+    origin = Provenance(predicates=trees.predicates)
+    PublishedModel(tree, names, inputs.schema, Guarantee(epsilon), origin).texts()
+
+
+def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
+    """A tree that asks every one of the predicates."""
+    if not predicates:
+        return Leaf(label)
+    middle = len(predicates) // 2
+    return Split(predicates[middle], _made_up(predicates[:middle], 0), _made_up(predicates[middle + 1 :], 1))
+
+
+def _published(learner: SemiPrivateLearner, schema: Schema) -> PublishedModel:
+    """The model, with the assumption about label names in the words of the command line."""
+    model = PublishedModel.from_learner(learner, schema=schema)
+    assumed = model.guarantee.assumptions
+    worded = tuple(LABELS_READ_HERE if assumption == LABELS_READ else assumption for assumption in assumed)
+    return replace(model, guarantee=replace(model.guarantee, assumptions=worded))
 
 
 def _read(job: Job) -> Inputs:
     private = read_table(job.private)
     public = None if job.public is None else read_table(job.public)
+    if job.public is not None and job.private.samefile(job.public):
+        raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
     names = _label_names(job.labels)
     y = _labels(private, job.label, names)
     not_features = (job.label, *job.drop)
-    schema = _schema(job, public, not_features)
-    return Inputs(
-        X=schema.encode(private, drop=not_features, name=str(job.private)),
-        y=y,
-        names=names,
-        public=None if public is None else schema.encode(public, drop=not_features, name=str(job.public)),
-        schema=schema,
-    )
+    declared = None if job.schema is None else _declared(job.schema)
+    _check_drop(job.drop, private, public or {}, () if declared is None else declared.names)
+    if declared is None:
+        schema = Schema.from_public(public or {}, drop=not_features)
+    else:
+        schema = declared.without(*(name for name in declared.names if name in not_features))
+    X = schema.encode(private, drop=not_features, name=str(job.private))
+    shown = None if public is None else schema.encode(public, drop=not_features, name=str(job.public))
+    if shown is not None and np.array_equal(X, shown):
+        raise ParameterError("--public", "rows that are public, not those of --private", str(job.public))
+    return Inputs(X, y, names, shown, schema)
 
 
-def _schema(job: Job, public: Columns | None, not_features: tuple[str, ...]) -> Schema:
-    """The declared columns; without a file, what the public rows say about theirs."""
-    if job.schema is not None:
-        read = Schema.from_json if job.schema.suffix == ".json" else Schema.from_toml
-        declared = read(job.schema)
-        return declared.without(*(name for name in declared.names if name in not_features))
-    return Schema.from_public(public or {}, drop=not_features)
+def _declared(path: Path) -> Schema:
+    return Schema.from_json(path) if path.suffix == ".json" else Schema.from_toml(path)
+
+
+def _check_drop(drop: Sequence[str], *tables: Collection[str]) -> None:
+    for name in drop:
+        if not any(name in table for table in tables):
+            raise ParameterError("--drop", "the name of a column of the private, the public or the schema file", name)
 
 
 def _label_names(declared: str | None) -> tuple[str, ...] | None:
@@ -122,8 +168,10 @@ def _labels(private: Columns, name: str, declared: tuple[str, ...] | None) -> ND
         raise ParameterError("--label", f"the name of one of the {len(private)} columns in the first line", name)
     found = categories(cells(private[name]))
     allowed = "a label in every row" if declared is None else f"one of {', '.join(declared)} in every row (--labels)"
-    if None in found or (declared is not None and not set(found) <= set(declared)):
-        raise DataError(f"label column {name!r}", allowed, "other values, or missing ones")
+    if not all(label and label.strip() for label in found) or (
+        declared is not None and not set(found) <= set(declared)
+    ):
+        raise DataError(f"label column {name!r}", allowed, "other values, or missing or blank ones")
     if declared is None and len(set(found)) > MOST_CLASSES:
         raise DataError(f"label column {name!r}", f"labels of at most {MOST_CLASSES} classes", "more different values")
     if declared is None and set(found) <= {"0", "1"}:
@@ -132,21 +180,26 @@ def _labels(private: Columns, name: str, declared: tuple[str, ...] | None) -> ND
 
 
 def _check_writable(out: Path) -> None:
-    """`out` is a directory, or can become one."""
+    """`out` is a directory, or can become one, and nothing stands in the way of the files in it."""
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         raise ParameterError("--out", "a directory that can be written to", str(out))
+    for target in (out / name for name in FILES):
+        if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
+            raise ParameterError("--out", "a directory whose files can be written over", str(target))
 
 
-def _summarise(job: Job, model: PublishedModel, depth: int, written: tuple[Path, ...], *, as_json: bool) -> None:
+def _summarise(job: Job, model: PublishedModel, depth: int, saved: Saved, *, as_json: bool) -> None:
     origin = model.provenance
     if origin.records is None:
-        raise AssertionError("The number of records was handed to the model.")
+        raise AssertionError("The learner knows the number of records.")
     said = promise(model.guarantee, origin.records)
+    warnings = [LABELS_WARNING] if LABELS_READ_HERE in model.guarantee.assumptions else []
     if as_json:
         print_json(
             {
                 "promise": said,
+                "warnings": warnings,
                 "guarantee": asdict(model.guarantee),
                 "records": origin.records,
                 "public_rows": origin.public_rows,
@@ -156,16 +209,38 @@ def _summarise(job: Job, model: PublishedModel, depth: int, written: tuple[Path,
                 "classes": list(model.classes),
                 "rules": model.rules(),
                 "out": str(job.out),
-                "files": [path.name for path in written],
+                "files": [path.name for path in saved.written],
+                "left_out": saved.left_out,
             }
         )
         return
-    missing = [f"{name} (pip install 'pcqr[{_EXTRAS[name]}]')" for name in FILES if job.out / name not in written]
-    fields = {"guarantee": said, "drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
+    fields = {"guarantee": said}
+    if warnings:
+        fields["WARNING"] = " ".join(warnings)
+    fields |= {"drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
     if model.guarantee.assumptions:
         fields["treated as public"] = "; ".join(model.guarantee.assumptions)
-    fields |= {"model": model.rules(), "files": ", ".join(path.name for path in written) + f" in {job.out}"}
-    Console().print(field_table(fields | ({"left out": ", ".join(missing)} if missing else {})))
+    fields |= {"model": model.rules(), "files": ", ".join(path.name for path in saved.written) + f" in {job.out}"}
+    if saved.left_out:
+        fields["left out"] = "\n".join(f"{name}: {why}" for name, why in saved.left_out.items())
+    Console().print(field_table(fields))
+
+
+def _report_failure(job: Job, spent: str, error: Exception, unwritten: PublishedModel | None, *, as_json: bool) -> None:
+    """Say that ε is spent and what failed; print the model if it was not written. ASCII, lest this fail as well."""
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    if unwritten is None:
+        message = f"{spent}. Then something failed ({reason}); look for the model in {job.out}."
+    else:
+        message = f"{spent}, but it could not be written to {job.out} ({reason}). model.json is printed instead."
+    document = None if unwritten is None else json.loads(unwritten.to_json())
+    if as_json:
+        failure = {"type": type(error).__name__, "message": message}
+        typer.echo(json.dumps({"error": failure, "model": document}, indent=2))
+        return
+    complain(message)
+    if document is not None:
+        typer.echo(json.dumps(document, indent=2))
 
 
 def _public_inputs(model: PublishedModel) -> str:

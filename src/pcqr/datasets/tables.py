@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -18,6 +20,8 @@ from pcqr.errors import DataError, MissingExtra, ParameterError
 Columns = dict[str, Sequence[Any]]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas writes for row numbers: no column of the table
 
 
 def read_table(path: str | Path) -> Columns:
@@ -75,7 +79,9 @@ def _read_csv(path: Path) -> Columns:
                     column.append(value or None)
     except UnicodeDecodeError:
         raise DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)") from None
-    except (csv.Error, gzip.BadGzipFile, EOFError):
+    except PermissionError:
+        raise _unreadable(path) from None
+    except (csv.Error, zlib.error, OSError, EOFError):
         raise DataError(str(path), "comma-separated values", "a file that cannot be parsed as such") from None
     if not columns[0]:
         raise DataError(str(path), "a table with at least one row", "a header alone")
@@ -94,12 +100,24 @@ def _read_parquet(path: Path) -> Columns:
     pyarrow = _arrow()
     try:
         table = pyarrow.parquet.read_table(path)
-    except pyarrow.ArrowException:
+        columns = [column.to_pandas() for column in table.columns]
+    except PermissionError:
+        raise _unreadable(path) from None
+    except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
         raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
     if table.num_rows == 0:
         raise DataError(str(path), "a table with at least one row", "an empty table")
-    _check_header(table.column_names, path)
-    return {name: table.column(name).to_pandas() for name in table.column_names}
+    named = [
+        (name, column)
+        for name, column in zip(table.column_names, columns, strict=True)
+        if not _UNNAMED_INDEX.fullmatch(name)
+    ]
+    _check_header([name for name, _ in named], path)
+    return dict(named)
+
+
+def _unreadable(path: Path) -> DataError:
+    return DataError(str(path), "a file that can be read", "one that this user may not read")
 
 
 def _open_text(path: Path, mode: str) -> TextIO:

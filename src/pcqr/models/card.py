@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from pcqr.guarantee import Guarantee, rounded_text
@@ -47,17 +48,19 @@ def _promise(model: PublishedModel) -> str:
         if guarantee.is_private
         else "> **NOT PRIVATE.** The randomness was seeded, as for tests. What follows would hold without a seed.\n\n"
     )
-    assumed = [f"Treated as public: {printable(assumption)}." for assumption in guarantee.assumptions]
+    assumed = [f"**Treated as public:** {_text(assumption)}." for assumption in guarantee.assumptions]
     slack = (
         []
         if origin.numerical_slack is None
         else [f"Numerical slack: {rounded_text(origin.numerical_slack, 3)} of ε is set aside for float64 arithmetic."]
     )
-    proof = [f"Proof: `proofs/{printable(guarantee.proof)}.md` of pcqr."] if guarantee.proof else []
+    steps = [f"Step: {_text(step)}." for step in guarantee.steps]
+    proof = [f"Proof: {_code(f'proofs/{guarantee.proof}.md')} of pcqr."] if guarantee.proof else []
     facts = (
         f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
         + (" (pure)." if guarantee.is_pure else "."),
         f"Adjacency: {guarantee.adjacency}. The number of records is public.",
+        *steps,
         *slack,
         *proof,
         *assumed,
@@ -68,14 +71,14 @@ def _promise(model: PublishedModel) -> str:
 
 
 def _reading(model: PublishedModel) -> str:
-    classes = ", ".join(f"`{model.vocabulary.label(label)}`" for label in range(len(model.classes)))
-    gaps = "".join(f"\n\n{sentence}" for sentence in model.vocabulary.gaps())
+    classes = ", ".join(_code(model.vocabulary.label(label)) for label in range(len(model.classes)))
+    gaps = "".join(f"\n\n{_text(sentence)}" for sentence in model.vocabulary.gaps())
     return f"## The model\n\nIt gives one of the labels {classes}.\n\n{_fenced(model.rules())}{gaps}"
 
 
 def _inputs(model: PublishedModel) -> str:
     rows = "\n".join(
-        f"| {_cell(column.name)} | {column.kind} | {_cell(_allowed(column))} |" for column in model.schema.columns
+        f"| {_text(column.name)} | {column.kind} | {_allowed(column)} |" for column in model.schema.columns
     )
     return f"## What it takes\n\n| column | kind | values |\n|---|---|---|\n{rows}"
 
@@ -84,7 +87,7 @@ def _allowed(column: Column) -> str:
     if column.kind == "numeric":
         bounds = "" if column.bounds is None else f", clipped to [{', '.join(map(number, column.bounds))}]"
         return "finite numbers" + (", may be missing" if column.missing else "") + bounds
-    shown = ", ".join(column.categories[:_MANY])
+    shown = ", ".join(map(_text, column.categories[:_MANY]))
     rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
     return shown + rest + (", or any other" if column.other else "") + ", or missing"
 
@@ -92,7 +95,7 @@ def _allowed(column: Column) -> str:
 def _origin(model: PublishedModel) -> str:
     origin = model.provenance
     facts = (
-        *([f"Drawn from: {printable(origin.hypotheses)}."] if origin.hypotheses else []),
+        *([f"Drawn from: {_text(origin.hypotheses)}."] if origin.hypotheses else []),
         *(
             [f"Drawn with probability ∝ e^(−η·mistakes), η = {number(origin.inverse_temperature)}."]
             if origin.inverse_temperature is not None
@@ -105,7 +108,7 @@ def _origin(model: PublishedModel) -> str:
             else []
         ),
         *(
-            [f"Made with {', '.join(f'{name} {version}' for name, version in origin.versions)}."]
+            [f"Made with {', '.join(_text(f'{name} {version}') for name, version in origin.versions)}."]
             if origin.versions
             else []
         ),
@@ -151,8 +154,16 @@ def _bullets(facts: tuple[str, ...]) -> str:
     return "\n".join(f"- {fact}" for fact in facts)
 
 
-def _cell(text: str) -> str:
-    return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+def _text(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown or HTML would act upon."""
+    return re.sub(r"([\\`\[\]|])", r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
+
+
+def _code(text: str) -> str:
+    """`text` as a code span: between more backticks than it has in a row."""
+    shown = printable(text)
+    marks = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    return f"{marks} {shown} {marks}" if "`" in shown else f"{marks}{shown}{marks}"
 
 
 def _fenced(text: str) -> str:

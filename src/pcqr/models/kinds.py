@@ -20,6 +20,7 @@ from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.picture import Caption, draw_tree
+from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules
 from pcqr.models.trees import describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
@@ -58,7 +59,11 @@ class Kind(ABC, Generic[H]):
 
 
 class TreeKind(Kind[H]):
-    """A hypothesis that is a tree, under whatever name. What people see is the simplified tree: the same function."""
+    """A hypothesis that is a tree, under whatever name.
+
+    What people see is the same function of records with no question asked in vain; what runtimes get is the same
+    function of arrays, whatever is in them.
+    """
 
     @abstractmethod
     def as_tree(self, hypothesis: H) -> DecisionTree: ...
@@ -70,16 +75,16 @@ class TreeKind(Kind[H]):
         _check_node(tree.root, words)
 
     def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
-        return (flat_rules if flat else indented_rules)(self._shown(hypothesis), words)
+        return (flat_rules if flat else indented_rules)(self._shown(hypothesis, words), words)
 
     def draw(self, hypothesis: H, words: Vocabulary, path: Path, caption: Caption) -> None:
-        draw_tree(self._shown(hypothesis), words, path, caption)
+        draw_tree(self._shown(hypothesis, words), words, path, caption)
 
     def add_labels(self, hypothesis: H, graph: Graph) -> str:
-        return tree_labels(self._shown(hypothesis), graph)
+        return tree_labels(self.as_tree(hypothesis).simplified().root, graph)
 
-    def _shown(self, hypothesis: H) -> Leaf | Split:
-        return self.as_tree(hypothesis).simplified().root
+    def _shown(self, hypothesis: H, words: Vocabulary) -> Leaf | Split:
+        return without_impossible(self.as_tree(hypothesis), words.schema).root
 
 
 class DecisionTreeKind(TreeKind[DecisionTree]):

@@ -6,6 +6,7 @@ Left to right because questions are long and levels are few: every leaf has a li
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ LABELS = ("#b4532a", "#0b6e99", "#5b7f2b", "#7d4f9e", "#8a6d00", "#a83a6a", "#2f
 """White text on each of them has a contrast of at least 4.5 : 1."""
 
 # Lengths in points; one unit of the axes is one point.
-FONT, SMALL, HEADING = 10.0, 8.0, 12.0
+FONT, SMALL, HEADING, NOTE = 10.0, 8.0, 12.0, 11.0
 ROW, LINE_HEIGHT, PADDING, GAP, MARGIN = 30.0, 13.0, 8.0, 62.0, 14.0
 WRAP = 38
 HINTING = 1.03
@@ -32,10 +33,10 @@ HINTING = 1.03
 
 @dataclass(frozen=True)
 class Caption:
-    """`title` above the tree, `note` under it; `warning` makes the note one."""
+    """`title` above the tree, `notes` under the title, one a line; `warning` makes the first note one."""
 
     title: str
-    note: str
+    notes: tuple[str, ...]
     warning: bool = False
 
 
@@ -69,12 +70,14 @@ def draw_tree(root: Leaf | Split, words: Vocabulary, path: Path, caption: Captio
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
         raise MissingExtra("A picture", "plot") from None
-    boxes = _boxes(root, words, 0)
-    tree = boxes[0]
-    bottom = _place(tree, boxes)
-    wide = max(_width([caption.title], HEADING, bold=True), _width([caption.note], SMALL), *(b.right for b in boxes))
-    width, height = wide + 2 * MARGIN, bottom + 2 * MARGIN + 3.0 * HEADING + SMALL
-    with rc_context({"svg.hashsalt": "pcqr"}):  # the same tree gives the same file
+    # The same tree gives the same file, and a character that the font does not have is a box.
+    with rc_context({"svg.hashsalt": "pcqr"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*Glyph", category=UserWarning)
+        boxes = _boxes(root, words, 0)
+        bottom = _place(boxes[0], boxes)
+        heading = _width([caption.title], HEADING, bold=True)
+        wide = max(heading, _width(caption.notes, SMALL), *(box.right for box in boxes))
+        width, height = wide + 2 * MARGIN, bottom + 2 * MARGIN + 3.0 * HEADING + NOTE * len(caption.notes)
         figure = Figure(figsize=(width / 72.0, height / 72.0), dpi=200, facecolor=PAPER)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_xlim(-MARGIN, wide + MARGIN)
@@ -82,8 +85,9 @@ def draw_tree(root: Leaf | Split, words: Vocabulary, path: Path, caption: Captio
         axes.set_axis_off()
         top = bottom + 2 * MARGIN - height
         _write(axes, 0.0, top, caption.title, size=HEADING, weight="bold", va="top")
-        note = WARNING if caption.warning else MUTED
-        _write(axes, 0.0, top + 1.6 * HEADING, caption.note, size=SMALL, color=note, va="top")
+        for place, note in enumerate(caption.notes):
+            colour = WARNING if caption.warning and place == 0 else MUTED
+            _write(axes, 0.0, top + 1.6 * HEADING + NOTE * place, note, size=SMALL, color=colour, va="top")
         for box in boxes:
             _draw_edges(axes, box)
         for box in boxes:
@@ -179,10 +183,10 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _width(lines: Sequence[str], size: float, *, bold: bool = False) -> float:
-    """The width of the widest line in points."""
+    """The width of the widest line in points, and a stop, for text without outlines cannot be measured."""
     from matplotlib.font_manager import FontProperties  # noqa: PLC0415
     from matplotlib.textpath import TextPath  # noqa: PLC0415
 
     font = FontProperties(weight="bold" if bold else "normal")
-    paths = (TextPath((0, 0), line.replace("$", "S"), size=size, prop=font) for line in lines)
+    paths = (TextPath((0, 0), line.replace("$", "S") + ".", size=size, prop=font) for line in lines)
     return HINTING * max(float(path.get_extents().x1) for path in paths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import pcqr
-from pcqr.checks import check_integer
+from pcqr.checks import check_integer, check_inverse_temperature
+from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.predicates import Predicate
@@ -29,7 +31,8 @@ class Provenance:
     `hypotheses`: the class in words. `records`: n, which is public under *replace one record*. `public_rows`: how many
     public rows shaped the class, 0 where everything was declared. `predicates`: the questions that its trees may ask.
     `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
-    for float64 arithmetic, 2λ in ε = 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. None stands for unknown.
+    for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. None stands for
+    unknown.
     """
 
     hypotheses: str = ""
@@ -44,6 +47,10 @@ class Provenance:
         for name, count, least in (("records", self.records, 1), ("public_rows", self.public_rows, 0)):
             if count is not None:
                 check_integer(name, count, least=least)
+        if self.inverse_temperature is not None:
+            check_inverse_temperature(self.inverse_temperature)
+        if self.numerical_slack is not None and not 0 <= self.numerical_slack < math.inf:
+            raise ParameterError("numerical_slack", "a finite number ≥ 0", self.numerical_slack)
 
     def describe(self, words: Vocabulary) -> dict[str, Any]:
         asked = self.predicates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -15,37 +16,47 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.errors import MissingExtra, ParameterError
+from pcqr.errors import ParameterError, PcqrError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points, as_points
-from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models.card import model_card
 from pcqr.models.graph import Graph
 from pcqr.models.kinds import Kind, kind_named, kind_of
 from pcqr.models.picture import Caption
 from pcqr.models.provenance import Provenance, class_in_words, current_versions
 from pcqr.models.reading import parse, read_flag, read_list, read_number, read_object, read_text
-from pcqr.models.vocabulary import LabelName, Vocabulary
-from pcqr.plan import VotingPlan
+from pcqr.models.vocabulary import LabelName, Vocabulary, printable
+from pcqr.plan import PublishingPlan, UniversalPlan
 from pcqr.schema import Column, Schema
+from pcqr.schema.cells import is_unicode
 
 FORMAT, VERSION = "pcqr-model", 1
 MOST_CLASSES = 127
-FILES = ("model.json", "rules.txt", "card.md", "tree.svg", "model.onnx")
+FILES = MODEL, RULES, CARD, PICTURE, ONNX = "model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"
 
 
 class Learner(Protocol):
     """A fitted estimator that has published a hypothesis."""
 
-    hypotheses: HypothesisClass | None
+    hypotheses_: HypothesisClass
     classes_: Any
     schema_: Schema | None
     guarantee_: Guarantee
     plan_: Any
     n_features_in_: int
+    n_records_: int
+    n_public_: int | None
 
     @property
     def hypothesis_(self) -> Hypothesis: ...
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What `save` wrote, and why the other files (names to reasons) were left out."""
+
+    written: tuple[Path, ...]
+    left_out: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -85,35 +96,30 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         schema: Schema | None = None,
         classes: Sequence[LabelName] | None = None,
-        records: int | None = None,
-        public_rows: int | None = None,
     ) -> PublishedModel:
         """The model that a fitted `SemiPrivateLearner` (or a `UniversalRelease` that has published) holds.
 
         `schema` and `classes` are for a learner that was given an encoded table and labels 0, 1, …: what they stand
-        for. `records` = n and the number of `public_rows` (0: none) are facts for the card. A tree is simplified: the
-        same function with no question asked in vain, which is post-processing.
+        for. The hypothesis is kept as it was drawn.
         """
         check_is_fitted(learner, "plan_")
-        hypothesis, plan, guarantee = learner.hypothesis_, learner.plan_, learner.guarantee_
-        if isinstance(hypothesis, DecisionTree):
-            hypothesis = hypothesis.simplified()
-        if records is None and isinstance(plan, VotingPlan):
-            records = plan.vote.records
-        eta: float = plan.publish.inverse_temperature
-        hypotheses = getattr(learner, "hypotheses_", None) or learner.hypotheses
+        if not isinstance(learner.plan_, PublishingPlan):
+            raise ParameterError(
+                "learner", "a SemiPrivateLearner, or a UniversalRelease that has published", type(learner).__name__
+            )
+        names: Any = learner.classes_ if classes is None else classes
         return cls(
-            hypothesis=hypothesis,
-            classes=tuple(np.asarray(learner.classes_).tolist() if classes is None else classes),
+            hypothesis=learner.hypothesis_,
+            classes=names,
             schema=schema or learner.schema_ or _plain_schema(learner),
-            guarantee=guarantee,
+            guarantee=learner.guarantee_,
             provenance=Provenance(
-                hypotheses="" if hypotheses is None else class_in_words(hypotheses, records),
-                records=records,
-                public_rows=public_rows,
-                predicates=getattr(hypotheses, "predicates", None),
-                inverse_temperature=eta,
-                numerical_slack=None if isinstance(plan, VotingPlan) else max(0.0, guarantee.epsilon - 2.0 * eta),
+                hypotheses=class_in_words(learner.hypotheses_, learner.n_records_),
+                records=learner.n_records_,
+                public_rows=_public_rows(learner),
+                predicates=getattr(learner.hypotheses_, "predicates", None),
+                inverse_temperature=learner.plan_.publish.inverse_temperature,
+                numerical_slack=_numerical_slack(learner),
                 versions=current_versions(),
             ),
         )
@@ -177,8 +183,12 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write a picture of the model: .svg, .png or .pdf. Needs the extra `plot`."""
         names = [self.vocabulary.label(label) for label in range(len(self.classes))]
         title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
-        note = str(self.guarantee)
-        caption = Caption(title, note[0].upper() + note[1:], warning=not self.guarantee.is_private)
+        promised = str(self.guarantee)
+        notes = (
+            promised[0].upper() + promised[1:],
+            *(f"Treated as public: {printable(assumption)}" for assumption in self.guarantee.assumptions),
+        )
+        caption = Caption(title, notes, warning=not self.guarantee.is_private)
         self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption)
 
     def card(self) -> str:
@@ -228,7 +238,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | Path) -> PublishedModel:
         """Read a model file, or the `model.json` of a directory that `save` wrote."""
         source = Path(path)
-        source = source / FILES[0] if source.is_dir() else source
+        source = source / MODEL if source.is_dir() else source
         try:
             return cls.from_json(source.read_text(encoding="utf-8"))
         except OSError as error:
@@ -250,33 +260,50 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         Path(path).write_bytes(graph.finished(labels, self.classes, about))
 
-    def save(self, directory: str | Path) -> tuple[Path, ...]:
-        """Write model.json, rules.txt, card.md and, where the extras are there, tree.svg and model.onnx.
+    def texts(self) -> dict[str, str]:
+        """The files that are text, by name, the model itself first."""
+        read_aloud = (self.rules(), self.rules(flat=True), "\n".join(self.vocabulary.gaps()))
+        return {
+            MODEL: self.to_json(),
+            RULES: "\n\n".join(filter(None, read_aloud)) + "\n",
+            CARD: self.card(),
+        }
 
-        Returns what was written. Files of these names from an earlier model are replaced or removed.
+    def save(self, directory: str | Path) -> Saved:
+        """Write model.json, then rules.txt and card.md, then tree.svg and model.onnx where that can be done.
+
+        A picture or an ONNX file that cannot be made (its extra is not installed, say) is left out: the model is
+        whole without. Files of these names from an earlier model are replaced or removed.
         """
         home = Path(directory)
+        texts = {home / name: text for name, text in self.texts().items()}
         home.mkdir(parents=True, exist_ok=True)
-        model, rules, card, picture, onnx = (home / name for name in FILES)
-        model.write_text(self.to_json(), encoding="utf-8")
-        rules.write_text(f"{self.rules()}\n\n{self.rules(flat=True)}\n", encoding="utf-8")
-        card.write_text(self.card(), encoding="utf-8")
-        written = [model, rules, card]
-        for path, write in ((picture, self.draw), (onnx, self.to_onnx)):
-            path.unlink(missing_ok=True)
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+        written, left_out = list(texts), {}
+        for name, write in ((PICTURE, self.draw), (ONNX, self.to_onnx)):
+            path = home / name
             try:
+                path.unlink(missing_ok=True)
                 write(path)
-            except MissingExtra:
-                continue
-            written.append(path)
-        return tuple(written)
+            except Exception as error:  # whatever a drawing or an ONNX library raises
+                left_out[name] = str(error) if isinstance(error, PcqrError) else f"{type(error).__name__}: {error}"
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)  # half a file is worse than none
+            else:
+                written.append(path)
+        return Saved(tuple(written), left_out)
 
 
-def _checked_classes(classes: Sequence[Any]) -> tuple[LabelName, ...]:
-    names = tuple(classes)
+def _checked_classes(classes: Any) -> tuple[LabelName, ...]:
+    if not isinstance(classes, list | tuple | np.ndarray):
+        raise ParameterError("classes", "a list of label names", classes)
+    names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     one_type = len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float)
     if not 2 <= len(names) <= MOST_CLASSES or not one_type or len(set(names)) < len(names):
         raise ParameterError("classes", f"2 to {MOST_CLASSES} different names, all texts or all numbers", list(names))
+    if any(isinstance(name, str) and not (name.strip() and is_unicode(name)) for name in names):
+        raise ParameterError("classes", "Unicode text that is not blank, where they are text", list(names))
     if any(isinstance(name, float) and not math.isfinite(name) for name in names):
         raise ParameterError("classes", "finite where they are numbers", list(names))
     if any(isinstance(name, int) and not -(2**63) <= name < 2**63 for name in names):
@@ -286,14 +313,41 @@ def _checked_classes(classes: Sequence[Any]) -> tuple[LabelName, ...]:
 
 def _restored_guarantee(value: object, where: str) -> Guarantee:
     entries = read_object(value, where, [entry.name for entry in fields(Guarantee)])
-    assumptions = read_list(entries["assumptions"], f"{where}.assumptions")
+
+    def texts(key: str) -> tuple[str, ...]:
+        listed = read_list(entries[key], f"{where}.{key}")
+        return tuple(read_text(entry, f"{where}.{key}[{i}]") for i, entry in enumerate(listed))
+
     return Guarantee(
         epsilon=read_number(entries["epsilon"], f"{where}.epsilon"),
         delta=read_number(entries["delta"], f"{where}.delta"),
         proof=read_text(entries["proof"], f"{where}.proof"),
-        assumptions=tuple(read_text(entry, f"{where}.assumptions[{i}]") for i, entry in enumerate(assumptions)),
+        assumptions=texts("assumptions"),
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
         adjacency=read_text(entries["adjacency"], f"{where}.adjacency"),
+        steps=texts("steps"),
+    )
+
+
+def _public_rows(learner: Learner) -> int | None:
+    """How many public rows shaped the class. None for a class that was made of past queries."""
+    declared = learner.hypotheses_.is_fixed and not learner.hypotheses_.needs_public
+    if declared:
+        return 0
+    return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
+
+
+def _numerical_slack(learner: Learner) -> float:
+    """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
+    plan: PublishingPlan = learner.plan_
+    eta = plan.publish.inverse_temperature
+    if not isinstance(plan, UniversalPlan):
+        return max(0.0, learner.guarantee_.epsilon - 2.0 * eta)
+    return 2.0 * learner.hypotheses_.log_probability_error(
+        learner.n_records_,
+        eta,
+        features=learner.n_features_in_,
+        public=plan.publish.after_queries + (plan.vote.public or 0),
     )
 
 

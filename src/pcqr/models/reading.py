@@ -11,13 +11,21 @@ from pcqr.errors import ParameterError
 
 
 def parse(text: str) -> Any:
-    """JSON as RFC 8259 has it: no NaN, no infinities, no key twice in an object."""
+    """JSON as RFC 8259 has it: no NaN, no infinities, no key twice in an object, no half characters."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)
+        json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise ParameterError("model", "a JSON document", f"text that breaks off at {error}") from None
+    except UnicodeEncodeError:
+        raise ParameterError("model", "a JSON document of Unicode text", "half of a surrogate pair") from None
+    except ParameterError:
+        raise
+    except ValueError:  # Python converts no more than a few thousand digits
+        raise ParameterError("model", "a JSON document with numbers of sensible length", "a longer one") from None
     except RecursionError:
         raise ParameterError("model", "a JSON document of sensible depth", "one nested too deeply") from None
+    return document
 
 
 def read_object(value: object, where: str, keys: Iterable[str]) -> dict[str, Any]:
@@ -64,9 +72,9 @@ def read_number(value: object, where: str) -> float:
 
 
 def read_count(value: object, where: str) -> int:
-    """An integer ≥ 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ParameterError(where, "an integer ≥ 0", _shown(value))
+    """An integer from 0 to 2⁶³ − 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ParameterError(where, "an integer ≥ 0 of 64 bits", _shown(value))
     return value
 
 

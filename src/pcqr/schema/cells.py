@@ -60,5 +60,14 @@ def is_missing(value: Any) -> bool:
         return False
 
 
+def is_unicode(text: str) -> bool:
+    """Can `text` be written to a file? Half of a surrogate pair, which JSON can spell, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def listed(names: Iterable[object]) -> str:
     return ", ".join(repr(name) for name in names)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.schema.cells import Cells, categories, category, cells, numbers
+from pcqr.schema.cells import Cells, categories, category, cells, is_unicode, numbers
 
 ColumnKind = Literal["numeric", "categorical"]
 
@@ -66,6 +67,8 @@ class Column:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ParameterError("name of a column", "a non-empty string", self.name)
+        if not is_unicode(self.name):
+            raise ParameterError("name of a column", "Unicode text", self.name)
         if self.kind not in ("numeric", "categorical"):
             raise ParameterError(f"kind of column {self.name!r}", "'numeric' or 'categorical'", self.kind)
         for field, value, kind in (("missing", self.missing, "numeric"), ("other", self.other, "categorical")):
@@ -146,6 +149,8 @@ class Column:
         what = f"categories of column {self.name!r}"
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
             raise ParameterError(what, "a list of names", self.categories)
+        if any(isinstance(name, Mapping | Sequence | Set) and not isinstance(name, str) for name in self.categories):
+            raise ParameterError(what, "a list of names", "a list that holds lists or tables")
         names = tuple(category(name) for name in self.categories)
         if self.kind == "numeric":
             if names:
@@ -156,6 +161,8 @@ class Column:
         known = tuple(name for name in names if name is not None)
         if len(set(known)) < len(names):
             raise ParameterError(what, "different names, none of them missing", self.categories)
+        if not all(map(is_unicode, known)):
+            raise ParameterError(what, "Unicode text", self.categories)
         return known
 
     def _checked_bounds(self) -> tuple[float, float] | None:
@@ -164,10 +171,14 @@ class Column:
         what = f"bounds of column {self.name!r}"
         if self.kind != "numeric":
             raise ParameterError(what, "left out unless its kind is 'numeric'", self.bounds)
+        pair: tuple[object, ...] = tuple(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else ()
+        numeric = [bound for bound in pair if not isinstance(bound, bool) and isinstance(bound, Real)]
+        if len(pair) != 2 or len(numeric) != 2:
+            raise ParameterError(what, "a pair (low, high) of numbers", self.bounds)
         try:
-            low, high = (float(bound) for bound in self.bounds)
-        except (TypeError, ValueError):
-            raise ParameterError(what, "a pair (low, high) of numbers", self.bounds) from None
+            low, high = map(float, numeric)
+        except OverflowError:
+            raise ParameterError(what, "a pair of numbers that float64 can hold", "larger ones") from None
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ParameterError(what, "a pair of finite numbers, low < high", self.bounds)
+            raise ParameterError(what, "a pair of finite numbers, low < high", (low, high))
         return low, high

@@ -153,13 +153,17 @@ class Schema:
     def _from_file(cls, path: str | Path, parse: Callable[[str], Any], language: str) -> Schema:
         try:
             description = parse(Path(path).read_text(encoding="utf-8"))
+            if not isinstance(description, dict):
+                raise ParameterError("schema", "one list named 'columns'", type(description).__name__)
+            return cls.from_dict(description)
         except OSError as error:
             raise ParameterError("schema", "a file that can be read", f"{path} ({error.strerror})") from None
-        except ValueError as error:  # both parsers' errors, and text that is not UTF-8
+        except ParameterError:
+            raise
+        except RecursionError:
+            raise ParameterError("schema", f"a {language} file", f"{path} (nested too deeply)") from None
+        except ValueError as error:  # both parsers' errors, text that is not UTF-8, integers too long to be shown
             raise ParameterError("schema", f"a {language} file", f"{path} ({error})") from None
-        if not isinstance(description, dict):
-            raise ParameterError("schema", "one list named 'columns'", type(description).__name__)
-        return cls.from_dict(description)
 
 
 def _column_from(entry: object) -> Column:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees import Predicate
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.predicates import evaluate, from_public, from_schema
 from pcqr.schema import Column, Schema
 
@@ -49,10 +49,23 @@ def test_a_common_value_does_not_take_all_the_cuts() -> None:
 
 def test_rare_predicates_are_left_out() -> None:
     column = np.zeros((1000, 1))
-    column[:9] = 1.0
+    column[:29] = 1.0
     assert from_public(column, 3) == ()
-    column[:10] = 1.0
+    column[:30] = 1.0
     assert from_public(column, 3) == (Predicate(0, 0.5),)
+    column[:2] = 2.0  # three values: numbers, whose cuts may reach further
+    assert [predicate.cut for predicate in from_public(column, 3)] == [0.5, 1.5]
+
+
+def test_cuts_are_as_many_as_keep_the_predicates_few() -> None:
+    def made(columns: int) -> list[int]:
+        public = np.random.default_rng(0).random((2_000, columns))
+        predicates = DecisionTrees().prepared(public, None).predicates or ()
+        return [sum(p.feature == column for p in predicates) for column in range(columns)]
+
+    assert made(3) == [20, 20, 20]
+    assert made(8) == [16] * 8
+    assert made(20) == [12] * 20
 
 
 def test_evaluation_is_strict_at_the_cut() -> None:

@@ -23,6 +23,7 @@ from pcqr.schema import Schema
 
 DEEPEST = 6
 DEFAULT_DEPTH = 4
+MOST_CUTS, FEWEST_CUTS, MOST_PREDICATES = 20, 12, 130
 _ENUMERATION_LIMIT = 200_000
 _LEAST_STOP = 1e-6
 _MOST_LABELS = 127  # labels are 8-bit integers
@@ -63,7 +64,8 @@ class DecisionTrees(HypothesisClass):
     shorter and a little less accurate. A side that cannot be reached, because its path asks a question a second time,
     is left out of what is returned.
 
-    Where the predicates come from: `predicates`, declared; or public points, at most `cuts` cuts a column
+    Where the predicates come from: `predicates`, declared; or public points, at most `cuts` cuts a column (None: as
+    many, from 20 down to 12, as keep B within 130)
     (`prepared(public=…)`); or a schema. Until then the class is not fixed and cannot be drawn from. Everything that
     defines it is public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
 
@@ -74,7 +76,7 @@ class DecisionTrees(HypothesisClass):
 
     depth: int | None = None
     stop: float = 0.0
-    cuts: int = 12
+    cuts: int | None = None
     labels: int = 2
     predicates: tuple[Predicate, ...] | None = None
     operations: float = 2e11
@@ -91,7 +93,8 @@ class DecisionTrees(HypothesisClass):
             check_probability("stop", self.stop)
             if not _LEAST_STOP <= self.stop <= 1.0 - _LEAST_STOP:
                 raise ParameterError("stop", f"0, or between {_LEAST_STOP:g} and 1 − {_LEAST_STOP:g}", self.stop)
-        check_integer("cuts", self.cuts, least=1)
+        if self.cuts is not None:
+            check_integer("cuts", self.cuts, least=1)
         check_integer("labels", self.labels, least=2)
         if self.labels > _MOST_LABELS:
             raise ParameterError("labels", f"at most {_MOST_LABELS}", self.labels)
@@ -116,7 +119,7 @@ class DecisionTrees(HypothesisClass):
         return 1 << (self.depth or DEFAULT_DEPTH)
 
     def vc_bound(self, features: int) -> int:
-        """⌊log₂ |H|⌋, B at most `cuts` a column."""
+        """⌊log₂ |H|⌋; until the predicates are fixed, B is taken to be the most cuts a column."""
         return math.floor(self.log_growth(1, features) / math.log(2.0))
 
     @property
@@ -136,16 +139,27 @@ class DecisionTrees(HypothesisClass):
         if self.predicates is not None:
             return self
         if public is not None:
-            found = from_public(public, self.cuts)
+            found = self._place_cuts(lambda cuts: from_public(public, cuts))
             if not found:
                 raise DataError("public", "rows that differ, so that a cut can be placed between them", "no such rows")
         elif schema is not None:
-            found = from_schema(schema, self.cuts)
+            found = self._place_cuts(lambda cuts: from_schema(schema, cuts))
             if not found:
                 raise DataError("schema", "categories, or numbers with bounds, to make predicates of", "neither")
         else:
             return self
         return replace(self, predicates=found)
+
+    def _place_cuts(self, place: Callable[[int], tuple[Predicate, ...]]) -> tuple[Predicate, ...]:
+        """The predicates at `cuts` cuts a column; where that is None, at the most that keep B in `MOST_PREDICATES`."""
+        if self.cuts is not None:
+            return place(self.cuts)
+        found = place(MOST_CUTS)
+        for cuts in range(MOST_CUTS - 1, FEWEST_CUTS - 1, -1):
+            if len(found) <= MOST_PREDICATES:
+                break
+            found = place(cuts)
+        return found
 
     def depth_for(self, records: int) -> int:
         """The depth that a draw from so many records uses. Raises when that costs too much."""
@@ -246,7 +260,7 @@ class DecisionTrees(HypothesisClass):
         Where the class is not fixed the predicates come from `X` itself: fine without privacy, and only then.
         """
         points, labels = self.check_records(X, y)
-        found = self.predicates or from_public(points, self.cuts)
+        found = self.predicates or self._place_cuts(lambda cuts: from_public(points, cuts))
         if not found:
             return DecisionTree(Leaf(int(np.bincount(labels, minlength=self.labels).argmax())), points.shape[1])
         fixed = replace(self, predicates=found)
@@ -343,4 +357,4 @@ class DecisionTrees(HypothesisClass):
 
     def _count(self, features: int) -> int:
         """B, or a bound on it where the predicates are not fixed yet."""
-        return self.cuts * features if self.predicates is None else len(self.predicates)
+        return (self.cuts or MOST_CUTS) * features if self.predicates is None else len(self.predicates)
