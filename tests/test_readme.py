@@ -16,11 +16,15 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_in_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict[str, object] = {}
+    for code in blocks:  # later ones go on where the first ended
+        exec(compile(code, "README.md", "exec"), names)  # noqa: S102
     printed = capsys.readouterr().out
     assert "differential privacy with ε = 2, δ = " in printed
     assert "pure differential privacy with ε = 0.5" in printed
+    assert re.search(r"^0\.8[3-6]", printed, re.MULTILINE), "the tree's accuracy"
+    assert "predict >50K" in printed
 
 
 def test_its_links_lead_somewhere() -> None:
@@ -44,3 +48,10 @@ def test_its_tables_are_those_of_the_results(name: str) -> None:
     results = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
     cases = [benchmark.Case(**case) for case in results["cases"]]
     assert markdown(benchmark.HEADER, [case.row() for case in cases]).strip() in README
+
+
+def test_the_table_of_trees_is_that_of_its_page() -> None:
+    page = (ROOT / "docs" / "trees.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert len(rows) > 3
+    assert "\n".join(rows) in README

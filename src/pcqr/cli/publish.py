@@ -79,7 +79,7 @@ def run(job: Job, *, as_json: bool) -> None:
         inputs = _read(job)
         trees = trees.prepared(inputs.public, inputs.schema)
         _rehearse(trees, inputs, job.epsilon)
-        bar.update(step, advance=1, description="counting and drawing")
+        bar.update(step, advance=1, description=_cost_in_words(trees, inputs.X.shape[0]))
         learner = SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
         learner.fit(inputs.X, inputs.y, public=inputs.public)
         bar.update(step, advance=1)
@@ -93,6 +93,12 @@ def run(job: Job, *, as_json: bool) -> None:
         spent = f"The model was drawn and ε = {rounded_text(learner.guarantee_.epsilon, 6)} is spent"
         _report_failure(job, spent, error, None if saved else model, as_json=as_json)
         raise typer.Exit(SPENT) from None
+
+
+def _cost_in_words(trees: DecisionTrees, records: int) -> str:
+    depth = trees.depth_for(records)
+    asked, steps = len(trees.predicates or ()), trees.cost(records, depth)
+    return f"counting and drawing: depth {depth}, {asked} predicates, about {steps:.0e} steps"
 
 
 def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float) -> None:
