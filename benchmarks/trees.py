@@ -234,8 +234,8 @@ seen, mean ± standard deviation of {seeds} draws.
   origin, destination and distance.
 - *predicates*: the public questions that a tree may ask. Its depth is a function of their number and the number of
   records alone: {depths}.
-- The rule that makes predicates of public rows (12 to 20 cuts a column, categories from 3 % on) was settled with Adult's
-  test rows in view, once, and is used everywhere: trust the other tables more.
+- The rule that makes predicates of public rows (12 to 20 cuts a column, categories from 3 % on) was settled with
+  Adult's test rows in view, once, and is used everywhere: trust the other tables more.
 - *logistic* regression and gradient *boosting* are not private; they see the same encoded columns, uncut.
 - *fit*: seconds of one whole fit at ε = 1, the table encoded and the kernels compiled before. *memory*: the peak of its
   process, Python and the encoded table included. Other work on the {cores} cores slowed the fits down where the load
