@@ -39,8 +39,9 @@ class UnvPrivCl:
         entropy: Entropy,
     ) -> None:
         self._hypotheses = hypotheses
-        self._records: tuple[Points, Labels] | None = (X, y)
-        self._public = [] if public is None else [public]
+        # Copies: these records are read again at publication, whatever the caller has done to its arrays by then.
+        self._records: tuple[Points, Labels] | None = (X.copy(), y.copy())
+        self._public = [] if public is None else [public.copy()]
         self._publish = publish
         self._entropy = entropy
         self._votes = PrivClass(ag_priv_cl(hypotheses, X, y, public, vote, entropy), publish.after_queries, entropy)

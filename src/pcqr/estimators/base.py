@@ -81,8 +81,6 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         if hypotheses.needs_public and not hypotheses.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
         points = hypotheses.check_points(points)
-        if np.may_share_memory(points, X):
-            points = points.copy()  # what the caller does to X later must not matter
         names, labels, assumptions = self._encode_labels(raw_labels, hypotheses)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
