@@ -1,0 +1,178 @@
+"""What cannot be done is refused: with a name, before any noise is drawn, and without a private value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from support.releases import ALL, RELEASES, Forbidden, steps
+
+from pcqr import (
+    AgnosticRelease,
+    DataError,
+    InfeasiblePlan,
+    ParameterError,
+    SemiPrivateLearner,
+    UniversalRelease,
+)
+from pcqr.hypotheses import DecisionTrees, Rectangles, Stumps, Thresholds
+
+BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": -1.0}, "epsilon"),
+    ({"epsilon": float("nan")}, "epsilon"),
+    ({"epsilon": float("inf")}, "epsilon"),
+    ({"epsilon": "2"}, "epsilon"),
+    ({"delta": 0.0}, "delta"),
+    ({"delta": 1.0}, "delta"),
+    ({"delta": 1e-309}, "delta"),
+    ({"queries": 0}, "queries"),
+    ({"queries": 2.5}, "queries"),
+    ({"alpha": 0.0}, "alpha"),
+    ({"beta": 1.0}, "beta"),
+    ({"mode": "exact"}, "mode"),
+    ({"on_unstable": "guess"}, "on_unstable"),
+    ({"teachers": 10}, "teachers"),
+    ({"unstable": 0}, "unstable"),
+    ({"sampling_rate": 1.5}, "sampling_rate"),
+    ({"inverse_temperature": -1.0}, "inverse_temperature"),
+    ({"hypotheses": "stumps"}, "hypotheses"),
+    ({"classes": ("a", "a")}, "classes"),
+    ({"entropy": -3}, "entropy"),
+]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(("change", "name"), BAD_PARAMETERS, ids=[str(c) for c, _ in BAD_PARAMETERS])
+def test_bad_parameters_are_named_before_noise_is_drawn(release: Any, change: dict[str, Any], name: str) -> None:
+    X, y = steps(2_000)
+    parameters: dict[str, Any] = {"hypotheses": Thresholds(), "epsilon": 2.0, "entropy": Forbidden()} | change
+    with pytest.raises(ParameterError) as caught:
+        release(**parameters).fit(X, y)
+    assert caught.value.name == name
+    assert str(caught.value).startswith(f"{name} must be ")
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("spoil", ["nan", "inf", "three labels", "short y"])
+def test_bad_records_are_refused_before_noise_is_drawn(estimator: Any, spoil: str) -> None:
+    X, y = steps(2_000)
+    if spoil == "nan":
+        X[7] = np.nan
+    elif spoil == "inf":
+        X[7] = np.inf
+    elif spoil == "three labels":
+        y[7] = 2
+    else:
+        y = y[:-1]
+    with pytest.raises(ValueError, match=r"NaN|infinity|class|inconsistent"):
+        estimator(hypotheses=Stumps(cuts=[0.5]), epsilon=2.0, entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_class_that_does_not_fit_the_width_is_refused(release: Any) -> None:
+    X, y = steps(2_000)
+    with pytest.raises(DataError, match=r"X must be a table with 2 column\(s\) for Rectangles; received 1"):
+        release(Rectangles(), entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_too_few_records_are_refused_with_the_nearest_change(release: Any) -> None:
+    X, y = steps(40)
+    with pytest.raises(InfeasiblePlan, match=r"n_samples = 40.*Nearest feasible change: about n ≥"):
+        release(Thresholds(), epsilon=0.1, entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_paper_mode_refuses_with_the_records_it_needs(release: Any) -> None:
+    X, y = steps(2_000)
+    with pytest.raises(InfeasiblePlan, match="Paper mode asks for n ≥ "):
+        release(Thresholds(), epsilon=0.9, mode="paper", entropy=Forbidden()).fit(X, y)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_bad_queries_cost_nothing(release: Any) -> None:
+    X, y = steps(20_000)
+    fitted = release(Thresholds(), epsilon=2.0, entropy=0).fit(X, y)
+    for bad in ([np.nan], [np.inf], [0.1, 0.2], [["a"]]):
+        with pytest.raises(ValueError, match=r"."):
+            fitted.answer(bad)
+    assert fitted.queries_answered_ == 0
+    with pytest.raises(DataError, match="one query"):
+        fitted.answer([[0.1], [0.2]])
+
+
+def test_semi_private_needs_public_points_unless_the_class_is_declared() -> None:
+    X, y = steps(2_000)
+    with pytest.raises(ParameterError, match="public"):
+        SemiPrivateLearner(Thresholds(), entropy=Forbidden()).fit(X, y)
+    learned = SemiPrivateLearner(Stumps(cuts=np.linspace(0, 1, 11).tolist()), 1.0, entropy=0).fit(X, y)
+    assert (learned.predict(X) == y).mean() > 0.95
+    assert learned.guarantee_.is_pure
+    assert learned.guarantee_.within(1.0, 0.0)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_text_in_a_table_is_refused_without_being_quoted(estimator: Any) -> None:
+    X = np.array([["0.1"], ["John Smith"]], dtype=object)
+    with pytest.raises(DataError) as caught:
+        estimator(entropy=Forbidden()).fit(X, [0, 1])
+    assert "Smith" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_complex_numbers_are_refused_without_being_quoted(estimator: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        estimator(entropy=Forbidden()).fit(np.array([[0.631j], [1.0]]), [0, 1])
+    assert "631" not in str(caught.value)
+
+
+def test_a_fit_that_fails_leaves_no_release_behind() -> None:
+    X, y = steps(20_000)
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X, y)
+    release.epsilon = -1.0
+    with pytest.raises(ParameterError):
+        release.fit(X, y)
+    with pytest.raises(NotFittedError):
+        release.answer([0.5])
+
+
+@pytest.mark.parametrize("mistake", [{"sampling_rate": 0.9}, {"unstable": 10**17, "teachers": 3, "epsilon": 40.0}])
+def test_what_cannot_be_run_is_refused_at_fit(mistake: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((20_000, 2)), rng.integers(0, 2, 20_000)
+    parameters: dict[str, Any] = {"epsilon": 4.0, "entropy": Forbidden()} | mistake
+    with pytest.raises(ParameterError):
+        AgnosticRelease(Rectangles(), **parameters).fit(X, y)
+
+
+def test_private_rows_are_not_taken_for_public_ones() -> None:
+    X, y = steps(500)
+    for public in (X, X[:50]):
+        with pytest.raises(ParameterError, match="public must be rows that are public"):
+            SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=public)
+    SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X[::2], y[::2], public=X[1::2])
+
+
+def test_work_that_would_never_end_is_refused_before_anything_is_spent() -> None:
+    rng = np.random.default_rng(0)
+    X, public = rng.random((5_000, 40)), rng.random((500, 40))
+    y = X[:, 0] > 0.5
+    for release in RELEASES:
+        with pytest.raises(ParameterError, match="depth must be such that"):
+            release(DecisionTrees(depth=4), epsilon=2.0, queries=20, entropy=Forbidden()).fit(X, y, public=public)
+    few = DecisionTrees(depth=2, operations=2e9)
+    wide = UniversalRelease(few, epsilon=4.0, queries=20, teachers=101, entropy=0)
+    wide.fit(X[:, :2], y, public=public[:, :2])
+    with pytest.raises(ParameterError, match="depth must be such that"):
+        wide.set_params(hypotheses=DecisionTrees(depth=2, operations=2e5)).fit(X[:, :2], y, public=public[:, :2])
+
+
+def test_unfitted_releases_say_so() -> None:
+    for estimator in ALL:
+        with pytest.raises(NotFittedError):
+            estimator().predict([[0.0]])

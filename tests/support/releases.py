@@ -1,0 +1,28 @@
+"""What the tests of the estimators share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+from pcqr.entropy import Entropy
+
+RELEASES = [SubsampleAggregate, AgnosticRelease, UniversalRelease]
+ALL = [*RELEASES, SemiPrivateLearner]
+
+
+class Forbidden(Entropy):
+    """Fails the test as soon as a random bit is asked for."""
+
+    is_private = True
+
+    def bytes(self, count: int) -> bytes:
+        raise AssertionError(f"{count} random bytes were drawn")
+
+
+def steps(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 1))
+    y = (X[:, 0] > 0.4).astype(np.int64)
+    return X, np.where(rng.random(n) < noise, 1 - y, y)
