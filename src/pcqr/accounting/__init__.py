@@ -1,0 +1,38 @@
+"""Many releases on the same records: which (ε, δ) do they have together?
+
+Each release is described by an event, a frozen value; `compose` turns events into one `Guarantee` by the best of three
+accountants (basic, Rényi, privacy loss distributions). Adjacency is *replace one record*, as everywhere in pcqr: the
+sensitivity under it is part of an event's noise multiplier. Proof: proofs/accounting.md.
+
+A secret sub-sample is `Guarantee.amplify`, groups of records are `Guarantee.group`: apply them to what `compose`
+returns, or compose what they return, for a `Guarantee` is an event too.
+"""
+
+from pcqr.accounting.compose import compose
+from pcqr.accounting.events import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    Composed,
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    Repeated,
+)
+from pcqr.accounting.renyi import concentrated_delta, concentrated_epsilon
+
+__all__ = [
+    "ApproximateEvent",
+    "BoundedRangeEvent",
+    "Composed",
+    "ConcentratedEvent",
+    "DiscreteGaussianEvent",
+    "Event",
+    "GaussianEvent",
+    "PureEvent",
+    "Repeated",
+    "compose",
+    "concentrated_delta",
+    "concentrated_epsilon",
+]

@@ -1,0 +1,120 @@
+"""Rényi divergences add up at every order α; the sum is turned into (ε, δ) at the best order.
+
+Conversion at one order (Canonne, Kamath and Steinke 2020, Proposition 12), with R = R(α) the divergence of order α:
+
+    δ = e^{(α−1)(R−ε)} / (α−1) · (1 − 1/α)^α.
+
+Every α > 1 gives a valid figure, so an inexact minimum costs tightness and never validity. zCDP is the line R = ρα.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from pcqr.accounting.basic import total_delta
+from pcqr.accounting.events import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    GaussianEvent,
+    Ledger,
+    PureEvent,
+    Release,
+)
+from pcqr.checks import SMALLEST_DELTA, check_delta, check_finite, check_positive
+from pcqr.errors import ParameterError
+from pcqr.guarantee import ROUNDING, rounded_text
+
+NAME = "Rényi"
+_LOG_ORDERS = (-14.0, 28.0)  # of α − 1: from 10⁻⁶ to 10¹²
+_LARGEST_ARGUMENT = 600.0  # of sinh, with room for a product of two
+
+
+def concentrated_epsilon(rho: float, delta: float) -> float:
+    """The least ε such that `rho`-zCDP implies (ε, `delta`)-DP by the conversion above, rounded up."""
+    check_positive("rho", rho)
+    check_delta(delta)
+    return _epsilon(lambda order: rho * order, float(delta))
+
+
+def concentrated_delta(rho: float, epsilon: float) -> float:
+    """The least δ such that `rho`-zCDP implies (`epsilon`, δ)-DP by the conversion above, rounded up; at most 1."""
+    check_positive("rho", rho)
+    check_finite("epsilon", epsilon)
+    if epsilon < 0:
+        raise ParameterError("epsilon", "a finite number ≥ 0", epsilon)
+
+    def log_delta(excess: float) -> float:
+        gain, shift = excess * (rho * (1.0 + excess) - epsilon), _shift(excess)
+        return gain + shift + ROUNDING * (1.0 + excess * (rho * (1.0 + excess) + epsilon) - shift)
+
+    return max(math.exp(min(0.0, _smallest(log_delta))), SMALLEST_DELTA)
+
+
+def objection(ledger: Ledger, delta: float) -> str | None:
+    """Why this accountant has no figure, or None. Every event has a divergence; a δ must be left to convert with."""
+    if delta - total_delta(ledger) < SMALLEST_DELTA:
+        return f"no δ is left to convert with; the events alone have δ = {rounded_text(total_delta(ledger), 13)}"
+    return None
+
+
+def figures(ledger: Ledger, delta: float) -> tuple[float, float]:
+    """(ε, δ) of the ledger, δ being all of `delta`: what approximate events leave of it pays for the conversion."""
+
+    def total(order: float) -> float:
+        return math.fsum(count * divergence(release, order) for release, count in ledger.releases)
+
+    return _epsilon(total, (delta - total_delta(ledger)) * (1.0 - ROUNDING)), delta
+
+
+def divergence(release: Release, order: float) -> float:
+    """A bound on the Rényi divergence of `order` α > 1 between neighbours; of an approximate event, off its δ."""
+    match release:
+        case PureEvent(bound) | ApproximateEvent(bound, _):
+            return _randomised_response(bound, order)
+        case BoundedRangeEvent(length):
+            return min(_randomised_response(length, order), order * length * length / 8.0)
+        case GaussianEvent(multiplier) | DiscreteGaussianEvent(multiplier):
+            return order / (2.0 * multiplier) / multiplier
+        case ConcentratedEvent(rho):
+            return rho * order
+
+
+def _randomised_response(epsilon: float, order: float) -> float:
+    """ln(cosh((α − ½)ε) / cosh(ε/2)) / (α − 1), the most that ε-DP allows, in a form that keeps its small digits."""
+    upper, lower = order * epsilon / 2.0, (order - 1.0) * epsilon / 2.0
+    if upper > _LARGEST_ARGUMENT / 2.0:
+        return epsilon  # the limit of large orders, an upper bound at every order
+    ratio = 2.0 * math.sinh(upper) * math.sinh(lower) / math.cosh(epsilon / 2.0)
+    return min(epsilon, math.log1p(ratio) / (order - 1.0))
+
+
+def _epsilon(divergence_at: Callable[[float], float], delta: float) -> float:
+    needed = -math.log(delta)
+
+    def at(excess: float) -> float:
+        total, shift = divergence_at(1.0 + excess), _shift(excess)
+        return total + (needed + shift) / excess + ROUNDING * (total + (1.0 + needed - shift) / excess)
+
+    return max(0.0, _smallest(at))
+
+
+def _shift(excess: float) -> float:
+    """ln((1 − 1/α)^α / (α − 1)) for α = 1 + `excess`; negative."""
+    return -excess * math.log1p(1.0 / excess) - math.log1p(excess)
+
+
+def _smallest(function: Callable[[float], float]) -> float:
+    """The least value met on grids of α − 1 that close in on the best point, logarithmic."""
+    low, high = _LOG_ORDERS
+    best = math.inf
+    for _ in range(7):
+        step = (high - low) / 32
+        orders = [1.0 + math.exp(low + i * step) for i in range(33)]
+        values = [function(order - 1.0) for order in orders]  # α − 1 of an α that float64 holds
+        place = min(range(33), key=values.__getitem__)
+        best = min(best, values[place])
+        low, high = low + max(0, place - 1) * step, low + min(32, place + 1) * step
+    return best
