@@ -79,4 +79,4 @@ def test_stab_releases_a_clear_majority_and_hides_a_split() -> None:
     assert guarantee.is_private
     rng = np.random.default_rng(1)
     split = Teachers(Thresholds("both"), X, rng.integers(0, 2, 4_000).astype(np.int8), 201, SeededEntropy(0))
-    assert stab(split, np.array([[0.5]]), 0.1, 1e-6, SystemEntropy())[0] is None
+    assert stab(split, np.array([[0.5]]), 0.1, 1e-12, SystemEntropy())[0] is None
