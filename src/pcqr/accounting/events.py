@@ -14,6 +14,8 @@ from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 
+MOST_RELEASES = 2**53
+
 
 @dataclass(frozen=True)
 class PureEvent:
@@ -151,6 +153,10 @@ def _enter(event: Event, count: int, counts: Counter[Release], promises: list[Gu
             for part in events:
                 _enter(part, count, counts, promises)
         case Repeated(part, times):
+            if count * times > MOST_RELEASES:
+                raise ParameterError(
+                    "count", "at most 2**53 releases in all", f"about 2**{(count * times).bit_length()}"
+                )
             _enter(part, count * times, counts, promises)
         case Guarantee():
             promises.append(event)

@@ -44,7 +44,12 @@ def figures(ledger: Ledger, delta: float) -> tuple[float, float]:
     )
     for other in others:
         first = first.compose(other)
-    return rounded_up(max(0.0, float(first.get_epsilon_for_delta(delta - reserve(ledger))))), delta
+    allowed = delta - reserve(ledger)
+    epsilon = max(0.0, float(first.get_epsilon_for_delta(allowed)))
+    # The solver walks the grid by repeated subtraction and drifts; the curve does not, and has the last word.
+    while first.get_delta_for_epsilon(epsilon) > allowed:
+        epsilon = epsilon * (1.0 + 1e-10) + 1e-12
+    return rounded_up(epsilon), delta
 
 
 def reserve(ledger: Ledger) -> float:
