@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from pcqr import noise as noise_module
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.noise import (
@@ -28,6 +29,7 @@ from pcqr.noise import (
     discrete_laplace,
     geometric,
     log_normaliser,
+    sech_squared,
     weighted_choice,
 )
 
@@ -88,11 +90,76 @@ def test_integer_noise_has_its_law_and_the_test_has_power(noise: Noise, law: Law
     assert all(type(z) is int for z in right)
 
 
-@pytest.mark.parametrize("noise", [discrete_laplace, geometric, discrete_gaussian])
+@pytest.mark.parametrize("noise", [discrete_laplace, geometric, discrete_gaussian, sech_squared])
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 2.0**51])
 def test_a_bad_scale_is_named_before_anything_is_drawn(noise: Noise, scale: float) -> None:
     with pytest.raises(ParameterError, match="scale"):
         noise(scale, ScriptedEntropy())
+
+
+def sech_squared_law(scale: float, z: int) -> float:
+    return math.cosh(z / (2 * scale)) ** -2 - math.cosh((z + 1) / (2 * scale)) ** -2 if z >= 0 else 0.0
+
+
+@pytest.mark.parametrize(("entropy", "draws"), [(SystemEntropy(), 1000), (SeededEntropy(1), DRAWS)])
+def test_sech_squared_has_its_law_and_the_test_has_power(entropy: Entropy, draws: int) -> None:
+    """A draw takes a dozen of OpenDP's, so there are fewer."""
+    right, wrong = ([sech_squared(scale, entropy) for _ in range(draws)] for scale in (SCALE, 1.3 * SCALE))
+    assert p_value(right, lambda z: sech_squared_law(SCALE, z)) > FALSE_ALARM
+    assert p_value(wrong, lambda z: sech_squared_law(SCALE, z)) < FALSE_ALARM
+    assert all(type(z) is int for z in right)
+
+
+@pytest.mark.parametrize("t", [0, 1, 7])
+def test_the_race_against_a_power_is_exact(t: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Down the tree of coins and draws: True has the chance 1 / (1 + e^{−t/s}), but for what is cut off."""
+    power = math.exp(-t / SCALE)
+    reached, chance = 0.0, 1.0
+    for failures in range(50):
+        # The first `failures` rounds: the coin says no (0), the geometric draw is t − 1 < t. Then the coin says yes.
+        monkeypatch.setattr(noise_module, "geometric", lambda *_: t - 1)
+        entropy = ScriptedEntropy(*[0] * failures, 1)
+        assert noise_module._outruns_power(SCALE, t, entropy)
+        assert not entropy.left
+        reached += chance / 2
+        monkeypatch.setattr(noise_module, "geometric", lambda *_: t)
+        assert not noise_module._outruns_power(SCALE, t, ScriptedEntropy(0))
+        chance *= (1 - power) / 2
+    assert reached == pytest.approx(1 / (1 + power), rel=1e-12)
+
+
+def test_half_logistic_draws_are_kept_as_often_as_the_law_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P(z) ∝ (1 − a)·a^z times the chances of the two races that are run for it."""
+    raced: list[int] = []
+
+    def wins(scale: float, t: int, _: Entropy) -> bool:
+        raced.append(t)
+        return scale == SCALE
+
+    monkeypatch.setattr(noise_module, "_outruns_power", wins)
+    kept = []
+    for z in range(300):
+        monkeypatch.setattr(noise_module, "geometric", lambda *_, z=z: z)
+        raced.clear()
+        assert noise_module._half_logistic(SCALE, SystemEntropy()) == z
+        kept.append(geometric_law(SCALE, z) * math.prod(1 / (1 + math.exp(-t / SCALE)) for t in raced))
+    tails = np.cumsum(kept[::-1])[::-1] / math.fsum(kept)
+    np.testing.assert_allclose(tails[:60], [2 / (1 + math.exp(t / SCALE)) for t in range(60)], rtol=1e-9)
+    assert math.fsum(kept) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_a_lost_race_draws_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws, races = iter([5, 6, 7]), iter([False, True, False, True, True])
+    monkeypatch.setattr(noise_module, "geometric", lambda *_: next(draws))
+    monkeypatch.setattr(noise_module, "_outruns_power", lambda *_: next(races))
+    assert noise_module._half_logistic(SCALE, SystemEntropy()) == 7
+
+
+def test_sech_squared_is_the_larger_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    for pair in ((3, 8), (8, 3), (0, 0)):
+        draws = iter(pair)
+        monkeypatch.setattr(noise_module, "_half_logistic", lambda *_, draws=draws: next(draws))
+        assert sech_squared(SCALE, SystemEntropy()) == max(pair)
 
 
 def test_tiny_and_huge_scales() -> None:

@@ -64,6 +64,35 @@ def discrete_gaussian(scale: float, entropy: Entropy) -> int:
             return z
 
 
+def sech_squared(scale: float, entropy: Entropy) -> int:
+    """One integer z ≥ 0 with P(z ≥ t) = sech²(t / (2·scale)): the larger of two half-logistic draws.
+
+    Its tail is geometric, P(z ≥ t) ≈ 4·e^{−t/scale}, and its start is flat: P(z < t) ≈ (t / (2·scale))².
+    """
+    check_scale("scale", scale)
+    draw = _half_logistic if entropy.is_private else _seeded_half_logistic
+    return max(draw(scale, entropy), draw(scale, entropy))
+
+
+def _half_logistic(scale: float, entropy: Entropy) -> int:
+    """One integer z ≥ 0 with P(z ≥ t) = 2 / (1 + e^{t/scale}).
+
+    A geometric z is kept with probability 1 / ((1 + a^z)(1 + a^{z+1})), a = e^{−1/scale}; half of them are.
+    """
+    while True:
+        z = geometric(scale, entropy)
+        if _outruns_power(scale, z, entropy) and _outruns_power(scale, z + 1, entropy):
+            return z
+
+
+def _outruns_power(scale: float, t: int, entropy: Entropy) -> bool:
+    """True with probability 1 / (1 + e^{−t/scale}): chances ½ and ½·e^{−t/scale} take turns until one comes true."""
+    while not entropy.below(2, 1)[0]:
+        if geometric(scale, entropy) >= t:
+            return False
+    return True
+
+
 def check_scale(name: str, scale: float) -> None:
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError(name, "a number in (0, 2**50]", scale)
@@ -83,6 +112,11 @@ def _opendp_noise(law: str, scale: float) -> Callable[[int], int]:
 
 def _seeded_geometric(scale: float, entropy: Entropy) -> int:
     return math.floor(-scale * math.log(_seeded_uniform(entropy)))
+
+
+def _seeded_half_logistic(scale: float, entropy: Entropy) -> int:
+    smaller = 0.5 * _seeded_uniform(entropy)
+    return math.floor(scale * math.log((1.0 - smaller) / smaller))
 
 
 def _seeded_uniform(entropy: Entropy) -> float:

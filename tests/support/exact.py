@@ -1,21 +1,37 @@
-"""Exact laws of transcripts, with no statistics: what the privacy tests compare with the claimed guarantees.
+"""What the privacy tests need beside the exact verifier: mixtures of laws, closed forms, and votes that are random.
 
-The measure over the secret (the threshold noise ρ, and whatever else the run keeps) is carried unnormalised
-through the tree of answers: an answer multiplies it by that answer's probability. Infinite supports are cut
-where the mass left out is below e^{−REACH}.
+Laws and adversaries themselves are those of `pcqr.audit.exact`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector
+from pcqr.audit.exact import hockey_stick, largest_log_ratio
+from pcqr.audit.exact.sparse_vector import Query, SparseVectorLaw, best_adversary
+
+__all__ = [
+    "Floats",
+    "Integers",
+    "Profile",
+    "Query",
+    "SparseVectorLaw",
+    "best_adversary",
+    "best_adversary_on_profiles",
+    "gaussian_support",
+    "geometric_at_least",
+    "hockey_stick",
+    "laplace_at_least",
+    "laplace_support",
+    "largest_log_ratio",
+    "mixture",
+    "tail_and_head",
+]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,18 +39,6 @@ K = TypeVar("K")
 
 REACH = 200.0
 """Supports end at ±REACH·scale, so that even an event of probability e^{−60} keeps a relative error of e^{−140}."""
-
-
-def hockey_stick(p: Mapping[K, float], q: Mapping[K, float], epsilon: float) -> float:
-    """max over events O of P(O) − e^ε·Q(O): the least δ for which P is (ε, δ)-close to Q."""
-    return math.fsum(max(0.0, mass - math.exp(epsilon) * q.get(outcome, 0.0)) for outcome, mass in p.items())
-
-
-def largest_log_ratio(p: Mapping[K, float], q: Mapping[K, float]) -> float:
-    """max over outcomes of |ln P − ln Q|; infinite where only one of them is possible."""
-    if p.keys() != q.keys():
-        return math.inf
-    return max(abs(math.log(p[outcome] / q[outcome])) for outcome in p)
 
 
 def mixture(parts: Iterable[tuple[float, Mapping[K, float]]]) -> dict[K, float]:
@@ -66,76 +70,18 @@ def geometric_at_least(t: Integers, scale: float) -> Floats:
     return np.exp(-np.maximum(t, 0) / scale)
 
 
-@dataclass(frozen=True)
-class SparseVectorLaw:
-    """The exact law of a sparse vector's answers, given the distances: P(stable | ρ) on the support of ρ."""
-
-    parameters: SparseVector
-    z: Integers = field(init=False, repr=False)
-    initial: Floats = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        p = self.parameters
-        z, initial = laplace_support(p.threshold_scale if isinstance(p, OneSidedSparseVector) else p.scale)
-        object.__setattr__(self, "z", z)
-        object.__setattr__(self, "initial", initial)
-
-    def stable(self, distance: int) -> Floats:
-        """P(d + ν > w + ρ | ρ) for each ρ of the support."""
-        return 1.0 - self.unstable(distance)
-
-    def unstable(self, distance: int) -> Floats:
-        p = self.parameters
-        gap = distance - p.threshold - self.z  # stable iff ν > −gap
-        if isinstance(p, OneSidedSparseVector):
-            return geometric_at_least(gap, p.query_scale)
-        return laplace_at_least(gap, 2.0 * p.scale)  # −ν has the law of ν
-
-    def after_unstable(self, measure: Floats) -> Floats:
-        """The measure over ρ after ⊥: as it is, or with ρ drawn anew."""
-        if not self.parameters.redraws_threshold:
-            return measure
-        mass: Floats = measure.sum(axis=-1, keepdims=True)
-        return mass * self.initial
-
-    def transcript(self, distances: Sequence[int], answers: Sequence[bool]) -> float:
-        """P(`answers`) when the queries have these `distances`."""
-        measure = self.initial
-        for distance, is_stable in zip(distances, answers, strict=True):
-            if is_stable:
-                measure = measure * self.stable(distance)
-            else:
-                measure = self.after_unstable(measure * self.unstable(distance))
-        return math.fsum(measure)
+def gaussian_support(scale: float) -> tuple[Integers, Floats]:
+    """The integers within 38·scale, where e^{−z²/(2·scale²)} is still a float, and its normalised values."""
+    z = np.arange(-math.ceil(38.0 * scale), math.ceil(38.0 * scale) + 1)
+    weight = np.exp(-0.5 * (z / scale) ** 2)
+    return z, weight / math.fsum(weight)
 
 
-@dataclass(frozen=True)
-class Query:
-    """What a query looks like on the two neighbours: its distance on each, and whether its label differs."""
-
-    distance: int
-    neighbour: int
-    flips: bool = False
-
-
-def best_adversary(law: SparseVectorLaw, menu: Sequence[Query], epsilon: float, rounds: int) -> float:
-    """The largest hockey-stick divergence that an adversary reaches who chooses each query by the answers so far."""
-
-    def value(p: Floats, q: Floats, unstable_left: int, rounds_left: int) -> float:
-        if unstable_left == 0 or rounds_left == 0:
-            return max(0.0, float(p.sum()) - math.exp(epsilon) * float(q.sum()))
-        return max(after(query, p, q, unstable_left, rounds_left - 1) for query in menu)
-
-    def after(query: Query, p: Floats, q: Floats, unstable_left: int, rounds_left: int) -> float:
-        stable_p, stable_q = p * law.stable(query.distance), q * law.stable(query.neighbour)
-        if query.flips:  # the label tells the neighbours apart: no answer of P's has any mass under Q
-            stable_q = np.zeros_like(q)
-        told = value(stable_p, stable_q, unstable_left, rounds_left)
-        failed_p = law.after_unstable(p * law.unstable(query.distance))
-        failed_q = law.after_unstable(q * law.unstable(query.neighbour))
-        return told + value(failed_p, failed_q, unstable_left - 1, rounds_left)
-
-    return value(law.initial, law.initial, law.parameters.unstable, rounds)
+def tail_and_head(gap: Integers, scale: float, head_start: int) -> tuple[Floats, Floats]:
+    """P(ν ≤ −gap) and P(ν > −gap) for the Rényi form's ν = −max(0, G − j): sech² and tanh², neither by subtraction."""
+    half = 0.5 * np.maximum(gap + head_start, 0) / scale
+    below = gap > 0
+    return np.where(below, np.cosh(np.minimum(half, 350.0)) ** -2.0, 1.0), np.where(below, np.tanh(half) ** 2.0, 0.0)
 
 
 Profile = tuple[tuple[int, int], ...]

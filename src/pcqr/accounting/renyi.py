@@ -36,7 +36,7 @@ def concentrated_epsilon(rho: float, delta: float) -> float:
     """The least ε such that `rho`-zCDP implies (ε, `delta`)-DP by the conversion above, rounded up."""
     check_positive("rho", rho)
     check_delta(delta)
-    return _epsilon(lambda order: rho * order, float(delta))
+    return renyi_epsilon(lambda order: rho * order, float(delta))
 
 
 def concentrated_delta(rho: float, epsilon: float) -> float:
@@ -53,6 +53,17 @@ def concentrated_delta(rho: float, epsilon: float) -> float:
     return max(math.exp(min(0.0, _smallest(log_delta))), SMALLEST_DELTA)
 
 
+def renyi_epsilon(divergence_at: Callable[[float], float], delta: float) -> float:
+    """The least ε at which divergences of at most `divergence_at`(α), all α > 1, imply (ε, `delta`)-DP, rounded up."""
+    needed = -math.log(delta)
+
+    def at(excess: float) -> float:
+        total, shift = divergence_at(1.0 + excess), _shift(excess)
+        return total + (needed + shift) / excess + ROUNDING * (total + (1.0 + needed - shift) / excess)
+
+    return max(0.0, _smallest(at))
+
+
 def objection(ledger: Ledger, delta: float) -> str | None:
     """Why this accountant has no figure, or None. Every event has a divergence; a δ must be left to convert with."""
     if delta - total_delta(ledger) < SMALLEST_DELTA:
@@ -66,7 +77,7 @@ def figures(ledger: Ledger, delta: float) -> tuple[float, float]:
     def total(order: float) -> float:
         return math.fsum(count * divergence(release, order) for release, count in ledger.releases)
 
-    return _epsilon(total, (delta - total_delta(ledger)) * (1.0 - ROUNDING)), delta
+    return renyi_epsilon(total, (delta - total_delta(ledger)) * (1.0 - ROUNDING)), delta
 
 
 def divergence(release: Release, order: float) -> float:
@@ -89,16 +100,6 @@ def _randomised_response(epsilon: float, order: float) -> float:
         return epsilon  # the limit of large orders, an upper bound at every order
     ratio = 2.0 * math.sinh(upper) * math.sinh(lower) / math.cosh(epsilon / 2.0)
     return min(epsilon, math.log1p(ratio) / (order - 1.0))
-
-
-def _epsilon(divergence_at: Callable[[float], float], delta: float) -> float:
-    needed = -math.log(delta)
-
-    def at(excess: float) -> float:
-        total, shift = divergence_at(1.0 + excess), _shift(excess)
-        return total + (needed + shift) / excess + ROUNDING * (total + (1.0 + needed - shift) / excess)
-
-    return max(0.0, _smallest(at))
 
 
 def _shift(excess: float) -> float:

@@ -1,0 +1,38 @@
+"""The exact verifier: on small cases the law of everything a release shows, computed, not sampled.
+
+The shipped code itself is run once for every way in which its random choices can turn out (walk.py). From the laws on
+two neighbours follow the hockey-stick curve δ(ε) and the best adaptive adversary. A finding that exceeds its claim
+refutes it; one that does not proves it for the neighbours and queries that were searched. Why the numbers are exact,
+and which way truncation errs: proofs/audit.md.
+
+    for case in shipped_cases():
+        print(verify(case))
+
+Of your own release: `Case.once` for a function (input, entropy) → everything shown, or `Case` with a `Session` that
+answers queries. Noise and choices must come from `pcqr.noise` and the entropy source that the code is given.
+"""
+
+from pcqr.audit.exact.adversary import Game
+from pcqr.audit.exact.cases import shipped_cases
+from pcqr.audit.exact.curves import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
+from pcqr.audit.exact.sessions import Conversations, Session, conversations
+from pcqr.audit.exact.verify import Case, Finding, Witness, verify
+from pcqr.audit.exact.walk import law_of
+
+__all__ = [
+    "Case",
+    "Conversations",
+    "Finding",
+    "Game",
+    "Law",
+    "Session",
+    "Witness",
+    "conversations",
+    "curve",
+    "epsilon_at",
+    "hockey_stick",
+    "largest_log_ratio",
+    "law_of",
+    "shipped_cases",
+    "verify",
+]

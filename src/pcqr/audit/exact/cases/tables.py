@@ -1,0 +1,56 @@
+"""Small tables and their neighbours: where to look for the worst case."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcqr.hypotheses.base import Labels, Points
+
+Record = tuple[float, int]
+"""A point on the line and its label."""
+
+LINE: tuple[Record, ...] = tuple((x, y) for x in (0.0, 1.0, 2.0) for y in (0, 1))
+"""Every record with one of three values: left, middle, right."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A private table with one column."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def points(self) -> Points:
+        return np.array([[x] for x, _ in self.records])
+
+    @property
+    def labels(self) -> Labels:
+        return np.array([label for _, label in self.records], dtype=np.int8)
+
+    def __str__(self) -> str:
+        counted = Counter(self.records).items()
+        told = (f"({x:g}, {y})" + (f"×{times}" if times > 1 else "") for (x, y), times in counted)
+        return f"{{{', '.join(told)}}}"
+
+
+Pairs = Sequence[tuple[Table, Table]]
+
+
+def replacing_the_last(common: Sequence[Record], lasts: Iterable[Record] = LINE) -> list[tuple[Table, Table]]:
+    """All pairs of tables that have the `common` records and one more, which differs."""
+    tables = [Table((*common, last)) for last in lasts]
+    return list(itertools.combinations(tables, 2))
+
+
+def all_neighbours(records: int, universe: Sequence[Record] = LINE) -> list[tuple[Table, Table]]:
+    """All pairs of neighbouring tables with so many records: their order counts for nothing, only coins do."""
+    pairs: list[tuple[Table, Table]] = []
+    for common in itertools.combinations_with_replacement(universe, records - 1):
+        ordered = [Table(tuple(sorted((*common, last)))) for last in universe]
+        pairs += itertools.combinations(ordered, 2)
+    return pairs

@@ -1,0 +1,153 @@
+"""A case: something that claims (ε, δ), where to look for a refutation, and what was found there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pcqr.audit.exact.adversary import Game
+from pcqr.audit.exact.sessions import Conversations, History, Once, Session, conversations
+from pcqr.audit.exact.tape import Tape
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+
+ROUNDING = 1e-11
+"""What float64 may add to a computed δ, or to an ε at δ = 0: sums of up to 10⁴ positive terms of total mass 1."""
+
+CURVE_POINTS = 25
+
+
+@dataclass(frozen=True)
+class Case:
+    """`claimed` of a release, and a search space: pairs of `neighbours` × all adaptive strategies over a `menu`.
+
+    `start` prepares the shipped code on one input with the given entropy source, its only randomness. `rounds` queries
+    are asked, each any of the `menu`, repeats included. Equal inputs, where they can be hashed, are computed once.
+    `kind` says what part of the library the case is about; `tape` is not `Tape` itself where a case has a symmetry.
+    """
+
+    name: str
+    claimed: Guarantee
+    neighbours: Sequence[tuple[Any, Any]]
+    start: Callable[[Any, Entropy], Session[Any]]
+    menu: Sequence[Any] = (None,)
+    rounds: int = 1
+    kind: str = "mechanism"
+    tape: type[Tape] = Tape
+
+    @classmethod
+    def once(
+        cls,
+        name: str,
+        claimed: Guarantee,
+        neighbours: Sequence[tuple[Any, Any]],
+        run: Callable[[Any, Entropy], Hashable],
+        kind: str = "mechanism",
+    ) -> Case:
+        """The case of a mechanism without queries: `run` returns all that it shows."""
+        return cls(name, claimed, neighbours, partial(Once, run), kind=kind)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The worst place found: two neighbours, the queries of the best adversary and the answers that it hopes for."""
+
+    first: Any
+    second: Any
+    queries: tuple[Any, ...]
+    answers: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        told = "; ".join(
+            ("" if query is None else f"{query} → ") + ("⊥" if answer is None else str(answer))
+            for query, answer in zip(self.queries, self.answers, strict=True)
+        )
+        return f"{self.first} against {self.second}: {told}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the search found.
+
+    `epsilon` is the exact ε at the claimed δ and `delta` the exact δ at the claimed ε, each the worst over the search
+    space; `curve` holds (ε, δ(ε)) of the worst pair. `truncated` bounds what finite supports left out, and is contained
+    in `delta`. A finding that fails refutes the claim; one that passes proves it for this search space only.
+    """
+
+    name: str
+    claimed: Guarantee
+    epsilon: float
+    delta: float
+    witness: Witness
+    curve: tuple[tuple[float, float], ...]
+    truncated: float
+
+    @property
+    def passed(self) -> bool:
+        """No pair of neighbours and no strategy exceeds the claim by more than float64 rounding."""
+        if self.claimed.is_pure:
+            return self.epsilon <= self.claimed.epsilon + ROUNDING
+        return self.delta <= self.claimed.delta + ROUNDING * math.exp(self.claimed.epsilon)
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.passed else "REFUTED"
+        found = f"exact ε = {self.epsilon:.5f} at the claimed δ, exact δ = {self.delta:.3g} at the claimed ε"
+        return f"{self.name}: {self.claimed}: {verdict} ({found})"
+
+
+def verify(case: Case) -> Finding:
+    """Search the whole space of `case` and report the worst that it holds."""
+    laws: dict[Hashable, Conversations] = {}
+
+    def law(given: Any) -> Conversations:
+        key = _key(given)
+        if key not in laws:
+            laws[key] = conversations(partial(case.start, given), case.menu, case.rounds, case.tape)
+        return laws[key]
+
+    claimed, worst = case.claimed, None
+    epsilon = delta = 0.0
+    for first, second in case.neighbours:
+        game = Game(law(first), law(second))
+        reached = min(1.0, game.delta_at(claimed.epsilon) + game.truncated)
+        # A pair that is within the largest ε so far needs no bisection. While all are within δ alone, δ ranks them.
+        found = game.epsilon_at(claimed.delta, least=epsilon)
+        if worst is None or found > epsilon or (found == 0.0 and reached > delta):
+            worst, epsilon = (first, second, game), found
+        delta = max(delta, reached)
+    if worst is None:
+        raise ParameterError("neighbours", "at least one pair", case.neighbours)
+    first, second, game = worst
+    return Finding(
+        name=case.name,
+        claimed=claimed,
+        epsilon=epsilon,
+        delta=delta,
+        witness=_witness(case, first, second, game.tell_tale(min(epsilon, claimed.epsilon))),
+        curve=_curve(game, claimed, epsilon),
+        truncated=game.truncated,
+    )
+
+
+def _key(given: Any) -> Hashable:
+    try:
+        hash(given)
+    except TypeError:
+        return id(given)
+    return given  # type: ignore[no-any-return]
+
+
+def _witness(case: Case, first: Any, second: Any, conversation: History) -> Witness:
+    queries = tuple(case.menu[number] for number, _ in conversation)
+    return Witness(first, second, queries, tuple(answer for _, answer in conversation))
+
+
+def _curve(game: Game, claimed: Guarantee, epsilon: float) -> tuple[tuple[float, float], ...]:
+    """δ(ε) from 0 to beyond both the claim and, where it is finite, what was found."""
+    end = 1.25 * max(claimed.epsilon, epsilon if math.isfinite(epsilon) else 0.0, 0.1)
+    grid = [end * step / (CURVE_POINTS - 1) for step in range(CURVE_POINTS)]
+    return tuple((point, game.delta_at(point)) for point in grid)

@@ -1,0 +1,29 @@
+"""The zoo: mechanisms that look right and are not. An audit that lets one of them pass has failed itself.
+
+Each `Bug` runs the shipped code with one thing broken, as somebody did break it or might, claims what the correct code
+would be entitled to, and comes with two neighbours on which it shows. Beside each stands the correct twin, under the
+same claim, which must pass. Nothing here is meant for use.
+
+sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer too many
+votes           the missing ½; a gap that moves by 2
+universal       ε spent twice
+floats          Laplace noise in floating point
+teachers        a scaler before the split; one random stream for all
+messages        a private value in an error message
+"""
+
+from __future__ import annotations
+
+from pcqr.audit.zoo import floats, messages, sparse_vectors, teachers, universal, votes
+from pcqr.audit.zoo.base import Bug
+
+ZOO: tuple[Bug, ...] = (
+    *sparse_vectors.BUGS,
+    *votes.BUGS,
+    *universal.BUGS,
+    *floats.BUGS,
+    *teachers.BUGS,
+    *messages.BUGS,
+)
+
+__all__ = ["ZOO", "Bug"]

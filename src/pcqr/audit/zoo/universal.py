@@ -1,0 +1,81 @@
+"""A universal release, votes first and then a published classifier, that spends its ε on each of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pcqr.algorithms.sspp import sspp
+from pcqr.audit.statistical.transcripts import UNSTABLE, Table
+from pcqr.audit.zoo.base import Bug, bug
+from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.mechanisms.exponential import inverse_temperature_for
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.mechanisms.votes import distance_to_instability, plurality
+from pcqr.plan import PublishPlan
+
+EPSILON, DELTA = 1.0, 1e-6
+RECORDS = 201
+LEFT, RIGHT = -1.0, 1.0
+PUBLIC = np.array([[LEFT], [RIGHT]])
+
+
+@dataclass(frozen=True)
+class VoteAndPublish:
+    """One vote, in which a record is a teacher and votes for its label, then SSPP on the same records.
+
+    Votes and publication get `share` · ε each.
+    """
+
+    share: float
+
+    @cached_property
+    def sparse_vector(self) -> OneSidedSparseVector:
+        return OneSidedSparseVector.calibrate(self.share * EPSILON, DELTA, unstable=1, threshold_share=0.8)
+
+    @cached_property
+    def publication(self) -> PublishPlan:
+        epsilon = self.share * EPSILON
+        return PublishPlan(inverse_temperature_for(Thresholds(), epsilon, records=RECORDS, features=1, public=2))
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        votes = np.bincount(table.y, minlength=2)
+        is_stable = self.sparse_vector.start(entropy).is_stable(distance_to_instability(votes))
+        answer = plurality(votes) if is_stable else UNSTABLE
+        return f"{answer} then {sspp(Thresholds(), table.X, table.y, PUBLIC, self.publication, entropy)}"
+
+    def table(self, label: int) -> Table:
+        """Its vote is at the threshold, and the published label of LEFT is open; the record there with `label` counts.
+
+        LEFT has four 0s, a 1 and that record; RIGHT enough 1s for the vote, and otherwise as many 0s as 1s.
+        """
+        lead = 2 * self.sparse_vector.threshold + 1  # of the 1s, when the label is 1: a distance of w
+        left = [0, 0, 0, 0, 1, label]
+        ones = (RECORDS - len(left) + lead + 2) // 2
+        right = [1] * ones + [0] * (RECORDS - len(left) - ones)
+        return Table.of([LEFT] * len(left) + [RIGHT] * len(right), left + right)
+
+    @property
+    def neighbours(self) -> tuple[Table, Table]:
+        return self.table(1), self.table(0)
+
+
+TWICE, HALVES = VoteAndPublish(1.0), VoteAndPublish(0.5)
+
+BUGS: Sequence[Bug] = (
+    bug(
+        "ε spent twice",
+        "The votes spend ε, the published classifier spends ε again on the same records, and ε is claimed.",
+        source="Nandi and Bassily 2020, Algorithm UnvPrivCl as printed",
+        claim=Guarantee(EPSILON, DELTA),
+        broken=TWICE,
+        correct=HALVES,
+        neighbours=TWICE.neighbours,
+        correct_neighbours=HALVES.neighbours,
+    ),
+)

@@ -1,0 +1,83 @@
+"""Votes that are noised for less than one teacher can change. The private data are counts of votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcqr.audit.statistical.transcripts import SparseVectorRun
+from pcqr.audit.zoo.base import Bug, bug
+from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector
+from pcqr.mechanisms.votes import distance_to_instability
+from pcqr.noise import weighted_choice
+
+Votes = tuple[int, int]
+"""For label 0 and for label 1. One teacher that changes its mind moves both."""
+
+
+@dataclass(frozen=True)
+class ExponentialVote:
+    """One label, drawn with P(label) ∝ e^{`rate` · votes}: (2·`rate`)-DP, since one teacher moves two counts by 1."""
+
+    rate: float
+
+    def __call__(self, votes: Votes, entropy: Entropy) -> str:
+        return str(weighted_choice(self.rate * np.array(votes, dtype=np.float64), entropy))
+
+
+@dataclass(frozen=True)
+class StableVote:
+    """The sparse vector's answers to queries with these votes, whose stability is measured by `distance`."""
+
+    sparse_vector: SparseVector
+    distance: Callable[[ArrayLike], int]
+
+    def __call__(self, queries: Sequence[Votes], entropy: Entropy) -> str:
+        return SparseVectorRun(self.sparse_vector)([self.distance(votes) for votes in queries], entropy)
+
+
+def gap(votes: ArrayLike) -> int:
+    """Votes of the winner less those of the loser. One teacher that changes its mind moves it by 2."""
+    counts = np.asarray(votes)
+    return int(counts.max() - counts.min())
+
+
+TEACHERS = 101
+SPARSE_VECTOR = OneSidedSparseVector.calibrate(1.0, 1e-6, unstable=1)
+
+
+def _at_threshold(measure: Callable[[ArrayLike], int]) -> tuple[tuple[Votes, ...], tuple[Votes, ...]]:
+    """Votes that `measure` puts just above the threshold and, one teacher later, below; five times, then reversed."""
+    winners = next(
+        c for c in range(TEACHERS) if measure((TEACHERS - c, c)) > SPARSE_VECTOR.threshold and 2 * c > TEACHERS
+    )
+    above, below = (TEACHERS - winners, winners), (TEACHERS - winners + 1, winners - 1)
+    return (above,) * 5 + (below,), (below,) * 5 + (above,)
+
+
+BUGS: Sequence[Bug] = (
+    bug(
+        "no ½ in the vote",
+        "A label is drawn with weight e^{ε·votes}. One teacher moves two counts, so this is 2ε.",
+        source="the mechanism of Dwork and Feldman 2018, as a public implementation has it",
+        claim=Guarantee(1.0),
+        broken=ExponentialVote(1.0),
+        correct=ExponentialVote(0.5),
+        neighbours=((1, 6), (2, 5)),
+    ),
+    bug(
+        "gap of sensitivity 2",
+        "Stability is measured by the gap between two counts, with the noise for a quantity that moves by 1.",
+        source="Nandi and Bassily 2020, Algorithm SubSamp as printed",
+        claim=SPARSE_VECTOR.guarantee,
+        broken=StableVote(SPARSE_VECTOR, gap),
+        correct=StableVote(SPARSE_VECTOR, distance_to_instability),
+        neighbours=_at_threshold(gap),
+        correct_neighbours=_at_threshold(distance_to_instability),
+    ),
+)

@@ -1,0 +1,47 @@
+"""One run of a sparse vector, whatever its form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcqr.entropy import Entropy
+
+if TYPE_CHECKING:
+    from pcqr.mechanisms.sparse_vector import SparseVector
+
+PROOF = "sparse_vector"
+
+
+class RunningSparseVector:
+    """One run. The noisy threshold w + ρ is secret: whoever knows it can read distances off the answers."""
+
+    def __init__(self, parameters: SparseVector, entropy: Entropy) -> None:
+        self.parameters = parameters
+        self.unstable_left = parameters.unstable
+        self.queries_left = parameters.queries
+        self._entropy = entropy
+        self._noisy_threshold = self._draw_threshold()
+
+    @property
+    def has_halted(self) -> bool:
+        """A function of the answers alone, hence public."""
+        return self.unstable_left <= 0 or (self.queries_left is not None and self.queries_left <= 0)
+
+    def is_stable(self, distance: int) -> bool:
+        """Answer the query whose distance to instability is `distance`. Raises RuntimeError once halted."""
+        if self.has_halted:
+            raise RuntimeError("The sparse vector has halted: no further query may be tested.")
+        if self.queries_left is not None:
+            self.queries_left -= 1
+        stable = distance + self.parameters.query_noise(self._entropy) > self._noisy_threshold
+        if not stable:
+            self.unstable_left -= 1
+            if self.parameters.redraws_threshold:
+                self._noisy_threshold = self._draw_threshold()
+        return stable
+
+    def _draw_threshold(self) -> int:
+        return self.parameters.threshold + self.parameters.threshold_noise(self._entropy)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.parameters!r}, unstable_left={self.unstable_left})"

@@ -1,0 +1,91 @@
+"""Every bug is caught, every twin passes, and the twin differs from the bug in the bug alone."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+
+from pcqr.audit.exact import Case, Finding, verify
+from pcqr.audit.statistical import Subject, audit
+from pcqr.audit.zoo import ZOO, Bug
+from pcqr.audit.zoo.floats import fingerprint
+from pcqr.audit.zoo.sparse_vectors import opposed
+from pcqr.entropy import SeededEntropy
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+
+EXACT = [bug for bug in ZOO if bug.caught_by == "exact"]
+STATISTICAL = [bug for bug in ZOO if bug.caught_by == "statistical"]
+
+
+def exactly(subject: Subject) -> Finding:
+    return verify(Case.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism))
+
+
+def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
+    assert [bug.name for bug in ZOO] == [
+        "no query noise",
+        "query noise reused",
+        "noise ignores E",
+        "never halts",
+        "c ≤ T",
+        "shows the noisy distance",
+        "no ½ in the vote",
+        "gap of sensitivity 2",
+        "ε spent twice",
+        "float Laplace",
+        "scaler before the split",
+        "one random stream",
+        "private value in an error",
+    ]
+    assert all(bug.wrong.endswith(".") for bug in ZOO)
+
+
+@pytest.mark.parametrize("bug", EXACT, ids=lambda bug: bug.name)
+def test_the_exact_verifier_catches_the_bug_and_passes_the_twin(bug: Bug) -> None:
+    broken, correct = exactly(bug.broken), exactly(bug.correct)
+    assert not broken.passed
+    assert broken.epsilon > bug.broken.claim.epsilon
+    assert correct.passed
+
+
+def test_the_figures_are_those_that_theory_gives() -> None:
+    found = {bug.name: exactly(bug.broken).epsilon for bug in EXACT}
+    for name in ("no query noise", "query noise reused", "shows the noisy distance", "private value in an error"):
+        assert found[name] == math.inf
+    assert found["noise ignores E"] == pytest.approx(0.5 + 4 * 0.5, abs=1e-3), "e₁ + 2E·e₂ with the e₂ of one"
+    assert found["never halts"] == pytest.approx(0.5 + 6 * 0.5, abs=1e-3), "e₁ + 2·6·e₂ after six"
+    assert found["c ≤ T"] == pytest.approx(0.2 + 2 * 0.8, abs=1e-3), "e₁ + 2(T + 1)e₂"
+    assert found["gap of sensitivity 2"] == pytest.approx(2.0, abs=0.01), "twice the claim"
+    assert 1.9 < found["no ½ in the vote"] <= 2.0
+    assert 1.5 < found["ε spent twice"] <= 2.0
+
+
+@pytest.mark.parametrize("bug", STATISTICAL, ids=lambda bug: bug.name)
+def test_the_statistical_auditor_passes_the_twin(bug: Bug) -> None:
+    """That it catches the bug is seen in tests/cli/test_audit.py, which runs the whole audit."""
+    (correct,) = audit([bug.correct], runs=400, level=1e-6)
+    assert not correct.refutes(bug.correct.claim)
+
+
+@pytest.mark.parametrize("bug", ZOO, ids=lambda bug: bug.name)
+def test_bug_and_twin_make_the_same_claim_and_can_be_sent_to_other_processes(bug: Bug) -> None:
+    assert bug.broken.claim == bug.correct.claim
+    for subject in (bug.broken, bug.correct):
+        again = pickle.loads(pickle.dumps(subject))  # noqa: S301
+        entropy = SeededEntropy(1)
+        assert isinstance(again.mechanism(again.first, entropy), str)
+
+
+def test_opposed_queries_are_neighbours() -> None:
+    first, second = opposed(OneSidedSparseVector.calibrate(1.0, 1e-6, unstable=1), 3, 2)
+    assert len(first) == len(second) == 5
+    assert all(abs(a - b) == 1 for a, b in zip(first, second, strict=True))
+
+
+def test_a_last_digit_is_seen() -> None:
+    assert fingerprint(0.1) == "finer than 2^-53"
+    assert fingerprint(1.1) == "about 1"
+    assert fingerprint(2.0**-53) == "about 0"
+    assert fingerprint(-1e6) == "about -9"
