@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pcqr.entropy import SeededEntropy, SystemEntropy
     from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError
-    from pcqr.estimators import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+    from pcqr.estimators import (
+        AgnosticRelease,
+        NoisyMaxAggregate,
+        SemiPrivateLearner,
+        SubsampleAggregate,
+        UniversalRelease,
+    )
     from pcqr.guarantee import Guarantee
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
@@ -27,6 +33,7 @@ _HOME = {
     "DataError": "pcqr.errors",
     "Guarantee": "pcqr.guarantee",
     "InfeasiblePlan": "pcqr.errors",
+    "NoisyMaxAggregate": "pcqr.estimators",
     "ParameterError": "pcqr.errors",
     "PcqrError": "pcqr.errors",
     "Plan": "pcqr.plan",
@@ -45,6 +52,7 @@ __all__ = [
     "DataError",
     "Guarantee",
     "InfeasiblePlan",
+    "NoisyMaxAggregate",
     "ParameterError",
     "PcqrError",
     "Plan",

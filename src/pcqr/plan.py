@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.sparse_vector import SparseVector
 
 Mode = Literal["paper", "calibrated"]
@@ -26,8 +27,15 @@ class Usage:
     unstable: int
 
     def __str__(self) -> str:
-        asked = "any number of queries" if self.queries is None else f"{self.queries} queries"
-        return f"{asked} and {self.unstable} unstable answers"
+        unstable = counted(self.unstable, "unstable answer")
+        if self.queries is not None:
+            return f"{counted(self.queries, 'query', 'queries')} and {unstable}"
+        return f"{unstable} and any number of stable ones" if self.unstable else unstable
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`number` with its noun, as one says it: 1 query, 2,000 queries."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,78 @@ class Answer(Generic[L]):
     spent: Usage
     remaining: Usage
     beyond_plan: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCost:
+    """What a batch of queries will cost, said before it is sent. It holds as long as nobody asks in between.
+
+    The `requested` rows are `repeated` (asked before, or earlier in the batch: free), `new` (one vote each, at most
+    one unstable answer each) or `published` (answered by the published classifier: free; should the unstable answers
+    run out first, there will be more of these). ε and δ were charged at fit: the batch adds `epsilon` = `delta` = 0.
+
+    The first `certain` rows get an answer, a label or ⊥, whatever the votes say: of `left`, each new query takes at
+    most one unstable answer. `beyond_plan` counts new queries past the planned number.
+
+    `expected_unstable` answers and `chance_of_halting` (that some row stays unanswered) come from the planner's model:
+    estimates, not bounds, and None where there is no model. A chance that the counts alone settle is exactly 0 or 1.
+    """
+
+    requested: int
+    repeated: int
+    new: int
+    published: int
+    certain: int
+    left: Usage
+    beyond_plan: int
+    expected_unstable: float | None
+    chance_of_halting: float | None
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+    @property
+    def is_certain(self) -> bool:
+        """Will every row be answered, whatever the votes say?"""
+        return self.certain == self.requested
+
+    @property
+    def is_refused(self) -> bool:
+        """Will some row stay unanswered, whatever the votes say?"""
+        short = self.left.queries is not None and self.left.queries < self.new
+        return not self.is_certain and (short or self.left.unstable == 0)
+
+    def __str__(self) -> str:
+        kinds = [counted(self.new, "new query", "new queries")]
+        kinds += [f"{self.repeated:,} repeated, from the log at no cost"] if self.repeated else []
+        kinds += [f"{self.published:,} for the published classifier, at no cost"] if self.published else []
+        lines = [
+            f"{counted(self.requested, 'row')}: {'; '.join(kinds)}.",
+            "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
+            (f"Left: {self.left}. " if self.new else "") + self._certainty(),
+        ]
+        if self.expected_unstable is not None and self.new and not self.is_refused:
+            lines.append(
+                "The planner's model, an estimate and not a bound, expects about "
+                f"{self.expected_unstable:,.1f} unstable answers{self._halting()}."
+            )
+        if self.beyond_plan:
+            lines.append(f"Beyond the number for which accuracy was planned: {self.beyond_plan:,} of the new queries.")
+        return "\n".join(lines)
+
+    def _certainty(self) -> str:
+        if self.is_certain:
+            return "Every row will be answered."
+        surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
+        if self.is_refused:
+            return f"The release will halt before the last row; certain to be answered: {surely}."
+        return f"An unstable answer takes one of them, a stable one none; certain to be answered: {surely}."
+
+    def _halting(self) -> str:
+        if self.is_certain or self.chance_of_halting is None:
+            return ""
+        chance = self.chance_of_halting
+        shown = "below 0.001" if chance < 0.001 else "above 0.999" if chance > 0.999 else f"of {chance:.2g}"
+        return f", and a chance {shown} that the release halts before the last row"
 
 
 @dataclass(frozen=True)
@@ -72,6 +152,21 @@ class VotePlan:
 
 
 @dataclass(frozen=True)
+class NoisyMaxPlan:
+    """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities."""
+
+    records: int
+    teachers: int
+    queries: int
+    noise: NoisyMax
+
+    @property
+    def teacher_records(self) -> int:
+        """Records that every teacher has at least."""
+        return self.records // self.teachers
+
+
+@dataclass(frozen=True)
 class PublishPlan:
     """publish: the exponential mechanism at η = `inverse_temperature` over a class fixed by public points.
 
@@ -84,10 +179,15 @@ class PublishPlan:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the planner expects, from public numbers: a model's estimate, not a bound and not a measurement."""
+    """What the planner expects, from public numbers: a model's estimate, not a bound and not a measurement.
+
+    `unanswered_share` of the planned queries get no label, those after a halt included; `unstable_share` is the chance
+    that one query is unstable while the release goes on.
+    """
 
     unanswered_share: float
     excess_error: float
+    unstable_share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +222,16 @@ class VotingPlan(Plan):
         teachers = (-(-self.vote.subsample // self.vote.teachers), self.vote.teachers)
         relabelling = () if self.vote.inverse_temperature is None else ((self.vote.subsample, 1),)
         return (*super().work(records), teachers, *relabelling)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyVotingPlan(Plan):
+    """The per-query noisy majority: vote, each answer paid for."""
+
+    vote: NoisyMaxPlan
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        return (*super().work(records), (-(-self.vote.records // self.vote.teachers), self.vote.teachers))
 
 
 @dataclass(frozen=True, kw_only=True)

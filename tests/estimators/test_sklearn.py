@@ -12,13 +12,14 @@ import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from pcqr import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+from pcqr import AgnosticRelease, NoisyMaxAggregate, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
 from pcqr.hypotheses import Stumps
 
 ESTIMATORS = [
     SubsampleAggregate(epsilon=1e3, entropy=0),
     AgnosticRelease(epsilon=1e3, entropy=0),
     UniversalRelease(epsilon=1e3, entropy=0),
+    NoisyMaxAggregate(epsilon=1e3, entropy=0),
     SemiPrivateLearner(epsilon=1e3, entropy=0),
     SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
 ]

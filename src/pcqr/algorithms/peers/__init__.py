@@ -1,0 +1,1 @@
+"""The systems beside us, on the same teachers and under the same accounting."""

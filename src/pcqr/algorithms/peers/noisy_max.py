@@ -1,0 +1,72 @@
+"""Per-query noisy majority votes: what our releases are compared with.
+
+Papernot, Abadi, Erlingsson, Goodfellow, Talwar 2017 and Papernot et al. 2018 (PATE) with data-independent accounting;
+Dwork and Feldman 2018 for the exponential form. Teachers on disjoint parts of the records as they are, no ⊥, and every
+one of the m answers is paid for beforehand. Proof: proofs/noisy_max.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.accounting import BoundedRangeEvent, Repeated, compose
+from pcqr.algorithms.ensemble import Teachers
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.plan import NoisyMaxPlan
+
+_WORTH_A_DELTA = 1.01
+
+
+class NoisyVotes:
+    """Teachers and the m noisy majorities that are paid for: decides one query at a time. Holds only secrets."""
+
+    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxPlan, entropy: Entropy) -> None:
+        self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
+        self._plan = plan
+        self._entropy = entropy
+        self._decisions_left = plan.queries
+
+    @property
+    def unstable_left(self) -> int:
+        """Decisions left, the bound that `PrivClass` halts by: no answer is ever ⊥, but none comes after the last."""
+        return self._decisions_left
+
+    def ones(self, X: Points) -> NDArray[np.int64]:
+        """Votes for label 1 on each row of `X`. Private."""
+        return self._teachers.ones(X)
+
+    def decide(self, ones: int) -> int:
+        """The noisy majority: the only thing about the votes that may be shown. RuntimeError after m decisions."""
+        if self._decisions_left <= 0:
+            raise RuntimeError("All the answers that were paid for have been given.")
+        self._decisions_left -= 1
+        return self._plan.noise.decide(ones, self._plan.teachers, self._entropy)
+
+
+def noisy_max(hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxPlan, entropy: Entropy) -> NoisyVotes:
+    """Train the teachers on a random partition of the records as they are."""
+    if X.shape[0] != plan.records:
+        raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
+    return NoisyVotes(hypotheses, X, y, plan, entropy)
+
+
+def noisy_max_guarantee(plan: NoisyMaxPlan, delta: float) -> Guarantee:
+    """m = `plan.queries` answers together, adaptively chosen queries included, with a δ of at most `delta`.
+
+    Rényi composition; or the sum of the answers' own ε, pure, where they have one and δ would save less than 1 % of it.
+    Privacy loss distributions are left out: they know no more about these events than that they are pure, and take a
+    second to load.
+    """
+    event = plan.noise.event(plan.teachers)
+    answers = [Repeated(event, plan.queries)]
+    stated = compose(answers, delta, accountant="Rényi")
+    if isinstance(event, BoundedRangeEvent):
+        pure = compose(answers, 0.0, accountant="basic")
+        stated = pure if pure.epsilon <= _WORTH_A_DELTA * stated.epsilon else stated
+    return replace(stated, proof="noisy_max").explained("each the noisy majority of teachers on disjoint records")

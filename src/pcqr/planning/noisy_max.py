@@ -1,0 +1,164 @@
+"""Plans for the per-query noisy majority: noise from (ε, δ, m), then the number of teachers from a model.
+
+The noise is the smallest that (ε, δ) allows for m answers, found by bisection through `pcqr.accounting`, once for each
+form of `pcqr.mechanisms.noisy_max`. The form and k are those with the smallest predicted loss
+
+    a + (1 − 2a)·v,    a = ½·(teachers' error θ),    v = share of queries on which noise overturns the majority,
+
+under the model of `pcqr.planning.model` for teachers on the records as they are: a is what their errors have in common,
+and dissent is ½e^{−t/θ} at distance t from the decision boundary, so that the majority leads a tie by
+(k/2)·(1 − e^{−t/θ}) votes. Noise turns right answers into wrong ones and wrong ones into right. Only public numbers
+enter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, ndtr
+
+from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.plan import NoisyMaxPlan, NoisyVotingPlan, Prediction
+from pcqr.planning import model
+from pcqr.planning.request import Request
+
+FloatArray = NDArray[np.float64]
+
+_TEACHER_GRID = 120
+_PRECISION = 1e-6  # relative, of the noise
+_DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
+
+
+def plan_noisy_max(request: Request) -> NoisyVotingPlan:
+    """The better of the two forms for m = `request.queries` answers. Of the pins, only `teachers` is looked at.
+
+    Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
+    """
+    vote, prediction = min(_candidates(request), key=lambda candidate: candidate[0])[1:]
+    guarantee = noisy_max_guarantee(vote, request.delta)
+    if not guarantee.within(request.epsilon, request.delta):
+        raise AssertionError(f"The plan gives {guarantee}, more than ε = {request.epsilon}, δ = {request.delta}.")
+    return NoisyVotingPlan(
+        mode="calibrated",
+        epsilon=request.epsilon,
+        delta=request.delta,
+        queries=request.queries,
+        alpha=request.alpha,
+        beta=request.beta,
+        guarantee=guarantee,
+        vote=vote,
+        prediction=prediction,
+    )
+
+
+def smallest_noise(request: Request) -> tuple[NoisyMax, ...]:
+    """For each form the least noise with which m answers are within (ε, δ), whatever k ≤ n is; one form at least."""
+    # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016): a start that is nearly good enough.
+    needed = -math.log(request.delta)
+    root_rho = request.epsilon / (math.sqrt(needed + request.epsilon) + math.sqrt(needed)) / math.sqrt(request.queries)
+    start = math.sqrt(2.0) * root_rho
+    found = (
+        _largest_rate(lambda rate: GaussianMax(1.0 / rate), start, request),
+        _largest_rate(ExponentialMax, max(start, request.epsilon / (2.0 * request.queries)), request),
+    )
+    noises = tuple(noise for noise in found if noise is not None)
+    if not noises:
+        raise InfeasiblePlan(
+            f"The noise for m = {request.queries:,} answers at ε = {request.epsilon:g}, δ = {request.delta:g} is "
+            "larger than can be drawn.",
+            "a larger ε or fewer queries",
+        )
+    return noises
+
+
+def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray) -> FloatArray:
+    """v, the share of queries on which `noise` overturns the majority of k = `teachers` teachers, θ = `error`.
+
+    ∫ 2·P(overturned at distance t) dt over t ≤ ½, P taken at a lead of (k/2)·(1 − e^{−t/θ}).
+    """
+    depth = np.minimum(_DEPTHS[:, None], 0.5 / error)
+    chance = _overturns(noise, 0.5 * teachers * -np.expm1(-depth))
+    near = 2.0 * error * np.trapezoid(chance, depth, axis=0)
+    far = (1.0 - 2.0 * error * depth[-1]) * chance[-1]
+    share: FloatArray = near + far
+    return share
+
+
+def _overturns(noise: NoisyMax, lead: FloatArray) -> FloatArray:
+    """The chance that noise overturns a majority that leads a tie by `lead` votes (a model: the lead is no integer)."""
+    match noise:
+        case GaussianMax(scale):
+            chance: FloatArray = ndtr(-lead / scale)
+        case ExponentialMax(eta):
+            chance = expit(-2.0 * eta * lead)
+    return chance
+
+
+def _candidates(request: Request) -> list[tuple[float, NoisyMaxPlan, Prediction]]:
+    """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
+    teachers = _teacher_counts(request)
+    error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
+    candidates = []
+    for noise in smallest_noise(request):
+        loss = np.zeros_like(error)
+        for doubt, weight in model.DOUBT:
+            loss += weight * _excess(noise, teachers, error, np.minimum(0.5, doubt * error))
+        best = int(np.argmin(loss))
+        expected = float(_excess(noise, teachers, error, error)[best])
+        plan = NoisyMaxPlan(request.records, int(teachers[best]), request.queries, noise)
+        prediction = Prediction(unanswered_share=0.0, excess_error=expected, unstable_share=0.0)
+        candidates.append((float(loss[best]), plan, prediction))
+    return candidates
+
+
+def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: FloatArray) -> FloatArray:
+    """a + (1 − 2a)·v, with θ = `error` in a and θ = `dissent` in v."""
+    share = overturned_share(noise, teachers, dissent)
+    excess: FloatArray = 0.5 * error + (1.0 - error) * share
+    return excess
+
+
+def _teacher_counts(request: Request) -> FloatArray:
+    """Odd numbers of teachers to choose from, at most one a record."""
+    if request.teachers is None:
+        return np.unique(2.0 * np.floor((np.geomspace(1.0, request.records, _TEACHER_GRID) - 1.0) / 2.0) + 1.0)
+    if request.teachers > request.records:
+        raise InfeasiblePlan(
+            f"{request.teachers:,} teachers need as many records; n_samples = {request.records:,}.",
+            f"n ≥ {request.teachers:,} records, or at most {request.records:,} teachers",
+        )
+    return np.array([request.teachers], dtype=np.float64)
+
+
+def _largest_rate(make: Callable[[float], NoisyMax], start: float, request: Request) -> NoisyMax | None:
+    """`make`(rate) for the largest rate, to within `_PRECISION`, that keeps (ε, δ); None if none is near `start`.
+
+    What is returned was itself composed and found within (ε, δ).
+    """
+
+    def kept(rate: float) -> NoisyMax | None:
+        try:
+            noise = make(rate)
+            plan = NoisyMaxPlan(request.records, request.records, request.queries, noise)  # k = n: the most rounding
+            stated = noisy_max_guarantee(plan, request.delta)
+        except (ParameterError, ZeroDivisionError):  # not to be drawn, or without a finite ε
+            return None
+        return noise if stated.within(request.epsilon, request.delta) else None
+
+    low = start * (1.0 - _PRECISION)
+    best = kept(low)
+    if best is None:
+        return None
+    high = 2.0 * low
+    while (larger := kept(high)) is not None:
+        best, low, high = larger, high, 2.0 * high
+    while high > low * (1.0 + _PRECISION):
+        middle = math.sqrt(low) * math.sqrt(high)
+        larger = kept(middle)
+        best, low, high = (best, low, middle) if larger is None else (larger, middle, high)
+    return best
