@@ -59,18 +59,24 @@ class InfeasiblePlan(PcqrError, ValueError):
 
 
 class BudgetExhausted(PcqrError, RuntimeError):
-    """The release has stopped: what was spent, what was requested, what is left, and every answer given so far."""
+    """The release has halted: what was spent, what was requested, what is left, and every answer given so far.
+
+    `requested` counts the rows that got no answer, `answers` those of the same call that did. A batch that must not be
+    cut short can be refused beforehand: `release.preview(X).is_certain`.
+    """
 
     def __init__(self, *, spent: Usage, requested: int, left: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
         self.spent = spent
         self.requested = requested
         self.left = left
         self.answers = tuple(answers)
+        rows = "1 more query" if requested == 1 else f"{requested:,} more queries"
+        them, were = "it" if requested == 1 else "them", "was" if len(self.answers) == 1 else "were"
+        given = f" ({len(self.answers):,} before {them} {were} answered: see .answers)" if self.answers else ""
+        used_up = "the planned queries" if left.queries == 0 else "the unstable answers"
         super().__init__(
-            f"The release has halted: spent {spent}, requested {requested} more "
-            f"{'query' if requested == 1 else 'queries'}, left {left}. "
-            f"{len(self.answers)} of the requested answers were given before it halted (see .answers); "
-            "queries asked before are still answered from the log at no cost."
+            f"The release has halted: {used_up} are used up. Spent: {spent}. Requested: {rows}{given}. "
+            f"Left: {left}. Queries asked before are still answered from the log at no cost."
         )
 
 

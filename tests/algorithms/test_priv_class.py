@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.releases import Forbidden
 
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
@@ -32,6 +33,18 @@ class Scripted:
             self.unstable_left -= 1
             return None
         return ones % 2
+
+
+class Untouchable:
+    """A labeller of which only the public count may be read."""
+
+    unstable_left = 2
+
+    def ones(self, X: Points) -> NDArray[np.int64]:
+        raise AssertionError(f"votes on {X.shape[0]} rows were counted")
+
+    def decide(self, ones: int) -> int | None:
+        raise AssertionError(f"a decision was asked for ({ones})")
 
 
 def protocol(unstable: int = 2, queries: int = 5, *, hard_stop: bool = False) -> tuple[Scripted, PrivClass]:
@@ -98,3 +111,60 @@ def test_the_counts_follow_from_the_transcript(values: list[int], unstable: int)
         assert answer.remaining.unstable == unstable - negatives
     assert labeller.decided == len(asked)
     assert len(online.transcript) == len(asked)
+
+
+def test_a_preview_touches_neither_votes_nor_noise() -> None:
+    online = PrivClass(Untouchable(), 5, Forbidden())
+    told = online.preview(np.array([[1.0], [2.0], [1.0], [3.0]]), 0.1)
+    assert (told.requested, told.new, told.repeated, told.certain) == (4, 3, 1, 3)
+    assert told.left.unstable == 2
+    assert online.asked == 0
+
+
+@given(
+    before=st.lists(st.integers(-3, 6), max_size=10),
+    values=st.lists(st.integers(-3, 6), min_size=1, max_size=20),
+    unstable=st.integers(1, 4),
+    hard_stop=st.booleans(),
+)
+def test_a_preview_is_kept(before: list[int], values: list[int], unstable: int, hard_stop: bool) -> None:
+    """Whatever was asked before, the batch then does what was said of it."""
+    _, online = protocol(unstable, queries=6, hard_stop=hard_stop)
+    for value in before:
+        try:
+            online.answer(point(value))
+        except BudgetExhausted:
+            break
+    table = np.array(values, dtype=np.float64)[:, None]
+    asked, told = online.asked, online.preview(table)
+    assert told.left == online.left
+    try:
+        answers, is_whole = list(online.answers(table)), True
+    except BudgetExhausted as halted:
+        answers, is_whole = list(halted.answers), False
+    assert len(answers) >= told.certain
+    assert is_whole or not told.is_certain
+    assert not (is_whole and told.is_refused)
+    if is_whole:
+        assert sum(answer.kind == "repeated" for answer in answers) == told.repeated
+        assert online.asked - asked == told.new
+        assert max(0, online.asked - 6) - max(0, asked - 6) == told.beyond_plan
+    assert online.preview(table[: len(answers)]).new == 0
+
+
+@pytest.mark.parametrize(
+    ("queries", "reason", "left"),
+    [
+        (None, "the unstable answers are used up", "Left: 0 unstable answers."),
+        (1, "the planned queries are used up", "Left: 0 queries and 1 unstable answer."),
+    ],
+)
+def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reason: str, left: str) -> None:
+    _, online = protocol(2 if queries else 1, queries or 5, hard_stop=queries is not None)
+    with pytest.raises(BudgetExhausted) as caught:
+        list(online.answers(np.array([[-1.0], [2.0], [3.0]])))
+    assert str(caught.value).startswith(
+        f"The release has halted: {reason}. Spent: 1 query and 1 unstable answer. "
+        "Requested: 2 more queries (1 before them was answered: see .answers). "
+    )
+    assert left in str(caught.value)

@@ -212,6 +212,80 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: Files, options: tuple
     assert not files.out().exists()
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_a_preview_reads_no_value_and_spends_nothing(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels and values that no run would take are never looked at."""
+    files = Files(tmp_path)
+    files.write(suffix)
+    silly = {name: ["neither number\nnor label"] * RECORDS for name in ("x", "z", "colour", "y")}
+    write_table(tmp_path / f"train{suffix}", silly)
+    monkeypatch.setattr(AgnosticRelease, "fit", lambda *_: pytest.fail("the release was fitted"))
+    result = files.bare("--categories", "colour=red,blue", "--preview", suffix=suffix)
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    for part in (
+        "Replace any one of the 6,000 private records",
+        "30 rows: 30 new queries.",
+        "The batch adds nothing to ε and δ",
+        "an estimate and not a bound",
+        "k = ",
+        "spent nothing: this is a preview",
+    ):
+        assert part in text
+    assert not files.out(suffix).exists()
+
+
+def test_a_preview_says_what_the_run_then_does(files: Files) -> None:
+    options = ("--json", "--drop", "z", "--drop", "colour", "--algorithm", "universal", "--publish-after", "12")
+    told, done = (json.loads(files.bare("--seed", "1", *options, *extra).stdout) for extra in (("--preview",), ()))
+    assert (told["guarantee"], told["plan"]) == (done["guarantee"], done["plan"])
+    assert (told["records"], told["queries"], told["promise"]) == (done["records"], done["queries"], done["promise"])
+    assert told["cost"]["published"] <= done["counts"]["published"]
+    assert told["cost"]["is_certain"] is True
+    assert told["cost"]["epsilon"] == told["cost"]["delta"] == 0.0
+
+
+def test_a_preview_counts_repeated_rows(files: Files) -> None:
+    cost = json.loads(files.answer("--preview", "--json", "--drop", "x").stdout)["cost"]
+    assert (cost["requested"], cost["new"], cost["repeated"]) == (QUERIES, 1, QUERIES - 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--epsilon", "0.0001"), "Nearest feasible change"),
+        (("--label", "height"), "--label must be the name of one of the 4 columns"),
+        (("--class", "thresholds"), "1 column"),
+        (("--private", "absent.csv"), "a file that exists"),
+        (("--labels", "yes"), "--labels must be two different names"),
+    ],
+)
+def test_a_preview_refuses_what_the_run_would_refuse(files: Files, options: tuple[str, ...], message: str) -> None:
+    result = files.answer("--preview", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_preview_compares_the_columns_of_both_files(files: Files) -> None:
+    write_table(files.directory / "train.csv", {"z": [1.0], "colour": ["red"], "y": [0]})
+    result = files.answer("--preview")
+    assert result.exit_code == 2
+    assert "one without 'x'" in result.stderr
+
+
+def test_answers_need_a_place_and_previews_do_not(files: Files) -> None:
+    place = files.out().name
+    options = ["answer", "--label", "y", "--epsilon", "4", "--delta", "1e-6", "--drop", "colour"]
+    options += ["--private", str(files.directory / "train.csv"), "--queries", str(files.directory / "queries.csv")]
+    assert CliRunner().invoke(app, [*options, "--preview"]).exit_code == 0
+    refused = CliRunner().invoke(app, options)
+    assert refused.exit_code == 2
+    assert "--out must be given" in refused.stderr
+    assert place not in {path.name for path in files.directory.iterdir()}
+
+
 def test_bad_input_has_one_json_shape(files: Files) -> None:
     result = files.answer("--json", "--drop", "x", "--labels", "no,yes")
     assert result.exit_code == 2

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from pcqr.datasets import read_table, write_table
+from pcqr.datasets.tables import table_size
 from pcqr.errors import DataError, MissingExtra, ParameterError
 
 
@@ -32,6 +33,18 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     assert pd.isna(again["label"][1])
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_the_size_is_known_without_the_values(tmp_path: Path, name: str) -> None:
+    write_table(tmp_path / name, {"a": [1, 2, 3], "b": ["x\ny", None, "z"]})
+    assert table_size(tmp_path / name) == (("a", "b"), 3)
+
+
+def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:
+    pd.DataFrame({"a": [1, 2]}, index=[5, 6]).to_parquet(tmp_path / "t.parquet")
+    assert table_size(tmp_path / "t.parquet") == (("a",), 2)
+    assert list(read_table(tmp_path / "t.parquet")) == ["a"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -47,9 +60,10 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
 def test_a_broken_csv_is_refused_without_showing_values(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=message) as caught:
-        read_table(path)
-    assert "s3cret" not in str(caught.value)
+    for read in (read_table, table_size):
+        with pytest.raises(DataError, match=message) as caught:
+            read(path)
+        assert "s3cret" not in str(caught.value)
 
 
 def damaged(content: bytes, start: int) -> bytes:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from support.releases import RELEASES, Forbidden, steps
 
 from pcqr import (
     AgnosticRelease,
     BudgetExhausted,
     DataError,
+    InfeasiblePlan,
     ParameterError,
     SemiPrivateLearner,
     SubsampleAggregate,
     UniversalRelease,
 )
+from pcqr.algorithms.sub_samp import StableVotes
+from pcqr.estimators.releases import first_batch_cost
 from pcqr.hypotheses import DecisionTrees, Intervals, Thresholds
 
 
@@ -92,7 +97,7 @@ def test_a_spent_budget_says_so_and_keeps_what_was_answered() -> None:
     for row, answer in enumerate(halted.answers):
         logged = release.answer(queries[row])
         assert (logged.kind, logged.label) == ("repeated", answer.label)
-    with pytest.raises(BudgetExhausted, match="requested 1 more query"):
+    with pytest.raises(BudgetExhausted, match="Requested: 1 more query"):
         release.answer([0.123])
 
 
@@ -144,6 +149,85 @@ def test_universal_publishes_as_soon_as_unstable_answers_run_out() -> None:
     if "unstable" in kinds:
         assert set(kinds[kinds.index("unstable") + 1 :]) == {"published"}
     assert release.is_published_
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_preview_spends_nothing_and_is_the_same_before_the_fit(release: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = steps(20_000, noise=0.1)
+    unfitted = release(Thresholds(), epsilon=2.0, queries=40, entropy=0)
+    plan = unfitted.plan(20_000, 1)
+    fitted = unfitted.fit(X, y)
+    assert replace(plan, guarantee=fitted.guarantee_) == fitted.plan_
+    queries = np.array([[0.1], [0.2], [0.1], [-0.0], [0.0]])
+    for part in ("ones", "decide"):
+        monkeypatch.setattr(StableVotes, part, lambda *_: pytest.fail("the votes were touched"))
+    fitted._votes._entropy = Forbidden()
+    cost = fitted.preview(queries)
+    assert cost == fitted.preview(queries) == first_batch_cost(plan, queries)
+    assert (cost.requested, cost.new, cost.repeated, cost.beyond_plan) == (5, 3, 2, 0)
+    assert cost.left.unstable == fitted.unstable_left_ == plan.vote.sparse_vector.unstable
+    share = plan.prediction.unstable_share
+    assert 0 < share < 1
+    if cost.left.unstable >= 3:
+        assert cost.expected_unstable == pytest.approx(3 * share)
+    assert fitted.queries_answered_ == 0
+
+
+def test_a_preview_of_a_universal_release_sees_publication_coming() -> None:
+    X, y = steps(20_000, noise=0.1)
+    release = UniversalRelease(Thresholds(), epsilon=4.0, queries=8, entropy=1).fit(X, y)
+    release.predict([[0.01], [0.02]])
+    after = release.plan_.publish.after_queries
+    queries = np.array([[0.01], *([x] for x in np.linspace(0.9, 1.0, 20)), [0.02], [0.9]])
+    cost = release.preview(queries)
+    assert (cost.repeated, cost.new, cost.published) == (1, after - 2, 23 - 1 - (after - 2))
+    assert cost.is_certain
+    kinds = [release.answer(x).kind for x in queries]
+    assert kinds == ["repeated"] + ["stable"] * (after - 2) + ["published"] * cost.published
+    now = release.preview(queries)
+    assert (now.published, now.new, now.repeated, now.expected_unstable) == (23, 0, 0, 0.0)
+
+
+def test_a_batch_can_be_refused_before_anything_is_spent() -> None:
+    release = halting()
+    queries = np.linspace(0.2, 0.8, 40)[:, None]
+    assert release.preview(queries[:2]).is_certain
+    assert not release.preview(queries).is_certain
+    with pytest.raises(BudgetExhausted) as caught:
+        release.predict(queries)
+    answered = len(caught.value.answers)
+    cost = release.preview(queries)
+    assert cost.is_refused
+    assert (cost.repeated, cost.certain, cost.chance_of_halting) == (answered, answered, 1.0)
+
+
+def test_a_preview_in_paper_mode_knows_the_hard_stop() -> None:
+    release = SubsampleAggregate(Thresholds(), epsilon=0.9, queries=50, mode="paper")
+    plan = release.plan(10**9, 1)
+    cost = first_batch_cost(plan, np.arange(60.0)[:, None])
+    assert cost.left.queries == 50
+    assert cost.certain == min(50, plan.vote.sparse_vector.unstable)
+    assert (cost.is_refused, cost.chance_of_halting, cost.expected_unstable) == (True, 1.0, None)
+    assert cost.beyond_plan == 10
+    universal = UniversalRelease(Thresholds(), epsilon=0.9, queries=50, mode="paper").plan(10**13, 1)
+    assert first_batch_cost(universal, np.arange(60.0)[:, None]).is_certain
+
+
+def test_what_cannot_be_previewed_is_refused() -> None:
+    release = AgnosticRelease(Thresholds(), epsilon=2.0)
+    with pytest.raises(NotFittedError):
+        release.preview([[0.0]])
+    with pytest.raises(ParameterError, match="records"):
+        release.plan(0, 1)
+    with pytest.raises(DataError, match="1 column"):
+        release.plan(1000, 2)
+    with pytest.raises(InfeasiblePlan, match="Nearest feasible change"):
+        release.plan(10, 1)
+    with pytest.raises(ParameterError, match="needs no public rows"):
+        AgnosticRelease(DecisionTrees(depth=1)).plan(1000, 2)
+    X, y = steps(20_000)
+    with pytest.raises(ValueError, match="NaN"):
+        release.fit(X, y).preview([[np.nan]])
 
 
 def test_public_points_make_relabelling_cheaper() -> None:

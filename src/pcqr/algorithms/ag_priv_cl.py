@@ -13,7 +13,7 @@ from pcqr.algorithms.sub_samp import StableVotes, check_size, votes_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Combinatorics, HypothesisClass, Labels, Points
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.plan import VotePlan
 
@@ -38,7 +38,7 @@ def ag_priv_cl(
     return StableVotes(hypotheses, points, labels, plan, entropy)
 
 
-def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: HypothesisClass, features: int) -> Guarantee:
+def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: Combinatorics, features: int) -> Guarantee:
     """Votes on S'', relabelled, amplified: ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A (proofs/ag_priv_cl.md)."""
     inner = relabel_guarantee(
         votes_guarantee(plan), hypotheses, plan.subsample, _temperature(plan), features, public=plan.public

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.lock import Lock
+from pcqr.algorithms.preview import batch_cost, key, new_rows
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses.base import Points
-from pcqr.plan import Answer, Kind, Usage
+from pcqr.plan import Answer, BatchCost, Kind, Usage
 
 _BLOCK = 256
 
@@ -83,7 +84,22 @@ class PrivClass:
 
     def logged(self, x: Points) -> Entry | None:
         """The entry of a query asked before, bit for bit, else None."""
-        return self._log.get(_key(x))
+        return self._log.get(key(x))
+
+    def preview(self, X: Points, unstable_share: float | None = None, *, votes_left: int | None = None) -> BatchCost:
+        """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
+
+        `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
+        `votes_left` new queries a published classifier answers.
+        """
+        with self._lock:  # the log and what is left, of one moment
+            return batch_cost(
+                new_rows(X, self._log),
+                left=self.left,
+                planned=max(0, self._queries - len(self._log)),
+                unstable_share=unstable_share,
+                votes_left=votes_left,
+            )
 
     def answer(self, x: Points) -> Answer[int]:
         """Answer the query in the one-row table `x`."""
@@ -116,12 +132,8 @@ class PrivClass:
             label = self._labeller.decide(votes)
             self._unstable += label is None
             coin = int(self._entropy.below(2, 1)[0]) if label is None else None
-            entry = self._log[_key(x)] = Entry(x.copy(), label, coin)  # the caller may reuse its array
+            entry = self._log[key(x)] = Entry(x.copy(), label, coin)  # the caller may reuse its array
             return self._say(entry, "unstable" if label is None else "stable")
 
     def _say(self, entry: Entry, kind: Kind) -> Answer[int]:
         return Answer(entry.label, kind, self.spent, self.left, beyond_plan=len(self._log) > self._queries)
-
-
-def _key(x: Points) -> bytes:
-    return (x + 0.0).tobytes()  # −0.0 + 0.0 is 0.0: the two zeros are one query

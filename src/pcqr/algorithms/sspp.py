@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism
 from pcqr.plan import PublishPlan
 
@@ -25,7 +25,7 @@ def sspp(
 
 
 def sspp_guarantee(
-    plan: PublishPlan, hypotheses: HypothesisClass, records: int, features: int, public: int | None
+    plan: PublishPlan, hypotheses: Combinatorics, records: int, features: int, public: int | None
 ) -> Guarantee:
     """Pure: ε = 2η + 2λ, λ the sampler's numerical bound for `public` public points (proofs/sspp.md)."""
     return replace(

@@ -16,8 +16,8 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
-from pcqr.plan import Answer, PublishPlan, Usage, VotePlan
+from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
+from pcqr.plan import Answer, BatchCost, PublishPlan, Usage, VotePlan
 
 
 class UnvPrivCl:
@@ -53,6 +53,12 @@ class UnvPrivCl:
         """The votes and their transcript."""
         return self._votes
 
+    def preview(self, X: Points, unstable_share: float | None = None) -> BatchCost:
+        """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
+        with self._lock:
+            votes_left = 0 if self._is_due else max(1, self._publish.after_queries - self._votes.asked)
+            return self._votes.preview(X, unstable_share, votes_left=votes_left)
+
     def answer(self, x: Points) -> Answer[int]:
         return next(self.answers(x))
 
@@ -69,9 +75,14 @@ class UnvPrivCl:
                     answer = self._published_answer(self.published, X[row : row + 1])
             yield answer
 
+    @property
+    def _is_due(self) -> bool:
+        """Are the votes over? A function of the transcript; once True, always True."""
+        over = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
+        return over and self._votes.asked > 0
+
     def _publish_when_due(self) -> None:
-        due = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
-        if self.published is not None or self._records is None or not due or not self._votes.asked:
+        if self.published is not None or self._records is None or not self._is_due:
             return
         public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
         X, y = self._records
@@ -82,9 +93,7 @@ class UnvPrivCl:
         return Answer(int(hypothesis.predict(x)[0]), "published", self._votes.spent, Usage(None, 0))
 
 
-def unv_priv_cl_guarantee(
-    vote: VotePlan, publish: PublishPlan, hypotheses: HypothesisClass, features: int
-) -> Guarantee:
+def unv_priv_cl_guarantee(vote: VotePlan, publish: PublishPlan, hypotheses: Combinatorics, features: int) -> Guarantee:
     """Votes and publication on the same records: their guarantees add up (proofs/unv_priv_cl.md)."""
     votes = ag_priv_cl_guarantee(vote, hypotheses, features)
     public = publish.after_queries + (vote.public or 0)

@@ -1,11 +1,11 @@
-"""`pcqr answer`: the main job on a user's own files."""
+"""`pcqr answer`: the main job on a user's own files, and what it would cost."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from pcqr.cli.console import (
     progress,
 )
 from pcqr.cli.words import KINDS, plan_lines, promise
-from pcqr.datasets.tables import Columns, check_suffix, read_table, write_table
+from pcqr.datasets.tables import Columns, check_suffix, read_table, table_size, write_table
 from pcqr.errors import BudgetExhausted, DataError, ParameterError
+from pcqr.estimators.releases import first_batch_cost
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import Mode
@@ -50,7 +51,7 @@ class Job:
     private: Path
     label: str
     queries: Path
-    out: Path
+    out: Path | None
     class_name: str
     intervals: int
     algorithm: str
@@ -66,6 +67,10 @@ class Job:
     drop: tuple[str, ...]
     labels: str | None
     seed: int | None
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        return (self.label, *self.drop)
 
 
 @dataclass
@@ -102,14 +107,12 @@ class Outcome:
 
 def run(job: Job, *, as_json: bool) -> None:
     """Read, check, fit, answer, write, summarise. Whatever can be refused is refused before the fit."""
-    _check_writable(job.out)
+    out = _writable(job.out)
     private, queries = read_table(job.private), read_table(job.queries)
     names = _label_names(job.labels)
     y = _labels(private, job.label, names)
-    schema = _declared_schema(job, queries)
-    not_features = (job.label, *job.drop)
-    X = schema.encode(private, drop=not_features, name=str(job.private))
-    points = schema.encode(queries, drop=not_features, name=str(job.queries))
+    schema, points = _points(job, queries)
+    X = schema.encode(private, drop=job.not_features, name=str(job.private))
     release = _release(job, queries=points.shape[0])
     outcome = Outcome(asked=points.shape[0], names=names or (0, 1))
     try:
@@ -121,10 +124,41 @@ def run(job: Job, *, as_json: bool) -> None:
                 outcome.ask(release, point)
     finally:  # an interrupted run keeps the answers that it paid for
         if outcome.kinds:
-            write_table(job.out, outcome.table())
-    _summarise(job, release, outcome, records=X.shape[0], as_json=as_json)
+            write_table(out, outcome.table())
+    _summarise(out, release, outcome, records=X.shape[0], as_json=as_json)
     if outcome.halted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
+
+
+def preview(job: Job, *, as_json: bool) -> None:
+    """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
+    columns, records = table_size(job.private)
+    _label_names(job.labels)
+    _check_label(columns, job.label)
+    schema, points = _points(job, read_table(job.queries))
+    schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # its columns, no record
+    plan = _release(job, queries=points.shape[0]).plan(records, points.shape[1])
+    plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
+    cost = first_batch_cost(plan, points)
+    if as_json:
+        print_json(
+            {
+                "promise": promise(plan.guarantee, records),
+                "guarantee": asdict(plan.guarantee),
+                "records": records,
+                "queries": points.shape[0],
+                "cost": asdict(cost) | {"is_certain": cost.is_certain},
+                "plan": asdict(plan),
+            }
+        )
+        return
+    fields = {"guarantee": promise(plan.guarantee, records), "queries": str(cost)} | plan_lines(plan)
+    Console().print(field_table(fields | {"spent": "nothing: this is a preview"}))
+
+
+def _points(job: Job, queries: Columns) -> tuple[Schema, NDArray[np.float64]]:
+    schema = _declared_schema(job, queries)
+    return schema, schema.encode(queries, drop=job.not_features, name=str(job.queries))
 
 
 def _release(job: Job, queries: int) -> Release:
@@ -151,7 +185,7 @@ def _hypotheses(job: Job) -> HypothesisClass:
 def _declared_schema(job: Job, queries: Columns) -> Schema:
     """The declared columns; without a schema file, the columns of the queries (which are public), as numbers."""
     if job.schema is None:
-        columns = {name: Column(name) for name in queries if name not in (job.label, *job.drop)}
+        columns = {name: Column(name) for name in queries if name not in job.not_features}
     else:
         read = Schema.from_json if job.schema.suffix == ".json" else Schema.from_toml
         columns = {column.name: column for column in read(job.schema).columns}
@@ -174,9 +208,7 @@ def _label_names(declared: str | None) -> tuple[str, str] | None:
 
 def _labels(private: Columns, name: str, declared: tuple[str, str] | None) -> NDArray[np.int8]:
     """0 or 1 for each private record: the values themselves, or the position among the two declared names."""
-    if name not in private:
-        # The columns are not listed: in a file without a header they are a private record.
-        raise ParameterError("--label", f"the name of one of the {len(private)} columns in the first line", name)
+    _check_label(private, name)
     if declared is not None:
         allowed = f"{declared[0]!r} or {declared[1]!r} in every row, as --labels says"
         encoded = _encoded(Column(name, "categorical", declared), private[name])
@@ -190,6 +222,12 @@ def _labels(private: Columns, name: str, declared: tuple[str, str] | None) -> ND
     raise DataError(f"label column {name!r}", allowed, "other values, or missing ones")
 
 
+def _check_label(columns: Collection[str], name: str) -> None:
+    if name not in columns:
+        # The columns are not listed: in a file without a header they are a private record.
+        raise ParameterError("--label", f"the name of one of the {len(columns)} columns in the first line", name)
+
+
 def _encoded(column: Column, values: Sequence[Any]) -> NDArray[np.float64] | None:
     try:
         return column.encode(values)
@@ -197,13 +235,16 @@ def _encoded(column: Column, values: Sequence[Any]) -> NDArray[np.float64] | Non
         return None
 
 
-def _check_writable(out: Path) -> None:
+def _writable(out: Path | None) -> Path:
+    if out is None:
+        raise ParameterError("--out", "given, for the answers; --preview alone goes without", out)
     check_suffix(out)
     if not out.parent.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK) or out.is_dir():
         raise ParameterError("--out", "a file in an existing directory that can be written to", str(out))
+    return out
 
 
-def _summarise(job: Job, release: Release, outcome: Outcome, *, records: int, as_json: bool) -> None:
+def _summarise(out: Path, release: Release, outcome: Outcome, *, records: int, as_json: bool) -> None:
     counts = Counter(outcome.kinds)
     if as_json:
         summary: dict[str, Any] = {
@@ -214,7 +255,7 @@ def _summarise(job: Job, release: Release, outcome: Outcome, *, records: int, as
             "counts": {kind: counts[kind] for kind in KINDS},
             "plan": asdict(release.plan_),
             "published": _published(release),
-            "out": str(job.out),
+            "out": str(out),
         }
         print_json(summary | ({} if outcome.halted is None else {"error": error_fields(outcome.halted)}))
         return
@@ -223,12 +264,12 @@ def _summarise(job: Job, release: Release, outcome: Outcome, *, records: int, as
     fields |= plan_lines(release.plan_)
     if published := _published(release):
         fields["published"] = published
-    Console().print(field_table(fields | {"answers": str(job.out)}))
+    Console().print(field_table(fields | {"answers": str(out)}))
     if outcome.halted is not None:
         complain(
             f"the release halted after its {release.plan_.vote.sparse_vector.unstable:,} unstable answers: "
             f"{counts['unanswered']:,} of {outcome.asked:,} queries are unanswered. The answers given before are "
-            f"in {job.out}. A larger ε, more records, or --algorithm universal answers more."
+            f"in {out}. A larger ε, more records, or --algorithm universal answers more."
         )
 
 

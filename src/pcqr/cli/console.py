@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.errors import PcqrError
+from pcqr.errors import ParameterError, PcqrError
 
 BAD_INPUT = 2
 BUDGET_EXHAUSTED = 3
@@ -51,6 +52,14 @@ def complain(message: str) -> None:
 
 def print_json(value: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def make_directory(out: Path) -> None:
+    """The directory of `--out`, made where it does not exist."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError("--out", "a directory that can be written to", f"{out} ({error.strerror})") from None
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pcqr import BudgetExhausted, SubsampleAggregate, UniversalRelease
-from pcqr.cli.console import field_table, print_json, progress
+from pcqr.cli.console import field_table, make_directory, print_json, progress
 from pcqr.cli.demo_picture import draw
 from pcqr.cli.words import KINDS, plan_lines, promise
 from pcqr.datasets import Dataset, load_adult
-from pcqr.errors import MissingExtra, ParameterError
+from pcqr.errors import MissingExtra
 from pcqr.hypotheses import Stumps
 from pcqr.hypotheses.stumps import Stump
 
@@ -65,7 +65,7 @@ class Trace:
 def run(out: Path, *, fast: bool, as_json: bool) -> None:
     """Answer the first test records of Adult by a universal release and, to compare, by SubSamp at the same ε."""
     sizes = FAST if fast else FULL
-    _make_directory(out)
+    make_directory(out)
     data = load_adult()
     universal = UniversalRelease(hypotheses=Stumps(), epsilon=EPSILON, delta=DELTA, queries=sizes.voted)
     subsamp = SubsampleAggregate(hypotheses=Stumps(), epsilon=EPSILON, delta=DELTA, queries=sizes.queries)
@@ -118,13 +118,6 @@ def _asked(
 def _predicted(name: str, stump: Stump, data: Dataset, sizes: Sizes) -> Trace:
     right = stump.predict(data.X_test[: sizes.queries]) == data.y_test[: sizes.queries]
     return Trace(name, right.astype(np.float64))
-
-
-def _make_directory(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError("--out", "a directory that can be written to", f"{out} ({error.strerror})") from None
 
 
 def _rule(release: UniversalRelease, data: Dataset) -> str:

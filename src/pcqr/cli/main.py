@@ -34,7 +34,17 @@ def answer(
     queries: Annotated[Path, typer.Option(help="The points to label, with the same feature columns in any order.")],
     epsilon: Annotated[float, typer.Option(help="ε for everything that this run releases.")],
     delta: Annotated[float, typer.Option(help="δ for everything that this run releases; far below 1/n.")],
-    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. Needed but for --preview.")
+    ] = None,
+    preview: Annotated[
+        bool,
+        typer.Option(
+            "--preview",
+            help="Spend nothing: say what the run would promise, plan and use up. Of the private file only the column "
+            "names and the number of rows are used.",
+        ),
+    ] = False,
     class_name: Annotated[ClassName, typer.Option("--class", help="The hypothesis class H.")] = "stumps",
     intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
     algorithm: Annotated[
@@ -69,14 +79,17 @@ def answer(
     Columns hold numbers unless their categories are declared; nothing is ever read off the private records to find
     out. The answers have three columns: row (1 is the first query), label (empty where there is none) and kind.
 
+    With --preview nothing is answered and nothing is spent.
+
     Exit codes: 0 done; 2 bad input, nothing was spent; 3 the release halted before the last query (the answers given
     until then are in the output).
     """
     with reporting(as_json=as_json):
-        from pcqr.cli.answer import Job, run  # noqa: PLC0415
+        from pcqr.cli import answer as command  # noqa: PLC0415
 
-        run(
-            Job(
+        act = command.preview if preview else command.run
+        act(
+            command.Job(
                 private=private,
                 label=label,
                 queries=queries,
@@ -170,6 +183,28 @@ def demo(
         from pcqr.cli.demo import run  # noqa: PLC0415
 
         run(out, fast=fast, as_json=as_json)
+
+
+@app.command()
+def audit(
+    *,
+    full: Annotated[
+        bool, typer.Option("--full/--fast", help="More cases, more queries, more runs: minutes instead of seconds.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="The directory that the picture is written to.")] = Path("out"),
+    as_json: Json = False,
+) -> None:
+    """Check, on this machine, that what is installed is as private as it claims, and that the check can fail.
+
+    The exact law of small cases and many runs of the real code are compared with every claim; a zoo of broken
+    mechanisms must be flagged. Nothing private is needed or touched.
+
+    Exit codes: 0 all as expected; 1 something shipped was flagged, or a bug of the zoo escaped; 2 bad input.
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.audit import run  # noqa: PLC0415
+
+        run(out, full=full, as_json=as_json)
 
 
 @app.command()

@@ -11,7 +11,8 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -26,10 +27,20 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas writes for ro
 
 def read_table(path: str | Path) -> Columns:
     """Read a `.csv`, `.csv.gz` or `.parquet` file. No error message carries a value of the table."""
-    source = check_suffix(path)
-    if not source.is_file():
-        raise ParameterError("path", "a file that exists", str(source))
+    source = _existing(path)
     return _read_parquet(source) if _is_parquet(source) else _read_csv(source)
+
+
+def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:
+    """The column names and the number of rows of a file that `read_table` reads, whatever its values are.
+
+    Of Parquet only the footer is read. Of CSV the rows are split into fields, since a line break may be quoted.
+    """
+    source = _existing(path)
+    if _is_parquet(source):
+        return _parquet_size(source)
+    rows = _csv_rows(source)
+    return tuple(next(rows)), sum(1 for _ in rows)
 
 
 def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
@@ -59,13 +70,32 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
 
 
+def _existing(path: str | Path) -> Path:
+    source = check_suffix(path)
+    if not source.is_file():
+        raise ParameterError("path", "a file that exists", str(source))
+    return source
+
+
 def _read_csv(path: Path) -> Columns:
+    rows = _csv_rows(path)
+    header = next(rows)
+    columns: list[list[str | None]] = [[] for _ in header]
+    for row in rows:
+        for column, value in zip(columns, row, strict=True):
+            column.append(value or None)
+    return cast(Columns, dict(zip(header, columns, strict=True)))
+
+
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    """The header, then the records, at least one and each as wide as the header."""
+    records = 0
     try:
         with _open_text(path, "rt") as file:
             rows = csv.reader(file, skipinitialspace=True, strict=True)
             header = next(rows, [])
             _check_header(header, path)
-            columns: list[list[str | None]] = [[] for _ in header]
+            yield header
             for row in rows:
                 if not row:  # a blank line is no record
                     continue
@@ -75,17 +105,16 @@ def _read_csv(path: Path) -> Columns:
                         f"rows of {len(header)} fields, like its header",
                         f"{len(row)} in line {rows.line_num}",
                     )
-                for column, value in zip(columns, row, strict=True):
-                    column.append(value or None)
+                records += 1
+                yield row
     except UnicodeDecodeError:
         raise DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)") from None
     except PermissionError:
         raise _unreadable(path) from None
     except (csv.Error, zlib.error, OSError, EOFError):
         raise DataError(str(path), "comma-separated values", "a file that cannot be parsed as such") from None
-    if not columns[0]:
+    if not records:
         raise DataError(str(path), "a table with at least one row", "a header alone")
-    return cast(Columns, dict(zip(header, columns, strict=True)))
 
 
 def _check_header(header: Sequence[str], path: Path) -> None:
@@ -97,23 +126,41 @@ def _check_header(header: Sequence[str], path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> Columns:
-    pyarrow = _arrow()
-    try:
-        table = pyarrow.parquet.read_table(path)
+    with _reading_parquet(path) as parquet:
+        table = parquet.read_table(path)
         columns = [column.to_pandas() for column in table.columns]
-    except PermissionError:
-        raise _unreadable(path) from None
-    except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
-        raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
-    if table.num_rows == 0:
-        raise DataError(str(path), "a table with at least one row", "an empty table")
     named = [
         (name, column)
         for name, column in zip(table.column_names, columns, strict=True)
         if not _UNNAMED_INDEX.fullmatch(name)
     ]
-    _check_header([name for name, _ in named], path)
+    _check_parquet([name for name, _ in named], table.num_rows, path)
     return dict(named)
+
+
+def _parquet_size(path: Path) -> tuple[tuple[str, ...], int]:
+    with _reading_parquet(path) as parquet:
+        footer = parquet.read_metadata(path)
+        names = [name for name in footer.schema.to_arrow_schema().names if not _UNNAMED_INDEX.fullmatch(name)]
+    _check_parquet(names, footer.num_rows, path)
+    return tuple(names), int(footer.num_rows)
+
+
+def _check_parquet(names: Sequence[str], rows: int, path: Path) -> None:
+    if rows == 0:
+        raise DataError(str(path), "a table with at least one row", "an empty table")
+    _check_header(names, path)
+
+
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[Any]:
+    pyarrow = _arrow()
+    try:
+        yield pyarrow.parquet
+    except PermissionError:
+        raise _unreadable(path) from None
+    except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
+        raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
 
 
 def _unreadable(path: Path) -> DataError:

@@ -1,4 +1,7 @@
-"""The releases: fit once on private records, then answer one query at a time until the budget ends or for ever."""
+"""The releases: fit once on private records, then answer one query at a time until the budget ends or for ever.
+
+What a batch of queries costs can be asked before it is sent: `Release.preview`, or `first_batch_cost` before any fit.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
+from pcqr.algorithms.preview import batch_cost, new_rows
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
-from pcqr.plan import Answer, Mode, UniversalPlan, VotingPlan
+from pcqr.plan import Answer, BatchCost, Mode, Plan, UniversalPlan, Usage, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
 
-V = TypeVar("V", bound=VotingPlan)
+V = TypeVar("V", bound=Plan)
 
 
 class Release(PrivateEstimator[V]):
-    """Answers by votes: the constructor, `answer` and `predict` that all three releases share.
+    """Answers by votes: the constructor, `plan`, `preview`, `answer` and `predict` that all three releases share.
 
     Parameters
     ----------
@@ -75,6 +80,31 @@ class Release(PrivateEstimator[V]):
         self.sampling_rate = sampling_rate
         self.inverse_temperature = inverse_temperature
 
+    def plan(self, records: int, features: int) -> V:
+        """The plan that `fit` would make for n = `records` rows of p = `features` numbers, without public rows.
+
+        From these two numbers and the parameters: nothing private is touched and nothing is spent.
+        """
+        check_integer("records", records, least=1)
+        check_integer("features", features, least=1)
+        hypotheses = self._class(has_public=False)
+        request = self._request(hypotheses, records, features, None)
+        if hypotheses.needs_public and not hypotheses.is_fixed:
+            raise ParameterError("hypotheses", "a class that needs no public rows", type(hypotheses).__name__)
+        hypotheses.check_points(np.zeros((1, features)))  # a class may need a certain width
+        plan = self._make_plan(request)
+        hypotheses.check_work(plan.work(records))
+        return plan
+
+    def preview(self, X: Any) -> BatchCost:
+        """What it would cost to ask for the rows of `X`, in order. Asks for nothing and costs nothing.
+
+        A function of the transcript, the plan and the rows: no vote is counted and no noise is drawn. A caller who
+        wants all of a batch or none of it tests `preview(X).is_certain` before `predict(X)`.
+        """
+        check_is_fitted(self, "plan_")
+        return self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
+
     def answer(self, x: Any) -> Answer[Any]:
         """The label of one query, or ⊥ (label None) where the vote is unstable and `on_unstable` is "abstain".
 
@@ -87,7 +117,8 @@ class Release(PrivateEstimator[V]):
     def predict(self, X: Any) -> LabelArray:
         """A label for every row, asked in order; unstable rows get a coin, drawn once and logged.
 
-        When the release halts midway, `BudgetExhausted` carries the answers so far.
+        When the release halts midway, `BudgetExhausted` carries the answers so far; `preview` says beforehand
+        whether it can.
         """
         check_is_fitted(self, "plan_")
         points = self._table(X, self.schema_)
@@ -241,3 +272,20 @@ class UniversalRelease(Release[UniversalPlan]):
         self._protocol = self._universal = UnvPrivCl(
             hypotheses, records.X, records.y, records.public, plan.vote, plan.publish, entropy
         )
+
+
+def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:
+    """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
+    votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
+    limit = plan.queries if plan.mode == "paper" and votes_left is None else None
+    return batch_cost(
+        new_rows(X, ()),
+        left=Usage(limit, plan.vote.sparse_vector.unstable),
+        planned=plan.queries,
+        unstable_share=_unstable_share(plan),
+        votes_left=votes_left,
+    )
+
+
+def _unstable_share(plan: Plan) -> float | None:
+    return None if plan.prediction is None else plan.prediction.unstable_share

@@ -48,17 +48,11 @@ class Draw:
     log_probability: float = field(repr=False)
 
 
-class HypothesisClass(ABC):
-    """A class H of binary classifiers with an exact sampler, a deterministic learner and its combinatorics."""
+class Combinatorics(ABC):
+    """What a plan needs to know of a class H of binary classifiers: public numbers, and nothing to run."""
 
     features: int | None = None
     """Number of columns that the class is defined on; None for any number."""
-
-    labels: int = 2
-    """Number of classes C; labels are 0, …, C−1."""
-
-    needs_public: ClassVar[bool] = False
-    """True for a class that, unless it is fixed, has no members before public points or a schema are given."""
 
     @property
     def largest_support(self) -> int | None:
@@ -73,18 +67,19 @@ class HypothesisClass(ABC):
     def vc_dimension(self) -> int:
         """VC dimension, or for stumps and finite classes a bound on it."""
 
-    def with_labels(self, labels: int) -> HypothesisClass:
-        """This class for so many labels, where it can have more than two."""
-        if labels != self.labels:
-            raise ParameterError("classes", f"{self.labels} label names for {type(self).__name__}", f"{labels} names")
-        return self
+    @property
+    def switches(self) -> int | None:
+        """For classes on the line, how often a label changes at most on the way from −∞, where it is 0, to +∞.
 
-    def prepared(self, public: Points | None, schema: Schema | None) -> HypothesisClass:  # noqa: ARG002
-        """This class after it has seen everything public. Only classes made of public predicates change."""
-        return self
+        A class that says so also promises that `learn`, wherever it makes no mistake, gives every x the label of a
+        neighbouring record: one with no other record strictly between it and x. None for all other classes.
+        """
+        return None
 
-    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # noqa: B027 (most classes have no limit)
-        """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
+    @property
+    def boundaries(self) -> int:
+        """At how many cuts a member typically changes its label. Only the planner's estimates use it, no bound."""
+        return self.switches or self.vc_dimension
 
     def vc_bound(self, features: int) -> int:  # noqa: ARG002
         """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
@@ -114,6 +109,29 @@ class HypothesisClass(ABC):
         members come from public points, their number `public`. Neighbours each move by it, so twice this is
         added to ε (proofs/weighted_choice.md).
         """
+
+
+class HypothesisClass(Combinatorics):
+    """A class H of binary classifiers with an exact sampler, a deterministic learner and its combinatorics."""
+
+    labels: int = 2
+    """Number of classes C; labels are 0, …, C−1."""
+
+    needs_public: ClassVar[bool] = False
+    """True for a class that, unless it is fixed, has no members before public points or a schema are given."""
+
+    def with_labels(self, labels: int) -> HypothesisClass:
+        """This class for so many labels, where it can have more than two."""
+        if labels != self.labels:
+            raise ParameterError("classes", f"{self.labels} label names for {type(self).__name__}", f"{labels} names")
+        return self
+
+    def prepared(self, public: Points | None, schema: Schema | None) -> HypothesisClass:  # noqa: ARG002
+        """This class after it has seen everything public. Only classes made of public predicates change."""
+        return self
+
+    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # noqa: B027 (most classes have no limit)
+        """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
 
     @abstractmethod
     def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:

@@ -56,6 +56,10 @@ class Intervals(HypothesisClass):
     def vc_dimension(self) -> int:
         return 2
 
+    @property
+    def switches(self) -> int:
+        return 2
+
     def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
         """ln(n(n+1)/2 + 1), n = `count`; attained when no values are tied."""
         return math.log(count * (count + 1) // 2 + 1)

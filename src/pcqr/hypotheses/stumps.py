@@ -91,6 +91,11 @@ class Stumps(HypothesisClass):
         """ln of the number of triples where that is known without a table: declared cuts, one list a feature."""
         return None if self.features is None else self.log_growth(0, self.features)
 
+    @property
+    def boundaries(self) -> int:
+        """One cut, and another for the doubt about its feature."""
+        return 2
+
     def log_growth(self, count: int, features: int = 1) -> float:
         """ln of the number of triples: at most 2·`features`·(`count` + 1), or as many as the declared cuts make."""
         if self.cuts is None:

@@ -49,6 +49,11 @@ class Thresholds(HypothesisClass):
     def vc_dimension(self) -> int:
         return 1 if self.direction == "up" else 2
 
+    @property
+    def switches(self) -> int:
+        """1[x > c] switches at c; its mirror at −∞ and at c."""
+        return 1 if self.direction == "up" else 2
+
     def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
         """ln(n + 1), or ln(2n) in both directions, n = `count`; attained when no values are tied."""
         return math.log(count + 1 if self.direction == "up" else max(2 * count, 1))

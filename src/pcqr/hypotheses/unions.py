@@ -74,6 +74,10 @@ class UnionsOfIntervals(HypothesisClass):
     def vc_dimension(self) -> int:
         return 2 * self.r
 
+    @property
+    def switches(self) -> int:
+        return 2 * self.r
+
     def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
         """ln Σ_{j ≤ 2r} C(n, j), n = `count`; attained when no values are tied."""
         if count <= 2 * self.r:

@@ -14,17 +14,28 @@ from pcqr.mechanisms.exponential import (
     inverse_temperature_for,
 )
 from pcqr.mechanisms.relabelling import relabel_cost, relabel_guarantee
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
+from pcqr.mechanisms.sparse_vector import (
+    CalibratedSparseVector,
+    OneSidedSparseVector,
+    PaperSparseVector,
+    RenyiSparseVector,
+    RunningSparseVector,
+    SparseVector,
+    calibrated_sparse_vector,
+)
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.mechanisms.votes import distance_to_instability, plurality
 
 __all__ = [
+    "CalibratedSparseVector",
     "OneSidedSparseVector",
     "PaperSparseVector",
+    "RenyiSparseVector",
     "RunningSparseVector",
     "Selection",
     "SparseVector",
     "StabilityTest",
+    "calibrated_sparse_vector",
     "distance_to_instability",
     "exponential_guarantee",
     "exponential_mechanism",

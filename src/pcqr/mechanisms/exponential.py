@@ -13,7 +13,7 @@ from pcqr.checks import check_inverse_temperature, check_positive
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass
 
 PUBLIC_POINTS = "the public points are known to all and hold nothing private"
 
@@ -55,7 +55,7 @@ def exponential_mechanism(
 
 
 def exponential_guarantee(
-    hypotheses: HypothesisClass,
+    hypotheses: Combinatorics,
     *,
     records: int,
     inverse_temperature: float,
@@ -78,7 +78,7 @@ def exponential_guarantee(
 
 
 def inverse_temperature_for(
-    hypotheses: HypothesisClass, epsilon: float, *, records: int, features: int, public: int | None = None
+    hypotheses: Combinatorics, epsilon: float, *, records: int, features: int, public: int | None = None
 ) -> float:
     """The η whose `exponential_guarantee` stays within `epsilon`: ε/2 less the numerical error λ.
 
@@ -95,7 +95,7 @@ def inverse_temperature_for(
     return eta
 
 
-def _check_class(hypotheses: HypothesisClass, public: int | None) -> None:
+def _check_class(hypotheses: Combinatorics, public: int | None) -> None:
     if not hypotheses.is_fixed and public is None:
         raise ParameterError(
             "public", f"given: the members of {type(hypotheses).__name__} would else be read off the records", public

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pcqr.checks import check_inverse_temperature
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.base import Combinatorics
 
 
 def relabel_cost(inverse_temperature: float, *, fixed: bool) -> float:
@@ -30,7 +30,7 @@ def relabel_cost(inverse_temperature: float, *, fixed: bool) -> float:
 
 def relabel_guarantee(
     inner: Guarantee,
-    hypotheses: HypothesisClass,
+    hypotheses: Combinatorics,
     records: int,
     inverse_temperature: float,
     features: int,

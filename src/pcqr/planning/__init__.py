@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypedDict
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
@@ -10,8 +11,10 @@ from pcqr.algorithms.sub_samp import sub_samp_guarantee
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.plan import Mode, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
+from pcqr.plan import Mode, Prediction, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
 from pcqr.planning import calibrated, certificate, paper
+from pcqr.planning.certified import certified_votes
+from pcqr.planning.expectation import expected_run
 from pcqr.planning.request import Request
 
 __all__ = ["Request", "plan_agnostic", "plan_semi_private", "plan_subsample", "plan_universal"]
@@ -23,49 +26,44 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
         vote, prediction = paper.plan_sub_samp(request), None
     else:
         best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=False, queries=request.queries)
-        vote, prediction = best.plan, best.prediction
+        vote, prediction = best.plan, _expected(request, best.plan, request.queries)
     guarantee = sub_samp_guarantee(vote)
     return VotingPlan(**_shared(request, mode, guarantee), vote=vote, prediction=prediction)
 
 
 def plan_agnostic(request: Request, mode: Mode) -> VotingPlan:
-    """AgPrivCl."""
-    features, hypotheses = request.features, request.hypotheses
+    """AgPrivCl. Calibrated: a plan for which (α, β) is proved where there is one, else the most promising."""
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
     else:
-        best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries)
-        vote, prediction = best.plan, best.prediction
+        vote = _votes(request)
+        prediction = _expected(request, vote, request.queries)
     _check_support(request, vote)
-    guarantee = ag_priv_cl_guarantee(vote, hypotheses, features)
-    excess = certificate.vote_excess(vote, hypotheses, features, request.queries, request.beta)
+    guarantee = ag_priv_cl_guarantee(vote, request.hypotheses, request.features)
     return VotingPlan(
-        **_shared(request, mode, guarantee), vote=vote, prediction=prediction, certified=excess <= request.alpha
+        **_shared(request, mode, guarantee),
+        vote=vote,
+        prediction=prediction,
+        certified=_vote_excess(request, vote) <= request.alpha,
     )
 
 
 def plan_universal(request: Request, mode: Mode) -> UniversalPlan:
-    """UnvPrivCl."""
-    features, hypotheses, half = request.features, request.hypotheses, request.beta / 2.0
+    """UnvPrivCl. Votes and publication have β/2 each; calibrated, a plan with a proof is preferred here too."""
     if _check_mode(mode) == "paper":
         vote, publish = paper.plan_universal(request)
         prediction = None
     else:
-        best, publish = calibrated.plan_universal(request)
-        vote, prediction = best.plan, best.prediction
+        vote, publish = _universal(request)
+        prediction = _expected(request, vote, publish.after_queries)
     _check_support(request, vote)
-    guarantee = unv_priv_cl_guarantee(vote, publish, hypotheses, features)
-    after = publish.after_queries
-    excess = max(
-        certificate.vote_excess(vote, hypotheses, features, after, half),
-        certificate.publish_excess(publish, hypotheses, request.records, features, after, half),
-    )
+    guarantee = unv_priv_cl_guarantee(vote, publish, request.hypotheses, request.features)
     return UniversalPlan(
         **_shared(request, mode, guarantee),
         vote=vote,
         publish=publish,
         prediction=prediction,
-        certified=excess <= request.alpha,
+        certified=_universal_excess(request, vote, publish) <= request.alpha,
     )
 
 
@@ -78,6 +76,45 @@ def plan_semi_private(request: Request) -> PublishingPlan:
     return PublishingPlan(
         **_shared(request, "calibrated", guarantee), publish=publish, certified=excess <= request.alpha
     )
+
+
+def _votes(request: Request) -> VotePlan:
+    best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries).plan
+    if request.is_pinned or _vote_excess(request, best) <= request.alpha:
+        return best
+    proved = certified_votes(request)
+    return best if proved is None else proved.plan
+
+
+def _universal(request: Request) -> tuple[VotePlan, PublishPlan]:
+    best, publish = calibrated.plan_universal(request)
+    if request.is_pinned or _universal_excess(request, best.plan, publish) <= request.alpha:
+        return best.plan, publish
+    for share in calibrated.PUBLISH_SHARES[:3]:  # with records enough for a proof the published part needs little
+        part, shown = calibrated.split(request, share, publish.after_queries)
+        if _publish_excess(part, shown) <= request.alpha and (proved := certified_votes(part)) is not None:
+            return proved.plan, shown
+    return best.plan, publish
+
+
+def _expected(request: Request, vote: VotePlan, queries: int) -> Prediction:
+    return expected_run(vote, request.hypotheses, request.features, queries)
+
+
+def _vote_excess(request: Request, vote: VotePlan) -> float:
+    return certificate.vote_excess(vote, request.hypotheses, request.features, request.queries, request.beta)
+
+
+def _publish_excess(request: Request, publish: PublishPlan) -> float:
+    return certificate.publish_excess(
+        publish, request.hypotheses, request.records, request.features, publish.after_queries, request.beta
+    )
+
+
+def _universal_excess(request: Request, vote: VotePlan, publish: PublishPlan) -> float:
+    """The larger of the two stages' excess errors, each with half of β: m_o answers by vote, then the classifier."""
+    stage = replace(request, queries=publish.after_queries, beta=request.beta / 2.0)
+    return max(_vote_excess(stage, vote), _publish_excess(stage, publish))
 
 
 def _check_support(request: Request, vote: VotePlan) -> None:

@@ -1,72 +1,159 @@
 """When is (α, β) proved? An explicit bound on the excess error of a calibrated plan (proofs/certificate.md).
 
-Each of the named events fails with probability at most β/7 (votes) or β/3 (publication); all constants are textbook
-ones that were checked, none is the paper's. On real tables the bound is mostly above α: then `Plan.certified` is
-False, and the accuracy is what it is measured to be. Privacy does not depend on any of this.
+All constants are textbook ones that were checked, none is the paper's. On real tables the bound is often above α: then
+`Plan.certified` is False, and the accuracy is what it is measured to be. Privacy does not depend on any of this.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 from scipy.stats import binom
 
-from pcqr.hypotheses.base import HypothesisClass
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.hypotheses.base import Combinatorics
+from pcqr.mechanisms.sparse_vector import PaperSparseVector, SparseVector
 from pcqr.plan import PublishPlan, VotePlan
+from pcqr.planning.deviations import average_excess, consistent_learner_tail, largest_chance, sampling_slack
+
+EVENTS = 7
+"""How many events besides the sampling of labels may fail, each with the same chance."""
+
+SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
+"""The shares of β that the seven events get together; the sampling of the queries' labels gets the rest."""
 
 
-def vote_excess(plan: VotePlan, hypotheses: HypothesisClass, features: int, queries: int, beta: float) -> float:
-    """With probability ≥ 1−`beta` the answers' average error is at most γ + this, ⊥ counted as an error.
+@dataclass(frozen=True)
+class VoteCertificate:
+    """But for a chance β the average error of m answers is at most γ + `excess`, ⊥ counted as an error.
 
-    Infinity where nothing is proved (no relabelling, or the unstable answers may run out).
+    The sum of `selection` + `generalisation` (ĥ against the best of H), `unclear` (queries on which more than a share
+    `dissent` of the teachers dissents) and `sampling` (m labels against their mean). `failure` = b is the chance given
+    to each of the seven events, `pool` = M the size of the pool of the proof, `margin` = D, and `unstable` bounds the
+    number of unstable answers.
     """
-    eta, sparse_vector = plan.inverse_temperature, plan.sparse_vector
-    if eta is None or not isinstance(sparse_vector, OneSidedSparseVector):
-        return math.inf
-    records, share = plan.subsample, math.log(7.0 / beta)
-    growth, double_growth = (hypotheses.log_growth(size, features) for size in (records, 2 * records))
-    if plan.public is not None:
-        return math.inf  # ĥ comes from a cover of H: see publish_excess for what that would add
 
+    selection: float
+    generalisation: float
+    unclear: float
+    sampling: float
+    failure: float
+    pool: int
+    margin: int
+    dissent: float
+    unstable: int
+
+    @property
+    def excess(self) -> float:
+        return self.selection + self.generalisation + self.unclear + self.sampling
+
+
+def certify_votes(
+    plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, beta: float
+) -> VoteCertificate | None:
+    """The best certificate over the `SHARES` of β, or None where nothing is proved."""
+    found = (certify_share(plan, hypotheses, features, queries, beta, share) for share in SHARES)
+    return min((c for c in found if c is not None), key=lambda c: c.excess, default=None)
+
+
+def certify_share(
+    plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, beta: float, share: float
+) -> VoteCertificate | None:
+    """The certificate in which seven events fail with a chance of β·`share` together.
+
+    None where nothing is proved: no relabelling, the paper's sparse vector, ĥ from a cover by public points, a margin
+    that no vote can have, or unstable answers that may run out.
+    """
+    eta, records = plan.inverse_temperature, plan.subsample
+    if eta is None or plan.public is not None or isinstance(plan.sparse_vector, PaperSparseVector):
+        return None
+    b = beta * share / EVENTS
+    log_b = -math.log(b)
+    margin = margin_needed(plan.sparse_vector, queries, b)
+    clear = (plan.teachers - 1) // 2 - margin  # so many teachers may dissent on a query that is surely answered
+    if clear < 0:
+        return None
+
+    pool = math.ceil((records + queries) ** 2 / (2.0 * b))
+    members = hypotheses.log_growth(pool, features)
+    log_union = members + log_b
+    dissent = (clear + 1) / plan.teachers
+    unclear = unclear_share(hypotheses, features, plan.teachers, plan.teacher_records, dissent, members, log_b)
+    if unclear >= 1.0:
+        return None
+    unstable = int(binom.isf(b, queries, unclear))
+    if unstable >= plan.sparse_vector.unstable:
+        return None
     inexact = hypotheses.log_probability_error(records, eta, features=features)
-    selection = (growth + share + inexact) / (eta * records)
-    generalisation = 2.0 * uniform_deviation(double_growth, records, beta / 7.0)
-    # A teacher that agrees with ĥ on its N records: union bound over the dichotomies of S'', then to the population.
-    on_sample = (growth + share + math.log(plan.teachers)) / plan.teacher_records
-    slack = (2.0 * double_growth + share + math.log(4.0)) / records
-    disagreement = on_sample + 2.0 * math.sqrt(on_sample * slack) + 4.0 * slack
+    return VoteCertificate(
+        selection=(hypotheses.log_growth(records, features) + log_b + inexact) / (eta * records),
+        generalisation=_generalisation(hypotheses, records, log_union, log_b) + math.sqrt(log_b / (2.0 * pool)),
+        unclear=unclear,
+        sampling=sampling_slack(queries, beta * (1.0 - share)),
+        failure=b,
+        pool=pool,
+        margin=margin,
+        dissent=dissent,
+        unstable=unstable,
+    )
 
-    margin = sparse_vector.margin_needed(queries, beta / 7.0)
-    dissent = (plan.teachers - 1 - 2 * margin) / (2 * plan.teachers)
-    if dissent <= 0 or disagreement >= dissent:
-        return math.inf
-    unclear = float(binom.isf(beta / 7.0, queries, disagreement / dissent))
-    if unclear >= sparse_vector.unstable:
-        return math.inf
-    return selection + generalisation + unclear / queries + label_sampling(queries, beta / 7.0)
+
+def vote_excess(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, beta: float) -> float:
+    """`certify_votes` as a number: infinity where nothing is proved."""
+    certificate = certify_votes(plan, hypotheses, features, queries, beta)
+    return math.inf if certificate is None else certificate.excess
+
+
+def unclear_share(
+    hypotheses: Combinatorics, features: int, teachers: int, records: int, dissent: float, members: float, log_b: float
+) -> float:
+    """A bound on the share of the pool on which a share `dissent` or more of k = `teachers` dissents, but for b.
+
+    Each teacher has N = `records` records labelled by ĥ; a union over e^`members` dichotomies pays for every ĥ. The
+    teachers' average error is bounded, then Markov. On the line (`switches`) points are unclear only near a switch.
+    """
+    exponent = (members + log_b) / teachers
+    tails = (consistent_learner_tail(lambda count: hypotheses.log_growth(count, features), records), (members, records))
+    average = min((offset + 1.0 + average_excess(exponent)) / rate for offset, rate in tails)
+    share = average / dissent
+    switches = hypotheses.switches
+    if switches is not None:
+        missed = largest_chance(dissent, exponent + math.log(switches + 1.0) / teachers) / min(switches, 2)
+        share = min(share, -2.0 * switches * math.expm1(math.log(missed) / records))
+    return min(1.0, share)
 
 
 def publish_excess(
-    plan: PublishPlan, hypotheses: HypothesisClass, records: int, features: int, public: int, beta: float
+    plan: PublishPlan, hypotheses: Combinatorics, records: int, features: int, public: int, beta: float
 ) -> float:
     """With probability ≥ 1−`beta` the published hypothesis errs at most γ + this: cover, generalisation, selection."""
     failure = beta / 3.0
-    members = hypotheses.log_growth(public, features)
-    pairs = 2.0 * hypotheses.log_growth(2 * public, features)
-    cover = 0.0 if hypotheses.is_fixed else 2.0 * (pairs + math.log(2.0 / failure)) / (public * math.log(2.0))
+    members, log_b = hypotheses.log_growth(public, features), -math.log(failure)
+    cover = 0.0
+    if not hypotheses.is_fixed:
+        offset, rate = consistent_learner_tail(lambda count: hypotheses.log_growth(count, features), public)
+        cover = (offset + log_b) / rate
     inexact = hypotheses.log_probability_error(records, plan.inverse_temperature, features=features, public=public)
-    selection = (members + inexact + math.log(1.0 / failure)) / (plan.inverse_temperature * records)
-    generalisation = 2.0 * uniform_deviation(hypotheses.log_growth(2 * records, features), records, failure)
-    return cover + selection + generalisation
+    selection = (members + inexact + log_b) / (plan.inverse_temperature * records)
+    return cover + selection + math.sqrt(2.0 * (members + log_b) / records)
 
 
-def uniform_deviation(log_growth_double: float, records: int, failure: float) -> float:
-    """sup over H of |error − training error|: √(8(ln Π(2n) + ln(4/β))/n) (Anthony and Bartlett 1999, Thm 4.3)."""
-    return math.sqrt(8.0 * (log_growth_double + math.log(4.0 / failure)) / records)
+def _generalisation(hypotheses: Combinatorics, records: int, log_union: float, log_b: float) -> float:
+    """How far ĥ's lead over the best h* on n' = `records` records can exceed its lead on the pool.
+
+    √(2(ln Π(M) + ln(1/b))/n') by Hoeffding and a union bound or, on the line, σ·√(2·ln(4σ/b)/n') by Massart's
+    inequality for each of the σ switches.
+    """
+    bound = math.sqrt(2.0 * log_union / records)
+    switches = hypotheses.switches
+    if switches is None:
+        return bound
+    return min(bound, switches * math.sqrt(2.0 * (math.log(4.0 * switches) + log_b) / records))
 
 
-def label_sampling(queries: int, failure: float) -> float:
-    """How far m = `queries` sampled labels of a fixed ĥ can exceed its error: Bernstein with variance at most ¼."""
-    log_term = math.log(1.0 / failure)
-    return math.sqrt(log_term / (2.0 * queries)) + 2.0 * log_term / (3.0 * queries)
+@lru_cache(maxsize=4096)
+def margin_needed(sparse_vector: SparseVector, queries: int, failure: float) -> int:
+    if isinstance(sparse_vector, PaperSparseVector):
+        raise AssertionError("The certificate is for calibrated sparse vectors.")
+    return sparse_vector.margin_needed(queries, failure)

@@ -1,29 +1,54 @@
 """A model of what a vote plan will do, from public numbers alone: estimates to search with, never bounds.
 
-Realisable (after relabelling): a consistent learner on N records errs on a share θ ≈ d/(N+1) of the points
-(Haussler, Littlestone, Warmuth 1994). Agnostic (SubSamp): θ ≈ ½·√(d/N), the usual agnostic rate. Teachers dissent
-near a decision boundary; with dissent ½e^{−t/s} at distance t (total mass θ = s) more than a share φ of them dissent
-on a share 2θ·ln(1/(2φ)) of the queries.
+Teachers dissent near a decision boundary: with chance ½e^{−t/θ} at distance t, t measured in probability, so that a
+teacher errs on a share θ in all, and more than a share φ of them dissents on a share 2θ·ln(1/(2φ)) of the queries.
+
+Realisable (after relabelling): a cut between two neighbouring records of a teacher is off by half the difference of
+two gaps of mean 1/N each, which makes θ = b/(2N) for b cuts (`boundaries`) exact on the line. Cuts are as often too
+low as too high, so the majority does not err. Elsewhere teachers with few records may also choose the wrong cuts, and
+may do so together: θ is larger by the factor 1 + (4d/N)². Agnostic (SubSamp): θ ≈ ½·√(d/N), the usual agnostic rate.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from pcqr.hypotheses.base import Combinatorics
+
 FloatArray = NDArray[np.float64]
 
-DOUBT = (1.0, 3.0)
-"""The search averages over the model being right and being too optimistic by this factor: a release that halts
-early loses far more than one that reserved a few unstable answers too many."""
+DOUBT = ((1.0, 0.8), (2.0, 0.2))
+"""(factor, weight): the search averages over the model being right and being too optimistic by this factor. A release
+that halts early loses far more than one that reserved a few unstable answers too many."""
 
 
-def teacher_error(vc_dimension: int, teacher_records: ArrayLike, *, realisable: bool) -> FloatArray:
-    """θ, the share of points on which a teacher errs: d = `vc_dimension`, N = `teacher_records`."""
-    size = np.asarray(teacher_records, dtype=np.float64)
-    error = vc_dimension / (size + 1.0) if realisable else 0.5 * np.sqrt(vc_dimension / np.maximum(size, 1.0))
-    return np.minimum(0.5, error)
+@dataclass(frozen=True)
+class Teachers:
+    """θ = `error`, the share of points on which a teacher errs; `common` is the part of it that its majority shares."""
+
+    error: FloatArray
+    common: FloatArray
+
+
+def realisable(hypotheses: Combinatorics, features: int, teacher_records: ArrayLike) -> Teachers:
+    """Teachers on N = `teacher_records` records that are labelled by a member of `hypotheses`."""
+    size = np.maximum(1.0, np.asarray(teacher_records, dtype=np.float64))
+    misplaced = 0.5 * hypotheses.boundaries / size
+    wrong = np.zeros_like(size)
+    if hypotheses.switches is None:
+        wrong = misplaced * (4.0 * hypotheses.vc_bound(features) / size) ** 2
+    return Teachers(np.minimum(0.5, misplaced + wrong), np.minimum(0.5, wrong))
+
+
+def agnostic(hypotheses: Combinatorics, teacher_records: ArrayLike) -> Teachers:
+    """Teachers on N = `teacher_records` records as they are; half of their error is taken to be common."""
+    size = np.maximum(1.0, np.asarray(teacher_records, dtype=np.float64))
+    error = np.minimum(0.5, 0.5 * np.sqrt(hypotheses.vc_dimension / size))
+    return Teachers(error, 0.5 * error)
 
 
 def unstable_share(error: FloatArray, dissent: FloatArray) -> FloatArray:
@@ -32,7 +57,7 @@ def unstable_share(error: FloatArray, dissent: FloatArray) -> FloatArray:
     return np.minimum(1.0, 2.0 * error * np.log(1.0 / safe))
 
 
-def unanswered_share(unstable: FloatArray, queries: int, budget: FloatArray) -> FloatArray:
+def unanswered_share(unstable: FloatArray, queries: int, budget: FloatArray | int) -> FloatArray:
     """The expected share of m = `queries` that get no label, when each is unstable with chance p = `unstable`.
 
     The release halts at the `budget` = T-th unstable answer, at a negative binomial time with mean T/p and variance

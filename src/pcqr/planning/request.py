@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.base import Combinatorics
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Request:
 
     records: int
     features: int
-    hypotheses: HypothesisClass
+    hypotheses: Combinatorics
     epsilon: float
     delta: float
     queries: int
@@ -33,13 +33,19 @@ class Request:
     publish_share: float | None = None
     public: int | None = None
 
+    @property
+    def is_pinned(self) -> bool:
+        """Did the user fix anything that the planner would choose, or bring public points for the relabelling?"""
+        pins = (self.teachers, self.unstable, self.sampling_rate, self.inverse_temperature, self.publish_share)
+        return any(pin is not None for pin in (*pins, self.public))
+
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
         check_delta(self.delta)
         check_integer("queries", self.queries, least=1)
         check_probability("alpha", self.alpha)
         check_probability("beta", self.beta)
-        if not isinstance(self.hypotheses, HypothesisClass):
+        if not isinstance(self.hypotheses, Combinatorics):
             raise ParameterError("hypotheses", "a class from pcqr.hypotheses", self.hypotheses)
         if self.teachers is not None:
             check_integer("teachers", self.teachers, least=1)

@@ -1,0 +1,80 @@
+"""What a batch of queries will cost: counting, before anything is sent.
+
+Everything here is a function of public values: which rows are new to the log, what is left, what was planned. No
+labeller, no entropy and no record is within reach, so nothing can be spent (proofs/priv_class.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from pcqr.hypotheses.base import Points
+from pcqr.plan import BatchCost, Usage
+
+
+def key(x: Points) -> bytes:
+    """What tells queries apart: the bits of the point."""
+    return (x + 0.0).tobytes()  # −0.0 + 0.0 is 0.0: the two zeros are one query
+
+
+def new_rows(X: Points, log: Container[bytes]) -> NDArray[np.bool_]:
+    """Which rows of `X` are neither in the `log` nor equal to an earlier row of `X`."""
+    seen: set[bytes] = set()
+    marks = np.zeros(X.shape[0], dtype=np.bool_)
+    for i, row in enumerate(X):
+        marks[i] = (this := key(row)) not in seen and this not in log
+        seen.add(this)
+    return marks
+
+
+def batch_cost(
+    is_new: NDArray[np.bool_],
+    *,
+    left: Usage,
+    planned: int,
+    unstable_share: float | None,
+    votes_left: int | None = None,
+) -> BatchCost:
+    """The cost of a batch whose new rows are marked by `is_new`.
+
+    `planned` new queries are within the plan. After `votes_left` new queries a classifier is published (None: never),
+    or earlier, when the unstable answers run out: such a release never halts. p = `unstable_share` is the predicted
+    chance that a new query is unstable; the model takes new queries to be independent, though they share their teachers
+    and often a noisy threshold: a small chance of halting is not to be relied on.
+
+    With u unstable answers left and b new queries, b ≤ `left.queries`: the last of them is answered unless u of the
+    b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j).
+    """
+    rows = is_new.shape[0]
+    earlier: NDArray[np.int64] = np.cumsum(is_new, dtype=np.int64) - is_new  # new rows before each row
+    voted = rows if votes_left is None else int((earlier < votes_left).sum())
+    new = int(is_new[:voted].sum())
+    allowed = new if left.queries is None else min(new, left.queries)
+    certain = rows if votes_left is not None else int((earlier + is_new <= min(left.unstable, allowed)).sum())
+    return BatchCost(
+        requested=rows,
+        repeated=voted - new,
+        new=new,
+        published=rows - voted,
+        certain=certain,
+        left=left,
+        beyond_plan=max(0, new - planned),
+        expected_unstable=_expected_unstable(allowed, left.unstable, unstable_share),
+        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, allowed, left.unstable, unstable_share),
+    )
+
+
+def _expected_unstable(asked: int, unstable_left: int, share: float | None) -> float | None:
+    if share is None:
+        return None
+    return float(bdtrc(np.arange(min(unstable_left, asked)), asked, share).sum())
+
+
+def _chance_of_halting(new: int, allowed: int, unstable_left: int, share: float | None) -> float | None:
+    if allowed < new or unstable_left <= 0:
+        return 1.0
+    return None if share is None else float(bdtrc(unstable_left - 1, new - 1, share))

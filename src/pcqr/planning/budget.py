@@ -1,0 +1,43 @@
+"""What is left for the votes once sub-sampling and relabelling are paid for, and the sparse vector that it buys."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from pcqr.guarantee import unamplified
+from pcqr.mechanisms.relabelling import relabel_cost
+from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, RenyiSparseVector, best_one_sided
+from pcqr.planning.request import Request
+
+RESERVE = 1e-9
+"""Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
+
+
+def votes_budget(
+    request: Request, epsilon: float, delta: float, records: int, subsample: int, eta: float | None
+) -> tuple[float, float] | None:
+    """(ε_A, δ_A) that the sparse vector may spend so that the release is (ε, δ)-DP, or None if nothing is left.
+
+    ε_A = ln(1 + (e^ε − 1)/q) − R − 2λ and δ_A = δ/q, q = `subsample`/`records`, R = `relabel_cost` at `eta` = η, λ the
+    numerical error of the draw. `eta` = None: no relabelling.
+    """
+    if subsample < 1:
+        return None
+    rate, hypotheses, public = subsample / records, request.hypotheses, request.public
+    left = unamplified(epsilon * (1.0 - RESERVE), rate)
+    if eta is not None:
+        error = hypotheses.log_probability_error(subsample, eta, features=request.features, public=public)
+        left -= relabel_cost(eta, fixed=hypotheses.is_fixed or public is not None) + 2.0 * error
+    left, chance = left * (1.0 - RESERVE), delta * (1.0 - RESERVE) / rate
+    return (left, chance) if left > 0 and chance < 1 else None
+
+
+@lru_cache(maxsize=8192)
+def sparse_vectors(
+    epsilon: float, delta: float, unstable: int, queries: int, failure: float
+) -> tuple[CalibratedSparseVector, CalibratedSparseVector]:
+    """Of either form the one with the smallest margin, remembered: searches come back to the same parameters."""
+    return (
+        best_one_sided(epsilon, delta, unstable, queries, failure),
+        RenyiSparseVector.calibrate(epsilon, delta, unstable, queries, failure),
+    )

@@ -1,0 +1,150 @@
+"""Plans whose accuracy is proved: the fewest records for (α, β), and the smallest α for n records.
+
+Both minimise over the same knobs, with the certificate of `pcqr.planning.certificate` as the judge. The search can miss
+the optimum, never the truth: every plan is certified before it is returned.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pcqr.mechanisms.sparse_vector import CalibratedSparseVector
+from pcqr.plan import VotePlan
+from pcqr.planning import search
+from pcqr.planning.budget import sparse_vectors, votes_budget
+from pcqr.planning.certificate import EVENTS, VoteCertificate, certify_share, margin_needed
+from pcqr.planning.deviations import sampling_slack
+from pcqr.planning.request import Request
+from pcqr.planning.search import Knobs
+
+MOST_RECORDS = 10**13
+_ACCURACY = 1e-3  # of the fewest records, relative
+_HOPELESS = 20  # a search never gained such a factor over where it started
+_BOUNDS = {
+    "rate": (1e-3, 1.0),  # q
+    "temperature": (1e-3, 5.0),  # η
+    "unstable": (1.0, 1e6),  # T
+    "dissent": (0.02, 0.45),  # the share of teachers that may dissent on a query that is surely answered
+    "failure": (0.02, 0.9),  # the share of β for the seven events of the certificate
+}
+
+
+@dataclass(frozen=True)
+class CertifiedVotes:
+    """A vote plan, why its accuracy is proved, and the knobs that made it."""
+
+    plan: VotePlan
+    certificate: VoteCertificate
+    knobs: Knobs
+
+
+def fewest_records(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
+    """A plan for about the fewest records at which (α, β) is proved for m queries, or None below 10¹³.
+
+    `request.records` is not used. `start` is where to begin the search, for instance the knobs of a similar request.
+    """
+    if sampling_slack(request.queries, request.beta) >= request.alpha:
+        return None  # so few queries that their labels alone may deviate by more than α
+
+    def records(knobs: Knobs) -> float:
+        found = _fewest_at(request, knobs)
+        return math.inf if found is None else found.plan.records
+
+    return _fewest_at(request, search.smallest(records, _starts(request) if start is None else (start,), _BOUNDS))
+
+
+def smallest_excess(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
+    """A plan for n = `request.records` with about the smallest excess error that is proved; α is not used."""
+
+    def excess(knobs: Knobs) -> float:
+        found = _at_hand(request, knobs)
+        return math.inf if found is None else found.certificate.excess
+
+    return _at_hand(request, search.smallest(excess, _starts(request) if start is None else (start,), _BOUNDS))
+
+
+def certified_votes(request: Request) -> CertifiedVotes | None:
+    """A plan for n = `request.records` and m queries for which (α, β) is proved, if the search finds one."""
+    if sampling_slack(request.queries, request.beta) >= request.alpha:
+        return None
+    starts = (_fewest_at(request, start) for start in _starts(request))
+    if all(found is None or found.plan.records > _HOPELESS * request.records for found in starts):
+        return None  # saves the search
+    fewest = fewest_records(request)
+    if fewest is None or fewest.plan.records > request.records:
+        return None
+    found = _at_hand(request, fewest.knobs)
+    return found if found is not None and found.certificate.excess <= request.alpha else None
+
+
+def _at_hand(request: Request, knobs: Knobs) -> CertifiedVotes | None:
+    vector = _sparse_vector(request, knobs, request.records)
+    return None if vector is None else _certified(request, knobs, request.records, vector)
+
+
+def _fewest_at(request: Request, knobs: Knobs) -> CertifiedVotes | None:
+    """The fewest records at these knobs: the certificate improves with every record that a teacher gets."""
+    for most in (10**9, MOST_RECORDS):
+        # The draw's numerical error grows with n: with that of the largest n one sparse vector serves all of them.
+        vector = _sparse_vector(request, knobs, most)
+        found = None if vector is None else _fewest_with(request, knobs, vector, most)
+        if found is not None:
+            return found
+    return None
+
+
+def _fewest_with(request: Request, knobs: Knobs, vector: CalibratedSparseVector, most: int) -> CertifiedVotes | None:
+    def enough(records: int) -> CertifiedVotes | None:
+        found = _certified(request, knobs, records, vector)
+        return found if found is not None and found.certificate.excess <= request.alpha else None
+
+    high = 1000
+    while (best := enough(high)) is None:
+        high *= 4
+        if high > most:
+            return None
+    low = high // 4
+    while high - low > max(1.0, _ACCURACY * high):
+        middle = (low + high) // 2
+        found = enough(middle)
+        low, high, best = (middle, high, best) if found is None else (low, middle, found)
+    return best
+
+
+def _sparse_vector(request: Request, knobs: Knobs, records: int) -> CalibratedSparseVector | None:
+    subsample = math.floor(knobs["rate"] * records)
+    budget = votes_budget(request, request.epsilon, request.delta, records, subsample, knobs["temperature"])
+    if budget is None:
+        return None
+    failure = _failure(request, knobs)
+    forms = sparse_vectors(*budget, round(knobs["unstable"]), request.queries, failure)
+    return min(forms, key=lambda form: margin_needed(form, request.queries, failure))
+
+
+def _certified(request: Request, knobs: Knobs, records: int, vector: CalibratedSparseVector) -> CertifiedVotes | None:
+    """The plan that these knobs make of n = `records`, if anything is proved for it."""
+    subsample = math.floor(knobs["rate"] * records)
+    support = None if request.hypotheses.is_fixed else request.hypotheses.largest_support
+    margin = margin_needed(vector, request.queries, _failure(request, knobs))
+    teachers = 2 * math.ceil((margin + 0.5) / (1.0 - 2.0 * knobs["dissent"])) + 1
+    if teachers > subsample or (support is not None and subsample > support):
+        return None
+    plan = VotePlan(records, subsample, teachers, knobs["temperature"], vector)
+    certificate = certify_share(
+        plan, request.hypotheses, request.features, request.queries, request.beta, knobs["failure"]
+    )
+    return None if certificate is None else CertifiedVotes(plan, certificate, knobs)
+
+
+def _failure(request: Request, knobs: Knobs) -> float:
+    return request.beta * knobs["failure"] / EVENTS
+
+
+def _starts(request: Request) -> tuple[Knobs, ...]:
+    load = request.queries * request.alpha
+    return tuple(
+        {"rate": rate, "temperature": 0.05, "unstable": max(1.0, part * load), "dissent": 0.2, "failure": 0.2}
+        for rate in (0.2, 0.9)
+        for part in (0.05, 0.5)
+    )

@@ -1,0 +1,61 @@
+"""What a vote plan is expected to do: a run of the sparse vector under a model of the teachers. Estimates, not bounds.
+
+The model is that of `pcqr.planning.model`: teachers dissent with chance ½e^{−t/θ} at distance t from a boundary.
+Given ρ every query is then unstable with the same chance; what is expected is an integral over ρ and t.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.hypotheses.base import Combinatorics
+from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, PaperSparseVector
+from pcqr.plan import Prediction, VotePlan
+from pcqr.planning import model
+
+FloatArray = NDArray[np.float64]
+
+_DEPTHS = np.concatenate((np.linspace(0.0, 4.0, 41), np.linspace(4.25, 25.0, 84)))  # t/θ; beyond, all agree
+_THRESHOLDS = 41
+
+
+def expected_run(
+    plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, *, doubt: float = 1.0
+) -> Prediction:
+    """The expected shares of unstable and of unanswered queries among m = `queries`, and the excess error.
+
+    A query without an answer counts as a coin. Stable answers err where teachers err together; ĥ exceeds the best of H
+    by about (ln|H| + 1)/(ηn'). The dissent is taken to be `doubt` times what the model says.
+    """
+    vector = plan.sparse_vector
+    if isinstance(vector, PaperSparseVector):
+        raise AssertionError("The model is for calibrated sparse vectors.")
+    eta, records = plan.inverse_temperature, plan.teacher_records
+    if eta is None:
+        teachers, selection = model.agnostic(hypotheses, records), 0.0
+    else:
+        teachers = model.realisable(hypotheses, features, records)
+        members = hypotheses.log_growth(plan.public or plan.subsample, features)
+        selection = model.relabel_excess(members, eta, plan.subsample)
+    common = selection + float(teachers.common)
+    unstable, mass = _unstable_shares(vector, plan.teachers, min(0.5, doubt * float(teachers.error)))
+    unanswered = model.unanswered_share(unstable, queries, vector.unstable)
+    missing = float(mass @ unanswered)
+    return Prediction(
+        unanswered_share=missing, excess_error=min(1.0, 0.5 * missing + common), unstable_share=float(mass @ unstable)
+    )
+
+
+def _unstable_shares(vector: CalibratedSparseVector, teachers: int, error: float) -> tuple[FloatArray, FloatArray]:
+    """The share of queries that are unstable, for points of ρ and with their masses."""
+    reach = np.minimum(_DEPTHS, 0.5 / error)  # no point is farther than that
+    votes = 0.5 * (teachers - 1) - 0.5 * teachers * np.exp(-reach)
+    noise, mass = vector.threshold_cover(1e-6)
+    picked = np.unique(np.linspace(0, noise.size - 1, _THRESHOLDS).round().astype(np.int64))
+    mass = np.add.reduceat(mass, picked)
+    excess = np.floor(votes)[None, :] - vector.threshold - noise[picked][:, None]
+    fails = vector.query_failures(excess.astype(np.int64))
+    near = 2.0 * error * np.trapezoid(fails, reach, axis=1)
+    far = (1.0 - 2.0 * error * reach[-1]) * fails[:, -1]
+    return np.minimum(1.0, near + far), mass / mass.sum()

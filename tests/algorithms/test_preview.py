@@ -1,0 +1,124 @@
+"""Previews are counting: they agree with what happens, and their model with the sum over all outcomes."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcqr.algorithms import preview
+from pcqr.algorithms.preview import batch_cost, new_rows
+from pcqr.plan import BatchCost, Usage
+
+
+def cost(
+    marks: str, *, unstable: int, queries: int | None = None, share: float | None = None, votes: int | None = None
+) -> BatchCost:
+    """The cost of a batch written as n for a new row and r for a repeated one."""
+    is_new = np.array([mark == "n" for mark in marks], dtype=np.bool_)
+    left = Usage(queries, unstable)
+    return batch_cost(is_new, left=left, planned=3, unstable_share=share, votes_left=votes)
+
+
+def test_nothing_secret_is_within_reach() -> None:
+    """Neither a labeller nor an entropy nor a random number can be named in the module."""
+    tree = ast.parse(Path(str(preview.__file__)).read_text(encoding="utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert imported == {
+        *("__future__", "collections.abc", "numpy.typing", "scipy.special"),
+        *("pcqr.hypotheses.base", "pcqr.plan"),
+    }
+
+
+def test_rows_are_new_once() -> None:
+    X = np.array([[1.0], [2.0], [1.0], [0.0], [-0.0], [3.0]])
+    log = {preview.key(np.array([3.0])): None}
+    assert new_rows(X, log).tolist() == [True, True, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("marks", "unstable", "queries", "certain", "chance"),
+    [
+        ("nnn", 3, None, 3, 0.0),
+        ("nrnrn", 2, None, 4, None),
+        ("rrnn", 0, None, 2, 1.0),
+        ("nnnn", 9, 3, 3, 1.0),
+        ("nnnn", 2, 3, 2, 1.0),
+        ("nnn", 2, 3, 2, None),
+        ("rr", 0, 0, 2, 0.0),
+        ("", 0, None, 0, 0.0),
+    ],
+)
+def test_what_is_certain(marks: str, unstable: int, queries: int | None, certain: int, chance: float | None) -> None:
+    told = cost(marks, unstable=unstable, queries=queries)
+    assert (told.certain, told.chance_of_halting) == (certain, chance)
+    assert told.is_certain == (chance == 0.0)
+    assert told.is_refused == (chance == 1.0)
+    assert told.expected_unstable is None
+    assert (told.epsilon, told.delta) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("marks", "votes", "new", "repeated", "published"),
+    [("nnrnr", 2, 2, 0, 3), ("nrnnr", 2, 2, 1, 2), ("nrnnr", 9, 3, 2, 0), ("nrr", 0, 0, 0, 3)],
+)
+def test_rows_after_publication_are_free(marks: str, votes: int, new: int, repeated: int, published: int) -> None:
+    told = cost(marks, unstable=1, votes=votes)
+    assert (told.new, told.repeated, told.published) == (new, repeated, published)
+    assert told.is_certain
+    assert told.chance_of_halting == 0.0
+
+
+@given(
+    marks=st.text("nr", max_size=9),
+    unstable=st.integers(0, 4),
+    queries=st.none() | st.integers(0, 9),
+    share=st.floats(0.0, 1.0),
+)
+def test_the_model_is_the_sum_over_all_outcomes(marks: str, unstable: int, queries: int | None, share: float) -> None:
+    """Every pattern of stable and unstable answers, each weighed by its chance, played to the end."""
+    told = cost(marks, unstable=unstable, queries=queries, share=share)
+    halting = expected = 0.0
+    fewest = len(marks)
+    for pattern in itertools.product((False, True), repeat=marks.count("n")):
+        chance = float(np.prod([share if flop else 1.0 - share for flop in pattern]))
+        flops, left, allowed, answered = iter(pattern), unstable, queries, 0
+        for mark in marks:
+            if mark == "n":
+                if left == 0 or allowed == 0:
+                    break
+                left -= next(flops)
+                allowed = None if allowed is None else allowed - 1
+            answered += 1
+        halting += chance * (answered < len(marks))
+        expected += chance * (unstable - left)
+        fewest = min(fewest, answered)
+    assert told.certain == fewest
+    assert told.chance_of_halting == pytest.approx(halting, abs=1e-12)
+    assert told.expected_unstable == pytest.approx(expected, abs=1e-12)
+    assert told.requested == told.new + told.repeated + told.published
+    assert told.beyond_plan == max(0, marks.count("n") - 3)
+
+
+def test_it_reads_well() -> None:
+    assert str(cost("nrn", unstable=5)) == (
+        "3 rows: 2 new queries; 1 repeated, from the log at no cost.\n"
+        "The batch adds nothing to ε and δ: all of it is charged once, at fit.\n"
+        "Left: 5 unstable answers and any number of stable ones. Every row will be answered."
+    )
+    risky = str(cost("nnnn", unstable=1, share=0.25))
+    assert "certain to be answered: the first row." in risky
+    assert "an estimate and not a bound, expects about 0.7 unstable answers, and a chance of 0.58 that" in risky
+    assert risky.endswith("Beyond the number for which accuracy was planned: 1 of the new queries.")
+    refused = str(cost("nn", unstable=1, queries=0, share=0.5))
+    assert "Left: 0 queries and 1 unstable answer. The release will halt before the last row" in refused
+    assert "certain to be answered: no row." in refused
+    assert "model" not in refused
+    assert "a chance below 0.001" in str(cost("nnn", unstable=2, share=1e-9))
+    assert "a chance above 0.999" in str(cost("n" * 99, unstable=2, share=0.9))
+    assert "2 for the published classifier, at no cost" in str(cost("nnn", unstable=2, votes=1))

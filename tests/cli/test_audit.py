@@ -1,0 +1,145 @@
+"""`pcqr audit`: one real fast run, what it says when something is wrong, and its JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pcqr.audit import report
+from pcqr.audit.exact import Case, Finding, Witness, verify
+from pcqr.audit.report import FAST, Report, Row, make_report, tightest
+from pcqr.audit.statistical import Audited, Event
+from pcqr.audit.zoo import ZOO
+from pcqr.cli import audit
+from pcqr.cli.main import app
+from pcqr.guarantee import Guarantee
+
+CLAIM = Guarantee(1.0, 1e-6)
+BUG = ZOO[0]
+
+
+def finding(epsilon: float, name: str = "shipped") -> Finding:
+    curve = ((0.0, 0.5), (2.0, 0.1))
+    return Finding(name, CLAIM, epsilon, 0.1 if epsilon > 1.0 else 1e-7, Witness(0, 1, (None,), ("s",)), curve, 0.0)
+
+
+def audited(epsilon: float) -> Audited:
+    return Audited(epsilon, level=1e-6, runs=100, hits=30, others=1, event=Event(frozenset({"s"}), False))
+
+
+def row(exact: float | None, bound: float | None, *, bug: bool = False) -> Row:
+    return Row(
+        BUG.name if bug else "shipped",
+        CLAIM,
+        None if exact is None else finding(exact),
+        None if bound is None else audited(bound),
+        BUG if bug else None,
+    )
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *rows: Row) -> None:
+    """The audit will find these rows."""
+
+    def fake(effort: report.Effort, **_: Any) -> Report:
+        return Report(rows, effort, level=1e-4, seconds=1.0)
+
+    monkeypatch.setattr(audit, "make_report", fake)
+
+
+def invoke(tmp_path: Path, *options: str) -> Any:
+    return CliRunner().invoke(app, ["audit", "--out", str(tmp_path / "out"), *options])
+
+
+def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: Path) -> None:
+    result = invoke(tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["passed"] is True
+    assert told["refuted"] == told["escaped"] == []
+    assert told["effort"]["name"] == "fast"
+    rows = {row["name"]: row for row in told["rows"]}
+    assert len(rows) == len(told["rows"]), "names are unique"
+    for bug in ZOO:
+        assert bug.caught_by in rows[bug.name]["flagged_by"]
+    shipped = [row for row in told["rows"] if row["part"] == "shipped"]
+    for algorithm in ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl"):
+        assert any(row["name"].startswith(algorithm) and row["audited"] for row in shipped), algorithm
+    for row in shipped:
+        assert not row["flagged"]
+        assert row["exact"] or row["audited"]
+    assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
+    assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_refuted_claim_is_reported_and_exits_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, row(1.5, 0.0), row(math.inf, None, bug=True))
+    result = invoke(tmp_path)
+    assert result.exit_code == 1
+    assert "shipped reveals more than it claims" in " ".join(result.stderr.split())
+    assert "audit itself" not in result.stderr
+    assert "flagged (exact)" in result.stdout
+    assert "∞" in result.stdout
+
+
+def test_an_escaped_bug_has_its_own_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, row(0.9, 0.5), row(0.9, 0.5, bug=True))
+    result = invoke(tmp_path)
+    assert result.exit_code == 1
+    assert "The audit itself has failed: the bug 'no query noise' was not caught" in " ".join(result.stderr.split())
+    assert "ESCAPED" in result.stdout
+
+
+def test_the_json_says_the_same_and_is_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, row(0.9, 1.1), row(math.inf, None, bug=True))
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = invoke(tmp_path, "--json", "--full")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert told["effort"]["name"] == "full"
+    assert told["picture"] is None
+    shipped, bug = told["rows"]
+    assert (shipped["flagged_by"], shipped["expected"], shipped["as_expected"]) == (["statistical"], "pass", False)
+    assert (bug["flagged_by"], bug["expected"], bug["as_expected"]) == (["exact"], "flagged", True)
+    assert bug["exact"]["epsilon"] == "infinity"
+    assert bug["audited"] is None
+    assert bug["bug"]["source"] == BUG.source
+    assert told["refuted"] == ["shipped"]
+
+
+def test_a_bug_caught_by_the_wrong_auditor_has_escaped() -> None:
+    assert not row(0.9, 2.0, bug=True).is_as_expected, "the exact verifier should have seen it"
+    assert row(2.0, 0.0, bug=True).is_as_expected
+
+
+def test_the_tightest_case_of_each_algorithm_is_run() -> None:
+    found = [finding(0.2, "A: x"), finding(0.9, "A, y: z"), finding(0.5, "B(1)"), finding(0.4, "A(2)")]
+    assert [f.name for f in tightest(found)] == ["A, y: z", "B(1)"]
+
+
+def test_a_shipped_mechanism_that_breaks_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken mechanism in the place of a shipped one, through the whole audit, with few runs of anything else."""
+    broken = Case.once(
+        "Shipped: broken", BUG.broken.claim, [(BUG.broken.first, BUG.broken.second)], BUG.broken.mechanism
+    )
+    assert not verify(broken).passed
+    monkeypatch.setattr(report, "shipped_cases", lambda **_: (broken,))
+    monkeypatch.setattr(report, "shipped_subjects", lambda: [])
+    monkeypatch.setattr(report, "ZOO", ())
+    told = make_report(replace(FAST, runs=10, witness_runs=2000))
+    assert [row.name for row in told.refuted] == ["Shipped: broken"]
+    assert told.refuted[0].flagged_by == ("exact", "statistical")
+    assert not told.passed
+
+
+def test_an_unusable_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "--out must be a directory" in result.stderr
