@@ -130,7 +130,7 @@ def test_a_shipped_mechanism_that_breaks_is_refuted(monkeypatch: pytest.MonkeyPa
     )
     assert not verify(broken).passed
     monkeypatch.setattr(report, "shipped_cases", lambda **_: (broken,))
-    monkeypatch.setattr(report, "shipped_subjects", lambda: [])
+    monkeypatch.setattr(report, "shipped_subjects", lambda **_: [])
     monkeypatch.setattr(report, "ZOO", ())
     told = make_report(replace(FAST, runs=10, witness_runs=2000))
     assert [row.name for row in told.refuted] == ["Shipped: broken"]

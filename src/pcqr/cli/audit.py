@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +20,8 @@ from pcqr.cli.console import complain, make_directory, print_json, progress
 from pcqr.errors import MissingExtra
 
 WORKERS = 2
+FILE_WIDTH = 140
+"""Of the tables where the output goes to a file."""
 FLAGGED = 1
 """Exit code: something shipped was flagged, or a bug escaped."""
 
@@ -111,6 +114,8 @@ def _complaints(report: Report) -> list[str]:
 
 def _print(report: Report, notice: str) -> None:
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=FILE_WIDTH)
     console.print(_table("Shipped: must pass", [row for row in report.rows if row.bug is None]))
     console.print(_table("The zoo of bugs: must be flagged", [row for row in report.rows if row.bug is not None]))
     shipped = sum(row.bug is None for row in report.rows)
@@ -119,7 +124,7 @@ def _print(report: Report, notice: str) -> None:
         f"{shipped} shipped rows, {len(report.refuted)} flagged; {len(report.rows) - shipped} bugs, "
         f"{len(report.escaped)} escaped. {runs:,} runs of the real code; {report.seconds:.0f} s.\n"
         f"exact ε: computed from the law of everything shown, at the claimed δ, for the worst neighbours and queries "
-        f"searched. audited ε ≥: a lower bound from runs; the chance that any of the bounds in these tables is too "
+        f"searched. audited: a lower bound on ε from runs; the chance that any of the bounds in these tables is too "
         f"high is at most {report.level:g}.",
         highlight=False,
     )
@@ -127,9 +132,9 @@ def _print(report: Report, notice: str) -> None:
 
 
 def _table(title: str, rows: list[Row]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("", overflow="fold")
-    for column in ("claimed ε", "δ", "exact ε", "audited ε ≥"):
+    for column in ("claimed ε", "δ", "exact ε", "audited"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in rows:
@@ -140,7 +145,7 @@ def _table(title: str, rows: list[Row]) -> Table:
             f"{row.claim.epsilon:.3f}",
             f"{row.claim.delta:.2g}",
             "–" if exact is None else "∞" if math.isinf(exact) else f"{exact:.3f}",
-            "–" if bound is None else f"{bound:.3f}",
+            "–" if bound is None else f"≥ {bound:.3f}",
             _verdict(row),
         )
     return table

@@ -23,8 +23,8 @@ TITLE_WIDTH = 34
 def draw(path: Path, report: Report) -> None:
     """Write the picture to `path`. Needs the extra `plot`.
 
-    Shown are the zoo and, of what is shipped, the case of each algorithm that is nearest to its claim, and what has no
-    exact law or was flagged.
+    Shown are the zoo and, of what is shipped, the case of each algorithm that is nearest to its claim, and all that was
+    flagged.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -35,9 +35,7 @@ def draw(path: Path, report: Report) -> None:
     }
     parts = {
         "Shipped: of each algorithm the case nearest to its claim. No curve may enter the grey.": [
-            row
-            for row in report.rows
-            if row.bug is None and (row.name in shown or row.finding is None or row.is_flagged)
+            row for row in report.rows if row.bug is None and (row.name in shown or row.is_flagged)
         ],
         "The zoo of bugs: each must be caught.": [row for row in report.rows if row.bug is not None],
     }
@@ -78,6 +76,8 @@ def _draw_row(axes: Any, row: Row) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(MUTED)
     axes.tick_params(length=0, colors=MUTED, labelsize=7)
+    axes.annotate("ε", (1, 0), xycoords="axes fraction", xytext=(3, -2), textcoords="offset points", color=MUTED)
+    axes.annotate("δ", (0, 1), xycoords="axes fraction", xytext=(-14, 2), textcoords="offset points", color=MUTED)
     axes.set_axisbelow(True)
 
 

@@ -90,7 +90,7 @@ def _universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     best, publish = calibrated.plan_universal(request)
     if request.is_pinned or _universal_excess(request, best.plan, publish) <= request.alpha:
         return best.plan, publish
-    for share in calibrated.PUBLISH_SHARES[:3]:  # with records enough for a proof the published part needs little
+    for share in calibrated.PUBLISH_SHARES[:2]:  # with records enough for a proof the published part needs little
         part, shown = calibrated.split(request, share, publish.after_queries)
         if _publish_excess(part, shown) <= request.alpha and (proved := certified_votes(part)) is not None:
             return proved.plan, shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from pcqr.guarantee import unamplified
@@ -11,6 +12,8 @@ from pcqr.planning.request import Request
 
 RESERVE = 1e-9
 """Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
+
+_FEW, _MANY, _LARGE, _LIKELY = 3, 20, 10.0, 1e-7
 
 
 def votes_budget(
@@ -32,12 +35,32 @@ def votes_budget(
     return (left, chance) if left > 0 and chance < 1 else None
 
 
-@lru_cache(maxsize=8192)
 def sparse_vectors(
+    epsilon: float, delta: float, unstable: int, queries: int, failure: float, *, exact: bool = True
+) -> tuple[CalibratedSparseVector, ...]:
+    """Of either form the one with the smallest margin for m = `queries` queries but for a chance `failure`.
+
+    Not `exact`: nearly so, for an ε at most two and a δ at most 20 per cent smaller, so that a search that comes back
+    to similar parameters again and again asks for few of them.
+    """
+    if not exact:
+        epsilon, delta = _rounded_down(epsilon, 0.02), _rounded_down(delta, 0.2)
+        queries, failure = round(math.exp(0.5 * round(2.0 * math.log(queries)))), _rounded_down(failure, 1.5)
+    return _remembered(epsilon, delta, unstable, queries, failure)
+
+
+@lru_cache(maxsize=8192)
+def _remembered(
     epsilon: float, delta: float, unstable: int, queries: int, failure: float
-) -> tuple[CalibratedSparseVector, CalibratedSparseVector]:
-    """Of either form the one with the smallest margin, remembered: searches come back to the same parameters."""
-    return (
-        best_one_sided(epsilon, delta, unstable, queries, failure),
-        RenyiSparseVector.calibrate(epsilon, delta, unstable, queries, failure),
-    )
+) -> tuple[CalibratedSparseVector, ...]:
+    forms: list[CalibratedSparseVector] = []
+    # A form that is far behind at such parameters is left out, to save time.
+    if unstable < _MANY or epsilon > _LARGE:
+        forms.append(best_one_sided(epsilon, delta, unstable, queries, failure))
+    if unstable >= _FEW or delta > _LIKELY:
+        forms.append(RenyiSparseVector.calibrate(epsilon, delta, unstable, queries, failure))
+    return tuple(forms)
+
+
+def _rounded_down(value: float, precision: float) -> float:
+    return math.exp(precision * math.floor(math.log(value) / precision))

@@ -26,8 +26,8 @@ from pcqr.planning.search import Knobs
 
 FloatArray = NDArray[np.float64]
 
-PUBLISH_SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
-_RATES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01)
+PUBLISH_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
+_RATES = (1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.14, 0.1, 0.06, 0.03, 0.01)
 _THRESHOLD_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.55)
 _MARGIN_SHARES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75)
 _MOST_RECORDS = 10**12
@@ -130,7 +130,7 @@ def _grid(request: Request, fewest: int, *, relabel: bool) -> list[_Rough]:
 def _temperatures(request: Request) -> tuple[float, ...]:
     if request.inverse_temperature is not None:
         return (request.inverse_temperature,)
-    return tuple(float(eta) for eta in np.geomspace(0.005, max(4.0, request.epsilon / 4.0), 16))
+    return tuple(float(eta) for eta in np.geomspace(0.005, max(4.0, request.epsilon / 4.0), 11))
 
 
 def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
@@ -226,13 +226,14 @@ def _rough_loss(
 def _refined(request: Request, rough: _Rough, fewest: int) -> Candidate | None:
     """The best plan near a point of the grid, with the sparse vector and the expected run as they are."""
 
-    def plan(knobs: Knobs) -> VotePlan | None:
-        made = _plans(request, rough.rate, rough.eta, int(knobs["unstable"]), int(knobs["teachers"]))
-        return min(made, key=lambda plan: _loss(request, plan), default=None)
+    def best(knobs: Knobs, *, exact: bool) -> Candidate | None:
+        made = _plans(request, rough.rate, rough.eta, int(knobs["unstable"]), int(knobs["teachers"]), exact=exact)
+        candidates = (Candidate(plan, _loss(request, plan)) for plan in made)
+        return min(candidates, key=lambda candidate: candidate.loss, default=None)
 
     def loss(knobs: Knobs) -> float:
-        made = plan(knobs)
-        return math.inf if made is None else _loss(request, made)
+        found = best(knobs, exact=False)
+        return math.inf if found is None else found.loss
 
     most = math.floor(rough.rate * request.records) // fewest
     bounds = {
@@ -243,16 +244,16 @@ def _refined(request: Request, rough: _Rough, fewest: int) -> Candidate | None:
         {"unstable": float(rough.unstable), "teachers": float(teachers)}
         for teachers in (rough.teachers, 2 * rough.teachers, most)
     ]
-    found = search.smallest(loss, starts, bounds)
-    made = plan(found)
-    return None if made is None else Candidate(made, loss(found))
+    return best(search.smallest(loss, starts, bounds), exact=True)
 
 
 def _range(pin: int | None, most: int) -> tuple[float, float]:
     return (1.0, float(max(1, most))) if pin is None else (float(pin), float(pin))
 
 
-def _plans(request: Request, rate: float, eta: float | None, unstable: int, teachers: int) -> list[VotePlan]:
+def _plans(
+    request: Request, rate: float, eta: float | None, unstable: int, teachers: int, *, exact: bool
+) -> list[VotePlan]:
     """A plan with these parameters for each form of the sparse vector that keeps (ε, δ) and may call a vote stable."""
     subsample = math.floor(rate * request.records)
     budget = votes_budget(request, request.epsilon, request.delta, request.records, subsample, eta)
@@ -261,7 +262,7 @@ def _plans(request: Request, rate: float, eta: float | None, unstable: int, teac
     public = None if eta is None else request.public
     return [
         VotePlan(request.records, subsample, teachers, eta, vector, public=public)
-        for vector in sparse_vectors(*budget, unstable, request.queries, _FAILURE)
+        for vector in sparse_vectors(*budget, unstable, request.queries, _FAILURE, exact=exact)
         if (teachers - 1) // 2 > vector.threshold
     ]
 
@@ -284,7 +285,7 @@ def _nearest_change(request: Request, *, relabel: bool) -> str:
     def exists(records: int) -> bool:
         wider = replace(request, records=records)
         points = _grid(wider, _FEWEST_RECORDS[-1], relabel=relabel)
-        return any(_plans(wider, p.rate, p.eta, p.unstable, p.teachers) for p in points)
+        return any(_plans(wider, p.rate, p.eta, p.unstable, p.teachers, exact=True) for p in points)
 
     high = request.records
     while not exists(high):

@@ -10,12 +10,16 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy.stats import binom
-
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, SparseVector
 from pcqr.plan import PublishPlan, VotePlan
-from pcqr.planning.deviations import average_excess, consistent_learner_tail, largest_chance, sampling_slack
+from pcqr.planning.deviations import (
+    average_excess,
+    binomial_tail,
+    consistent_learner_tail,
+    log_largest_chance,
+    sampling_slack,
+)
 
 EVENTS = 7
 """How many events besides the sampling of labels may fail, each with the same chance."""
@@ -62,11 +66,13 @@ def certify_share(
 ) -> VoteCertificate | None:
     """The certificate in which seven events fail with a chance of β·`share` together.
 
-    None where nothing is proved: no relabelling, the paper's sparse vector, ĥ from a cover by public points, a margin
-    that no vote can have, or unstable answers that may run out.
+    None where nothing is proved: no relabelling, the paper's copies of records or its sparse vector, ĥ from a cover by
+    public points, a margin that no vote can have, or unstable answers that may run out.
     """
     eta, records = plan.inverse_temperature, plan.subsample
-    if eta is None or plan.public is not None or isinstance(plan.sparse_vector, PaperSparseVector):
+    if eta is None or plan.copies is not None or plan.public is not None:
+        return None
+    if isinstance(plan.sparse_vector, PaperSparseVector):
         return None
     b = beta * share / EVENTS
     log_b = -math.log(b)
@@ -82,8 +88,8 @@ def certify_share(
     unclear = unclear_share(hypotheses, features, plan.teachers, plan.teacher_records, dissent, members, log_b)
     if unclear >= 1.0:
         return None
-    unstable = int(binom.isf(b, queries, unclear))
-    if unstable >= plan.sparse_vector.unstable:
+    most_unstable = plan.sparse_vector.unstable - 1
+    if binomial_tail(most_unstable, queries, unclear) > b:  # the chance of more than so many unclear queries
         return None
     inexact = hypotheses.log_probability_error(records, eta, features=features)
     return VoteCertificate(
@@ -95,7 +101,7 @@ def certify_share(
         pool=pool,
         margin=margin,
         dissent=dissent,
-        unstable=unstable,
+        unstable=most_unstable,
     )
 
 
@@ -119,8 +125,9 @@ def unclear_share(
     share = average / dissent
     switches = hypotheses.switches
     if switches is not None:
-        missed = largest_chance(dissent, exponent + math.log(switches + 1.0) / teachers) / min(switches, 2)
-        share = min(share, -2.0 * switches * math.expm1(math.log(missed) / records))
+        log_chance = log_largest_chance(dissent, exponent + math.log(switches + 1.0) / teachers)
+        log_missed = log_chance - math.log(min(switches, 2))
+        share = min(share, -2.0 * switches * math.expm1(log_missed / records))
     return min(1.0, share)
 
 

@@ -1,7 +1,7 @@
-"""Plans whose accuracy is proved: the fewest records for (α, β), and the smallest α for n records.
+"""Plans whose accuracy is proved: the fewest records for (α, β), and what n records can do.
 
-Both minimise over the same knobs, with the certificate of `pcqr.planning.certificate` as the judge. The search can miss
-the optimum, never the truth: every plan is certified before it is returned.
+The certificate of `pcqr.planning.certificate` is the judge. The search can miss the optimum, never the truth: every
+plan is certified before it is returned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
 
 MOST_RECORDS = 10**13
-_ACCURACY = 1e-3  # of the fewest records, relative
+_ACCURACY = 2e-3  # of the fewest records, relative
 _HOPELESS = 20  # a search never gained such a factor over where it started
 _BOUNDS = {
     "rate": (1e-3, 1.0),  # q
@@ -47,28 +47,26 @@ def fewest_records(request: Request, start: Knobs | None = None) -> CertifiedVot
     if sampling_slack(request.queries, request.beta) >= request.alpha:
         return None  # so few queries that their labels alone may deviate by more than α
 
+    fewest: CertifiedVotes | None = None
+
     def records(knobs: Knobs) -> float:
-        found = _fewest_at(request, knobs)
+        nonlocal fewest
+        found = _fewest_at(request, knobs, None if fewest is None else fewest.plan.records, exact=False)
+        fewest = found or fewest
         return math.inf if found is None else found.plan.records
 
-    return _fewest_at(request, search.smallest(records, _starts(request) if start is None else (start,), _BOUNDS))
-
-
-def smallest_excess(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
-    """A plan for n = `request.records` with about the smallest excess error that is proved; α is not used."""
-
-    def excess(knobs: Knobs) -> float:
-        found = _at_hand(request, knobs)
-        return math.inf if found is None else found.certificate.excess
-
-    return _at_hand(request, search.smallest(excess, _starts(request) if start is None else (start,), _BOUNDS))
+    if start is None:
+        search.smallest(records, _starts(request), _BOUNDS)
+    else:
+        search.smallest(records, (start,), _BOUNDS, search.FINE)
+    return fewest and (_fewest_at(request, fewest.knobs, fewest.plan.records) or fewest)
 
 
 def certified_votes(request: Request) -> CertifiedVotes | None:
     """A plan for n = `request.records` and m queries for which (α, β) is proved, if the search finds one."""
     if sampling_slack(request.queries, request.beta) >= request.alpha:
         return None
-    starts = (_fewest_at(request, start) for start in _starts(request))
+    starts = (_fewest_at(request, start, exact=False) for start in _starts(request))
     if all(found is None or found.plan.records > _HOPELESS * request.records for found in starts):
         return None  # saves the search
     fewest = fewest_records(request)
@@ -83,26 +81,34 @@ def _at_hand(request: Request, knobs: Knobs) -> CertifiedVotes | None:
     return None if vector is None else _certified(request, knobs, request.records, vector)
 
 
-def _fewest_at(request: Request, knobs: Knobs) -> CertifiedVotes | None:
-    """The fewest records at these knobs: the certificate improves with every record that a teacher gets."""
+def _fewest_at(
+    request: Request, knobs: Knobs, below: int | None = None, *, exact: bool = True
+) -> CertifiedVotes | None:
+    """The fewest records at these knobs, fewer than `below` if that is given; None if there are none such.
+
+    The certificate improves with every record that a teacher gets.
+    """
     for most in (10**9, MOST_RECORDS):
         # The draw's numerical error grows with n: with that of the largest n one sparse vector serves all of them.
-        vector = _sparse_vector(request, knobs, most)
-        found = None if vector is None else _fewest_with(request, knobs, vector, most)
-        if found is not None:
-            return found
+        if below is None or below <= most or most == MOST_RECORDS:
+            vector = _sparse_vector(request, knobs, most, exact=exact)
+            found = None if vector is None else _fewest_with(request, knobs, vector, most, below)
+            if found is not None or below is not None:
+                return found
     return None
 
 
-def _fewest_with(request: Request, knobs: Knobs, vector: CalibratedSparseVector, most: int) -> CertifiedVotes | None:
+def _fewest_with(
+    request: Request, knobs: Knobs, vector: CalibratedSparseVector, most: int, below: int | None
+) -> CertifiedVotes | None:
     def enough(records: int) -> CertifiedVotes | None:
         found = _certified(request, knobs, records, vector)
         return found if found is not None and found.certificate.excess <= request.alpha else None
 
-    high = 1000
+    high = 1000 if below is None else below - 1
     while (best := enough(high)) is None:
         high *= 4
-        if high > most:
+        if below is not None or high > most:
             return None
     low = high // 4
     while high - low > max(1.0, _ACCURACY * high):
@@ -112,13 +118,15 @@ def _fewest_with(request: Request, knobs: Knobs, vector: CalibratedSparseVector,
     return best
 
 
-def _sparse_vector(request: Request, knobs: Knobs, records: int) -> CalibratedSparseVector | None:
-    subsample = math.floor(knobs["rate"] * records)
+def _sparse_vector(
+    request: Request, knobs: Knobs, records: int, *, exact: bool = True
+) -> CalibratedSparseVector | None:
+    subsample = math.ceil(knobs["rate"] * records)  # rounded up: the vector serves plans for fewer records, too
     budget = votes_budget(request, request.epsilon, request.delta, records, subsample, knobs["temperature"])
     if budget is None:
         return None
     failure = _failure(request, knobs)
-    forms = sparse_vectors(*budget, round(knobs["unstable"]), request.queries, failure)
+    forms = sparse_vectors(*budget, round(knobs["unstable"]), request.queries, failure, exact=exact)
     return min(forms, key=lambda form: margin_needed(form, request.queries, failure))
 
 

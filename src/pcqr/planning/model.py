@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.planning.deviations import binomial_tail
 
 FloatArray = NDArray[np.float64]
 
@@ -60,16 +60,14 @@ def unstable_share(error: FloatArray, dissent: FloatArray) -> FloatArray:
 def unanswered_share(unstable: FloatArray, queries: int, budget: FloatArray | int) -> FloatArray:
     """The expected share of m = `queries` that get no label, when each is unstable with chance p = `unstable`.
 
-    The release halts at the `budget` = T-th unstable answer, at a negative binomial time with mean T/p and variance
-    T(1−p)/p²; its normal approximation gives E[min(m, halt)] in closed form.
+    The release halts at the `budget` = T-th unstable answer. Of the asked ones a share p is unstable on average, and
+    there are min(T, B) unstable ones, B ~ Binomial(m, p); so E[asked] = E[min(T, B)]/p (Wald), and
+    E[min(T, B)] = mp·P(Bin(m−1, p) ≤ T−2) + T·P(B ≥ T).
     """
-    p = np.clip(unstable, 1e-12, 1.0)
-    mean = budget / p
-    spread = np.sqrt(budget * (1.0 - p) + 1e-12) / p
-    z = (queries - mean) / spread
-    missed = spread * (z * ndtr(z) + np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
-    asked = np.clip(queries - missed, 0.0, queries)
-    share: FloatArray = 1.0 - (1.0 - p) * asked / queries
+    p, most = np.clip(unstable, 1e-12, 1.0), np.asarray(budget)
+    before = p * (1.0 - binomial_tail(most - 2, queries - 1, p))
+    asked = (before + binomial_tail(most - 1, queries, p) * most / queries) / p
+    share: FloatArray = 1.0 - (1.0 - p) * np.minimum(1.0, asked)
     return share
 
 

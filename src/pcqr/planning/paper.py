@@ -8,6 +8,7 @@ claim on disagreement rates) are the paper's; they are not checked, so `Plan.cer
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from pcqr.checks import check_probability
 from pcqr.errors import InfeasiblePlan, ParameterError
@@ -50,6 +51,53 @@ def public_points(vc_dimension: int, alpha: float, beta: float) -> int:
     return math.ceil(32.0 * (vc_dimension * math.log(1.0 / alpha) + math.log(1.0 / beta)) / alpha)
 
 
+@dataclass(frozen=True)
+class PaperFigures:
+    """AgPrivCl's numbers as printed, for the n that its formula asks for, and m_o of UnvPrivCl.
+
+    n = `n`, n' = `subsample`, T = `T`, ε' = `inner_epsilon`, ε̂ = `hat_epsilon`, δ̂ = `hat_delta`, λ = `scale`,
+    w = `threshold`, k = `k`, m_o = `public_points`.
+    """
+
+    n: int
+    k: int
+    T: int
+    subsample: int
+    inner_epsilon: float
+    hat_epsilon: float
+    hat_delta: float
+    scale: float
+    threshold: int
+    public_points: int
+
+
+def figures(vc_dimension: int, queries: int, epsilon: float, delta: float, alpha: float, beta: float) -> PaperFigures:
+    """The paper's explicit formulas, evaluated as they stand. (Its theorem is for ε < 1 and, corrected, δ ≤ 0.036.)"""
+    n = records_needed(vc_dimension, queries, epsilon, delta, alpha, beta)
+    hat_epsilon, hat_delta = inner_budget(queries, delta, alpha)
+    unstable = unstable_cutoff(queries, alpha, beta)
+    scale = math.sqrt(32.0 * unstable * math.log(2.0 / hat_delta)) / hat_epsilon
+    return PaperFigures(
+        n=n,
+        k=teachers_needed(scale, queries, unstable, hat_delta, beta),
+        T=unstable,
+        subsample=math.floor(epsilon * n / 56.0),
+        inner_epsilon=alpha * max(1.0, math.sqrt(queries * alpha)),
+        hat_epsilon=hat_epsilon,
+        hat_delta=hat_delta,
+        scale=scale,
+        threshold=math.ceil(2.0 * scale * math.log(2.0 * queries / hat_delta)),
+        public_points=public_points(vc_dimension, alpha, beta),
+    )
+
+
+def inner_budget(queries: int, delta: float, alpha: float) -> tuple[float, float]:
+    """ε̂ = min(1, ε')/ln(2/δ) and δ̂ = δ/(2e^{min(1, ε')}·ln(2/δ)), ε' = α·max(1, √(mα)): the sparse vector's share."""
+    group = math.log(2.0 / delta)
+    capped = min(1.0, alpha * max(1.0, math.sqrt(queries * alpha)))
+    return capped / group, delta / (2.0 * math.exp(capped) * group)
+
+
 def plan_sub_samp(request: Request) -> VotePlan:
     """SubSamp on all records. Its lemma has no explicit n: asked for is k·⌈8(d·ln(1/α) + ln(4k/β))/α²⌉ (ours)."""
     _check(request)
@@ -77,9 +125,7 @@ def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta
     """The parameters of AgPrivCl's first step for any n = `records`, whether or not its accuracy theorem applies."""
     unstable = unstable_cutoff(queries, alpha, beta)
     subsample = math.floor(epsilon * records / 56.0)
-    group = math.log(2.0 / delta)
-    capped = min(1.0, alpha * max(1.0, math.sqrt(queries * alpha)))
-    inner_epsilon, inner_delta = capped / group, delta / (2.0 * math.exp(capped) * group)
+    inner_epsilon, inner_delta = inner_budget(queries, delta, alpha)
     vector = PaperSparseVector.from_paper(inner_epsilon, inner_delta, unstable, queries)
     k = teachers_needed(vector.scale, queries, unstable, inner_delta, beta)
     if subsample < k:
@@ -87,7 +133,7 @@ def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta
             f"Paper mode needs k = {k:,} teachers, one record each at least, out of n' = {subsample:,}.",
             f"n ≥ {math.ceil(56.0 * k / epsilon):,} records, or mode='calibrated'",
         )
-    return VotePlan(records, subsample, k, RELABEL_TEMPERATURE, vector, copies=math.floor(group))
+    return VotePlan(records, subsample, k, RELABEL_TEMPERATURE, vector, copies=math.floor(math.log(2.0 / delta)))
 
 
 def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 Knobs = Mapping[str, float]
 
-_STEPS = (2.0, 1.4, 1.18, 1.08)
+COARSE, FINE = (2.0, 1.4, 1.18, 1.08), (1.18, 1.08)
 _WHOLE = frozenset({"unstable", "teachers"})
 
 
 def smallest(
-    objective: Callable[[Knobs], float], starts: Sequence[Knobs], bounds: Mapping[str, tuple[float, float]]
+    objective: Callable[[Knobs], float],
+    starts: Sequence[Knobs],
+    bounds: Mapping[str, tuple[float, float]],
+    steps: tuple[float, ...] = COARSE,
 ) -> Knobs:
     """Knobs with a small `objective`: from the best of `starts`, move one knob at a time by a factor while that helps,
     then by a smaller one. A knob whose two `bounds` are equal stays where it is.
@@ -26,7 +29,7 @@ def smallest(
         return seen[key]
 
     best = min(({name: _within(name, start[name], bounds[name]) for name in start} for start in starts), key=value)
-    for step in _STEPS:
+    for step in steps:
         improved = True
         while improved:
             improved = False

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact import geometric_at_least, laplace_at_least, laplace_support
 
-from pcqr.audit.exact.events import Above, EntangledNoise, measure, probability
+from pcqr.audit.exact.events import Above, Unverifiable, measure, probability
 from pcqr.audit.exact.integers import LAWS, Measure, NoiseLaw
 
 SCALES = [0.3, 2.0, 11.0]
@@ -120,7 +120,7 @@ def test_a_chain_a_sum_and_noise_that_nobody_asks_about() -> None:
 def test_a_circle_is_refused() -> None:
     laws = (TINY["geometric"],) * 3
     circle = [Above(1, ((0, 1), (1, -1))), Above(1, ((1, 1), (2, -1))), Above(1, ((0, -1), (2, 1)))]
-    with pytest.raises(EntangledNoise, match="circle"):
+    with pytest.raises(Unverifiable, match="circle"):
         probability(laws, circle)
 
 
@@ -137,5 +137,5 @@ def test_the_law_of_a_sum_on_an_event() -> None:
     passes = probability(laws, positive[1:])
     assert at[3] == pytest.approx(passes * math.fsum(first[z] * second[z] for z in range(1, 150)))
     assert found.mass == pytest.approx(probability(laws, positive))
-    with pytest.raises(EntangledNoise, match="another"):
+    with pytest.raises(Unverifiable, match="another"):
         measure(laws, [Above(0, ((0, 1), (1, 1)))], 0, ((0, 1),))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pcqr import noise
-from pcqr.audit.exact import law_of
+from pcqr.audit.exact import Unverifiable, law_of
 from pcqr.audit.exact.tape import OneOrder, Tape
 from pcqr.audit.exact.walk import intercepted
 from pcqr.entropy import Entropy, SeededEntropy
@@ -65,11 +65,11 @@ def test_raw_bits_and_runs_without_end_are_refused() -> None:
             pass
         return 1
 
-    with pytest.raises(RuntimeError, match="raw random bytes"):
+    with pytest.raises(Unverifiable, match="raw random bytes"):
         law_of(lambda entropy: entropy.words(1)[0])
-    with pytest.raises(RuntimeError, match="without end"):
+    with pytest.raises(Unverifiable, match="without end"):
         law_of(until_heads)
-    with pytest.raises(RuntimeError, match="orders"):
+    with pytest.raises(Unverifiable, match="orders"):
         law_of(lambda entropy: tuple(entropy.permutation(8).tolist()))
     assert OneOrder().permutation(8).tolist() == list(range(8))
 
@@ -129,6 +129,24 @@ def test_noise_that_is_needed_as_a_number_takes_all_its_values() -> None:
     letters = law_of(lambda entropy: "abcdefghijk"[abs(noise.discrete_laplace(0.04, entropy))])
     assert letters["b"] == pytest.approx(2 * math.exp(-25) * math.tanh(12.5))
     assert "k" not in letters, "no value beyond the support, none that earlier comparisons rule out"
+
+
+@pytest.mark.parametrize("show", [str, repr, "{}".format, "{:d}".format])
+def test_what_is_printed_is_shown(show: Callable[[int], str]) -> None:
+    b = math.exp(-2)
+    law = law_of(lambda entropy: show(noise.geometric(0.5, entropy)))
+    assert law["1"] == pytest.approx(b * (1 - b))
+
+
+def test_a_refusal_is_not_swallowed() -> None:
+    def careless(entropy: Entropy) -> int:
+        try:
+            return int(entropy.words(1)[0])
+        except Exception:
+            return 0
+
+    with pytest.raises(Unverifiable):
+        law_of(careless)
 
 
 def test_noise_is_no_key() -> None:

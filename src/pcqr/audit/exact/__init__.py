@@ -9,12 +9,14 @@ and which way truncation errs: proofs/audit.md.
         print(verify(case))
 
 Of your own release: `Case.once` for a function (input, entropy) → everything shown, or `Case` with a `Session` that
-answers queries. Noise and choices must come from `pcqr.noise` and the entropy source that the code is given.
+answers queries. Noise and choices must come from `pcqr.noise` and the entropy source that the code is given; what
+cannot be followed raises `Unverifiable`.
 """
 
 from pcqr.audit.exact.adversary import Game
 from pcqr.audit.exact.cases import shipped_cases
 from pcqr.audit.exact.curves import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
+from pcqr.audit.exact.events import Unverifiable
 from pcqr.audit.exact.sessions import Conversations, Session, conversations
 from pcqr.audit.exact.verify import Case, Finding, Witness, verify
 from pcqr.audit.exact.walk import law_of
@@ -26,6 +28,7 @@ __all__ = [
     "Game",
     "Law",
     "Session",
+    "Unverifiable",
     "Witness",
     "conversations",
     "curve",

@@ -30,8 +30,8 @@ class Above(NamedTuple):
     terms: Terms
 
 
-class EntangledNoise(Exception):
-    """The comparisons of a run are tied up in a circle of three noises or more: beyond this calculation."""
+class Unverifiable(Exception):
+    """The exact law of this code is out of reach here: it says what the code did that cannot be followed."""
 
 
 def probability(laws: tuple[NoiseLaw, ...], events: Iterable[Above]) -> float:
@@ -50,7 +50,7 @@ def measure(laws: tuple[NoiseLaw, ...], events: Sequence[Above], constant: int, 
     own = {noise for noise, _ in terms}
     touching = [event for event in events if own & {noise for noise, _ in event.terms}]
     if any(len(event.terms) > 1 for event in touching):
-        raise EntangledNoise("A noise was compared with another one: the law of the sum is not worked out here.")
+        raise Unverifiable("A noise was compared with another one: the law of its value is not worked out here.")
     total = Measure(constant, np.array([probability(laws, [event for event in events if event not in touching])]))
     for noise, coefficient in terms:
         total = total.plus(_restricted(laws[noise], _bounds(noise, touching)).times(coefficient))
@@ -161,7 +161,7 @@ def _leaf(events: list[Above]) -> tuple[int, int | None, list[Above]]:
         others = {other for event in touching for other, _ in event.terms} - {noise}
         if len(others) <= 1:
             return noise, others.pop() if others else None, touching
-    raise EntangledNoise("The noises of a run are compared in a circle; their joint law is not summed here.")
+    raise Unverifiable("The noises of a run are compared in a circle: their joint law is not summed here.")
 
 
 def _summed_out(summed: Measure, noise: int, u: Integers, neighbour: int, events: list[Above]) -> Floats:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.audit.exact.events import Above, Terms, measure, probability
+from pcqr.audit.exact.events import Above, Terms, Unverifiable, measure, probability
 from pcqr.audit.exact.integers import Measure, NoiseLaw
 from pcqr.entropy import Entropy
 
@@ -38,6 +39,7 @@ class Tape(Entropy):
         self._script: Sequence[int] = ()
         self._taken: list[int] = []
         self._options: list[int] = []
+        self._refusal: Unverifiable | None = None
 
     def follow(self, script: Sequence[int]) -> None:
         """Begin a step of the walk: the next choices are those of `script`."""
@@ -46,6 +48,8 @@ class Tape(Entropy):
 
     def next_script(self) -> list[int] | None:
         """The script of the branch after the one just taken, depth first; None after the last."""
+        if self._refusal is not None:  # again, should the code have caught it
+            raise self._refusal
         for last in reversed(range(len(self._taken))):
             if self._taken[last] + 1 < self._options[last]:
                 return [*self._taken[:last], self._taken[last] + 1]
@@ -79,14 +83,18 @@ class Tape(Entropy):
     def _take(self, options: int) -> int:
         step = len(self._taken)
         if step >= _MOST_CHOICES:
-            raise RuntimeError("A run without end: code that draws until something holds has no last branch.")
+            self._refuse(Unverifiable("A run without end: code that draws until something holds has no last branch."))
         index = self._script[step] if step < len(self._script) else 0
         self._taken.append(index)
         self._options.append(options)
         return index
 
+    def _refuse(self, refusal: Unverifiable) -> NoReturn:
+        self._refusal = refusal
+        raise refusal
+
     def bytes(self, count: int) -> bytes:
-        raise RuntimeError(f"{count} raw random bytes were asked for: their law cannot be enumerated.")
+        self._refuse(Unverifiable(f"{count} raw random bytes were asked for: their values cannot be enumerated."))
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         drawn = [self.choose([1.0 / bound] * bound) for _ in range(size)]
@@ -95,12 +103,13 @@ class Tape(Entropy):
     def permutation(self, count: int) -> NDArray[np.int64]:
         orders = math.factorial(count)
         if orders > _MOST_ORDERS:
-            raise RuntimeError(f"A permutation of {count} has too many orders to enumerate.")
+            self._refuse(Unverifiable(f"A permutation of {count} has too many orders to enumerate."))
         self.weight /= orders
         return np.array(_order(count, self._take(orders)), dtype=np.int64)
 
-    def weighted_choice(self, log_weights: NDArray[np.float64]) -> int:
-        weights = np.exp(log_weights - log_weights.max())
+    def weighted_choice(self, levels: NDArray[np.float64]) -> int:
+        """Index i with probability ∝ exp(ℓᵢ), ℓ = `levels`, whose maximum is 0."""
+        weights = np.exp(levels)
         return self.choose((weights / math.fsum(weights)).tolist())
 
     # Noise ----------------------------------------------------------------------------------------------------------
@@ -121,7 +130,10 @@ class Tape(Entropy):
 
     def settle(self, constant: int, terms: Terms) -> int:
         """Take one of the values of `constant` + Σ terms, where code needs a number and not a comparison."""
-        law = measure(tuple(self.laws), self.events, constant, terms)
+        try:
+            law = measure(tuple(self.laws), self.events, constant, terms)
+        except Unverifiable as refusal:
+            self._refuse(refusal)
         possible = law.support[law.weights > 0]
         value = int(possible[self._take(possible.size)])
         self.events.append(Above(constant - value + 1, terms))
@@ -210,7 +222,10 @@ class NoisyInteger:
     __int__ = __index__
 
     def __repr__(self) -> str:
-        return f"NoisyInteger({self._constant}, {self._terms})"
+        return repr(int(self))  # what is printed is shown
+
+    def __format__(self, how: str) -> str:
+        return format(int(self), how)
 
 
 def _parts(value: object) -> tuple[int, Terms]:

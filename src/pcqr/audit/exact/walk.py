@@ -81,7 +81,9 @@ def _symbolic(name: str) -> Callable[[float, Entropy], Any]:
 
 
 def _weighted_choice(log_weights: NDArray[Any], entropy: Entropy) -> int:
-    return entropy.weighted_choice(log_weights) if isinstance(entropy, Tape) else _original_choice(log_weights, entropy)
+    if not isinstance(entropy, Tape):
+        return _original_choice(log_weights, entropy)
+    return entropy.weighted_choice(noise._shifted(log_weights))
 
 
 _original_choice = noise.weighted_choice

@@ -29,16 +29,21 @@ ENDS = np.array([[LEFT], [RIGHT]])
 CORNERS = np.array([[x, y] for x in (0.0, 1.0) for y in (0.0, 1.0)])
 
 
-def shipped_subjects() -> list[Subject]:
-    return [
-        _published("thresholds on public points", Thresholds(), ENDS, _open_at_left(1), _open_at_left(0)),
+def shipped_subjects(*, full: bool = False) -> list[Subject]:
+    """One of each kind, or the `full` set."""
+    subjects = [
         _published("declared stumps", Stumps(cuts=(0.0,)), None, _open_at_left(1), _open_at_left(0)),
         _published("decision trees", DecisionTrees(depth=1), CORNERS, _corners(1), _corners(0)),
         _votes(records=TEACHERS, share=1.0),
-        _votes(records=2 * TEACHERS, share=0.5),
         _relabelled_votes(),
         _universal(),
     ]
+    if full:
+        subjects += [
+            _published("thresholds on public points", Thresholds(), ENDS, _open_at_left(1), _open_at_left(0)),
+            _votes(records=2 * TEACHERS, share=0.5),
+        ]
+    return subjects
 
 
 def _open_at_left(label: int) -> Table:

@@ -136,9 +136,9 @@ def _a_teacher_for_each_record() -> Case:
 
 ONE_SIDED = OneSidedSparseVector(threshold=0, threshold_scale=0.5, query_scale=1.0, unstable=1)
 TWICE = OneSidedSparseVector(threshold=0, threshold_scale=0.25, query_scale=2.0, unstable=2)
-PAPER = PaperSparseVector(threshold=1, scale=0.5, unstable=1, queries=3, slack=1e-6)
-RENYI = RenyiSparseVector(threshold=1, threshold_scale=0.5, query_scale=1.0, head_start=0, unstable=1, slack=0.01)
-RESAMPLED = PaperSparseVector(threshold=16, scale=2.0, unstable=1, queries=3, slack=1e-6)
+PAPER = PaperSparseVector(threshold=1, scale=0.3, unstable=1, queries=3, slack=1e-6)
+RENYI = RenyiSparseVector(threshold=1, threshold_scale=0.3, query_scale=0.5, head_start=0, unstable=1, slack=1e-3)
+RESAMPLED = PaperSparseVector(threshold=8, scale=0.5, unstable=1, queries=3, slack=1e-6)
 
 UNANIMOUS: Record = (1.0, 0)
 DISSENTING: Record = (1.0, 1)
@@ -166,9 +166,9 @@ def vote_cases(*, full: bool) -> Iterator[Case]:
     for hypotheses in classes:
         yield ag_priv_cl_case(hypotheses, VotePlan(3, 3, 3, 0.5, ONE_SIDED), three, rounds)
     yield ag_priv_cl_case(Thresholds(), VotePlan(3, 3, 3, 0.5, ONE_SIDED, public=2), three, rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 0.05, ONE_SIDED), four, rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 0.05, PAPER), four[:3], rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(3, 3, 3, 0.5, RESAMPLED, copies=2), three[:1], rounds)
+    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 1.0, ONE_SIDED), four, rounds)
+    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 1.0, PAPER), four[:3], rounds)
+    yield ag_priv_cl_case(Thresholds(), VotePlan(3, 3, 3, 2.0, RESAMPLED, copies=2), three[1:2], rounds)
     yield _a_teacher_for_each_record()
     if full:
         five = replacing_the_last((UNANIMOUS,) * 4)

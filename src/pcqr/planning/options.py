@@ -1,0 +1,173 @@
+"""Which algorithm? Every one planned for the same request, what is proved of it beside what is expected of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
+from pcqr.planning import certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+from pcqr.planning.noisy_max import plan_noisy_max
+from pcqr.planning.request import Request
+
+Algorithm = Literal["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
+
+ESTIMATORS: dict[Algorithm, str] = {
+    "SubSamp": "SubsampleAggregate",
+    "noisy max": "NoisyMaxAggregate",
+    "AgPrivCl": "AgnosticRelease",
+    "UnvPrivCl": "UniversalRelease",
+    "SSPP": "SemiPrivateLearner",
+}
+_PREFERENCE: tuple[Algorithm, ...] = ("SSPP", "UnvPrivCl", "AgPrivCl", "noisy max", "SubSamp")
+_TIE = 0.005  # expected excess errors that differ by less are taken to be equal
+
+
+@dataclass(frozen=True)
+class Option:
+    """One algorithm for a request. `plan` is None where there is none; `objection` then says why and what would help.
+
+    `proved` bounds the excess error but for β (None: nothing is proved at this n). `expected` is a model's estimate.
+    The two are never mixed.
+    """
+
+    algorithm: Algorithm
+    plan: Plan | None
+    proved: float | None = None
+    expected: Prediction | None = None
+    objection: str | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The option to take and a sentence that says why. None where nothing can run."""
+
+    option: Option | None
+    reason: str
+
+
+def compare(request: Request) -> tuple[Option, ...]:
+    """All five algorithms for one request, calibrated."""
+    return tuple(_option(algorithm, request) for algorithm in ESTIMATORS)
+
+
+def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
+    """The least expected excess error, among what is proved to stay within α if anything is.
+
+    Near ties go to what can be published and applied for ever, then to what abstains instead of guessing.
+    """
+    possible = [option for option in options if option.plan is not None and option.expected is not None]
+    if not possible:
+        return Recommendation(None, "No algorithm can answer at these numbers.")
+    proved = [option for option in possible if option.proved is not None and option.proved <= alpha]
+    pool = proved or possible
+    least = min(_excess(option) for option in pool)
+    best = min(
+        (option for option in pool if _excess(option) <= least + _TIE),
+        key=lambda option: _PREFERENCE.index(option.algorithm),
+    )
+    return Recommendation(best, _reason(best, possible, bool(proved), alpha))
+
+
+def _excess(option: Option) -> float:
+    return math.inf if option.expected is None else option.expected.excess_error
+
+
+def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: float) -> str:
+    strength = {
+        "SubSamp": "the teachers agree often enough on the labels as they are",
+        "noisy max": "with few records noise on every vote costs less than tests of stability",
+        "AgPrivCl": "relabelling makes the teachers agree, so that few queries are unstable",
+        "UnvPrivCl": "it answers like AgPrivCl and then publishes a classifier that answers for ever",
+        "SSPP": "public points are at hand: it publishes at once, has no unstable answers and spends no δ",
+    }[best.algorithm]
+    others = [option for option in possible if option is not best]
+    beside = ""
+    if others:
+        next_best = min(others, key=_excess)
+        beside = f" (expected excess error {_excess(best):.2g}, {next_best.algorithm} {_excess(next_best):.2g})"
+    proof = (
+        f"its excess error is proved to be at most {best.proved:.3g}"
+        if is_proved
+        else f"no algorithm is proved to stay within α = {alpha:g} here, so this rests on the model"
+    )
+    return f"{best.algorithm}: {strength}{beside}; {proof}."
+
+
+def _option(algorithm: Algorithm, request: Request) -> Option:
+    makers: dict[Algorithm, Callable[[Request], Option]] = {
+        "SubSamp": lambda r: _voting("SubSamp", plan_subsample(r, "calibrated"), None),
+        "noisy max": lambda r: _voting("noisy max", plan_noisy_max(r), None),
+        "AgPrivCl": _agnostic,
+        "UnvPrivCl": _universal,
+        "SSPP": _semi_private,
+    }
+    try:
+        return makers[algorithm](request)
+    except (InfeasiblePlan, ParameterError) as error:
+        return Option(algorithm, None, objection=str(error))
+
+
+def _voting(algorithm: Algorithm, plan: Plan, proved: float | None) -> Option:
+    return Option(algorithm, plan, proved, plan.prediction)
+
+
+def _agnostic(request: Request) -> Option:
+    plan = plan_agnostic(request, "calibrated")
+    excess = certificate.vote_excess(plan.vote, request.hypotheses, request.features, request.queries, request.beta)
+    return _voting("AgPrivCl", plan, _finite(excess))
+
+
+def _universal(request: Request) -> Option:
+    plan = plan_universal(request, "calibrated")
+    after, half = plan.publish.after_queries, request.beta / 2.0
+    excess = max(
+        certificate.vote_excess(plan.vote, request.hypotheses, request.features, after, half),
+        certificate.publish_excess(plan.publish, request.hypotheses, request.records, request.features, after, half),
+    )
+    return Option("UnvPrivCl", plan, _finite(excess), _mixed(request, plan))
+
+
+def _semi_private(request: Request) -> Option:
+    if request.public is None and not request.hypotheses.is_fixed:
+        raise InfeasiblePlan("There are no public points to make a class of.", "public unlabelled points (--public P)")
+    plan = plan_semi_private(request)
+    excess = certificate.publish_excess(
+        plan.publish, request.hypotheses, request.records, request.features, request.public or 1, request.beta
+    )
+    expected = Prediction(0.0, published_excess(request, plan.publish, request.public), 0.0)
+    return Option("SSPP", plan, _finite(excess), expected)
+
+
+def _mixed(request: Request, plan: UniversalPlan) -> Prediction | None:
+    """Votes for the first m_o of m queries, the published classifier for the rest."""
+    votes = plan.prediction
+    if votes is None:
+        return None
+    after = plan.publish.after_queries
+    share = min(1.0, after / request.queries)
+    published = published_excess(request, plan.publish, after + (request.public or 0))
+    return replace(
+        votes,
+        unanswered_share=share * votes.unanswered_share,
+        excess_error=share * votes.excess_error + (1.0 - share) * published,
+        unstable_share=share * votes.unstable_share,
+    )
+
+
+def published_excess(request: Request, publish: PublishPlan, public: int | None) -> float:
+    """The expected excess error of a published hypothesis: what the draw costs, and what the cover misses.
+
+    About (ln|H| + 1)/(ηn) and, for a class that is made of P = `public` points, b/(2P) for b cuts.
+    """
+    hypotheses = request.hypotheses
+    members = hypotheses.log_growth(public or request.records, request.features)
+    missed = 0.0 if public is None else 0.5 * hypotheses.boundaries / public
+    return min(1.0, model.relabel_excess(members, publish.inverse_temperature, request.records) + missed)
+
+
+def _finite(excess: float) -> float | None:
+    return excess if math.isfinite(excess) else None
