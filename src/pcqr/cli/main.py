@@ -172,6 +172,65 @@ def publish(
 
 
 @app.command()
+def plan(
+    *,
+    class_name: Annotated[
+        ClassName | None, typer.Option("--class", help="The hypothesis class H. Without it: several classes in a row.")
+    ] = None,
+    vc: Annotated[int | None, typer.Option(min=1, help="Instead of --class: any class of this VC dimension.")] = None,
+    intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
+    features: Annotated[int | None, typer.Option(min=1, help="The number of columns, for --class stumps.")] = None,
+    records: Annotated[int | None, typer.Option("--n", min=1, help="n, the number of private records.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="ε for everything that is released.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ, far below 1/n. Default: 1e-6.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="m, the number of queries.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="The excess error over the best of the class.")] = None,
+    beta: Annotated[float | None, typer.Option(help="The chance of a larger excess error. Default: 0.05.")] = None,
+    public: Annotated[int | None, typer.Option(min=1, help="The number of public unlabelled points at hand.")] = None,
+    solve: Annotated[
+        Literal["records", "alpha", "queries", "epsilon", "delta", "beta"] | None,
+        typer.Option(help="What to solve for. Default: the one of n, ε, α and m that is left out."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Derive every number, with its formula and proof.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw n against m, α against ε, k against T: .svg, .png, .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What is possible? Leave out any one or two of --n, --epsilon, --alpha and --queries.
+
+    Uses public numbers alone: nothing private is read and nothing is spent. Shows what is proved and what is expected,
+    for the paper's constants and for calibrated ones, compares the algorithms and recommends one.
+
+    Exit codes: 0 answered, feasible or not; 2 bad input.
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.plan import Job, run  # noqa: PLC0415
+
+        run(
+            Job(
+                class_name=class_name,
+                vc=vc,
+                intervals=intervals,
+                features=features,
+                records=records,
+                epsilon=epsilon,
+                delta=delta,
+                queries=queries,
+                alpha=alpha,
+                beta=beta,
+                public=public,
+                solve=solve,
+                explain=explain,
+                plot=plot,
+            ),
+            as_json=as_json,
+        )
+
+
+@app.command()
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="The directory that the picture is written to.")] = Path("out"),

@@ -99,6 +99,13 @@ class Combinatorics(ABC):
     def log_growth(self, count: int, features: int = 1) -> float:
         """ln of a bound on the number of members on `count` points with `features` columns."""
 
+    def log_rarity(self, count: int, features: int = 1) -> float:
+        """ln of a bound on 1/π: a draw at η = 0 gives every dichotomy of `count` points a probability of at least π.
+
+        `log_growth` where all members are equally likely; a class with another prior has a larger one.
+        """
+        return self.log_growth(count, features)
+
     @abstractmethod
     def log_probability_error(
         self, records: int, inverse_temperature: float, *, features: int = 1, public: int | None = None

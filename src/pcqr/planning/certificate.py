@@ -24,8 +24,8 @@ from pcqr.planning.deviations import (
 EVENTS = 7
 """How many events besides the sampling of labels may fail, each with the same chance."""
 
-SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
-"""The shares of β that the seven events get together; the sampling of the queries' labels gets the rest."""
+SHARES = tuple(0.02 * 1.25**step for step in range(18))
+"""The shares of β that the seven events may get together; the sampling of the queries' labels gets the rest."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def certify_share(
         return None
     inexact = hypotheses.log_probability_error(records, eta, features=features)
     return VoteCertificate(
-        selection=(hypotheses.log_growth(records, features) + log_b + inexact) / (eta * records),
+        selection=(hypotheses.log_rarity(records, features) + log_b + inexact) / (eta * records),
         generalisation=_generalisation(hypotheses, records, log_union, log_b) + math.sqrt(log_b / (2.0 * pool)),
         unclear=unclear,
         sampling=sampling_slack(queries, beta * (1.0 - share)),
@@ -142,7 +142,7 @@ def publish_excess(
         offset, rate = consistent_learner_tail(lambda count: hypotheses.log_growth(count, features), public)
         cover = (offset + log_b) / rate
     inexact = hypotheses.log_probability_error(records, plan.inverse_temperature, features=features, public=public)
-    selection = (members + inexact + log_b) / (plan.inverse_temperature * records)
+    selection = (hypotheses.log_rarity(public, features) + log_b + inexact) / (plan.inverse_temperature * records)
     return cover + selection + math.sqrt(2.0 * (members + log_b) / records)
 
 

@@ -7,13 +7,13 @@ plan is certified before it is returned.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector
 from pcqr.plan import VotePlan
 from pcqr.planning import search
 from pcqr.planning.budget import sparse_vectors, votes_budget
-from pcqr.planning.certificate import EVENTS, VoteCertificate, certify_share, margin_needed
+from pcqr.planning.certificate import EVENTS, SHARES, VoteCertificate, certify_share, margin_needed
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
@@ -72,11 +72,12 @@ def certified_votes(request: Request) -> CertifiedVotes | None:
     fewest = fewest_records(request)
     if fewest is None or fewest.plan.records > request.records:
         return None
-    found = _at_hand(request, fewest.knobs)
+    found = at_hand(request, fewest.knobs)
     return found if found is not None and found.certificate.excess <= request.alpha else None
 
 
-def _at_hand(request: Request, knobs: Knobs) -> CertifiedVotes | None:
+def at_hand(request: Request, knobs: Knobs) -> CertifiedVotes | None:
+    """What these knobs make of n = `request.records`, if anything is proved for it."""
     vector = _sparse_vector(request, knobs, request.records)
     return None if vector is None else _certified(request, knobs, request.records, vector)
 
@@ -122,7 +123,8 @@ def _sparse_vector(
     request: Request, knobs: Knobs, records: int, *, exact: bool = True
 ) -> CalibratedSparseVector | None:
     subsample = math.ceil(knobs["rate"] * records)  # rounded up: the vector serves plans for fewer records, too
-    budget = votes_budget(request, request.epsilon, request.delta, records, subsample, knobs["temperature"])
+    private = replace(request, public=None)  # the certificate is for ĥ drawn from a class of the private points
+    budget = votes_budget(private, request.epsilon, request.delta, records, subsample, knobs["temperature"])
     if budget is None:
         return None
     failure = _failure(request, knobs)
@@ -140,13 +142,18 @@ def _certified(request: Request, knobs: Knobs, records: int, vector: CalibratedS
         return None
     plan = VotePlan(records, subsample, teachers, knobs["temperature"], vector)
     certificate = certify_share(
-        plan, request.hypotheses, request.features, request.queries, request.beta, knobs["failure"]
+        plan, request.hypotheses, request.features, request.queries, request.beta, _share(knobs)
     )
     return None if certificate is None else CertifiedVotes(plan, certificate, knobs)
 
 
 def _failure(request: Request, knobs: Knobs) -> float:
-    return request.beta * knobs["failure"] / EVENTS
+    return request.beta * _share(knobs) / EVENTS
+
+
+def _share(knobs: Knobs) -> float:
+    """The share of β for the seven events that is nearest to the knob, one of those that `certify_votes` tries."""
+    return min(SHARES, key=lambda share: abs(math.log(share / knobs["failure"])))
 
 
 def _starts(request: Request) -> tuple[Knobs, ...]:

@@ -46,6 +46,12 @@ def records_needed(vc_dimension: int, queries: int, epsilon: float, delta: float
     return math.ceil(56.0 * subsample_needed(vc_dimension, queries, alpha, beta, delta) / epsilon)
 
 
+def sub_samp_records_needed(vc_dimension: int, teachers: int, alpha: float, beta: float) -> int:
+    """n = k·⌈8(d·ln(1/α) + ln(4k/β))/α²⌉, k = `teachers`: ours, where SubSamp's lemma says Õ(d·k/α²). For α + 3γ."""
+    capacity = vc_dimension * math.log(1.0 / alpha) + math.log(4.0 * teachers / beta)
+    return teachers * math.ceil(8.0 * capacity / alpha**2)
+
+
 def public_points(vc_dimension: int, alpha: float, beta: float) -> int:
     """m_o = 32·(d·ln(1/α) + ln(1/β))/α: the votes before publication."""
     return math.ceil(32.0 * (vc_dimension * math.log(1.0 / alpha) + math.log(1.0 / beta)) / alpha)
@@ -99,15 +105,13 @@ def inner_budget(queries: int, delta: float, alpha: float) -> tuple[float, float
 
 
 def plan_sub_samp(request: Request) -> VotePlan:
-    """SubSamp on all records. Its lemma has no explicit n: asked for is k·⌈8(d·ln(1/α) + ln(4k/β))/α²⌉ (ours)."""
+    """SubSamp on all records. Its lemma has no explicit n: asked for is `sub_samp_records_needed`."""
     _check(request)
     unstable = unstable_cutoff(request.queries, request.alpha, request.beta)
     vector = PaperSparseVector.from_paper(request.epsilon, request.delta, unstable, request.queries)
     k = teachers_needed(vector.scale, request.queries, unstable, request.delta, request.beta)
-    capacity = request.hypotheses.vc_bound(request.features) * math.log(1.0 / request.alpha) + math.log(
-        4.0 * k / request.beta
-    )
-    _refuse_below(request, k * math.ceil(8.0 * capacity / request.alpha**2))
+    dimension = request.hypotheses.vc_bound(request.features)
+    _refuse_below(request, sub_samp_records_needed(dimension, k, request.alpha, request.beta))
     return VotePlan(request.records, request.records, k, None, vector)
 
 

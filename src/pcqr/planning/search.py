@@ -43,10 +43,11 @@ def smallest(
 
 
 def _moved(name: str, value: float, factor: float) -> float:
-    """`value` times `factor`; whole numbers move by one at least."""
+    """`value` times `factor`; whole numbers move by one at least, odd ones by two."""
     if name not in _WHOLE:
         return value * factor
-    return max(value + 1.0, value * factor) if factor > 1.0 else min(value - 1.0, value * factor)
+    least = 2.0 if name == "teachers" else 1.0
+    return max(value + least, value * factor) if factor > 1.0 else min(value - least, value * factor)
 
 
 def _within(name: str, value: float, bounds: tuple[float, float]) -> float:

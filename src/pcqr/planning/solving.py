@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.planning.certified import CertifiedVotes, fewest_records
+from pcqr.planning.certified import CertifiedVotes, at_hand, fewest_records
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
@@ -151,7 +151,12 @@ def _records(question: Question, start: Knobs | None) -> Solved | None:
 
 
 def _alpha(question: Question, start: Knobs | None) -> Solved | None:
-    return _hardest(question, start, "alpha", lambda u: 1.0 / u, starts=(2.5,), limit=1000.0)
+    solved = _hardest(question, start, "alpha", lambda u: 1.0 / u, starts=(2.5,), limit=1000.0)
+    votes = None if solved is None else at_hand(solved.request, solved.votes.knobs)
+    if solved is None or votes is None or votes.certificate.excess > solved.request.alpha:
+        return solved
+    # n records are more than the fewest, so a little more than α is proved.
+    return Solved(replace(solved.request, alpha=votes.certificate.excess), votes)
 
 
 def _queries(question: Question, start: Knobs | None) -> Solved | None:

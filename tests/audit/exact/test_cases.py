@@ -26,7 +26,6 @@ def test_names_tell_cases_apart_and_the_full_set_is_larger() -> None:
     full = shipped_cases(full=True)
     for cases in (FAST, full):
         assert len({case.name for case in cases}) == len(cases)
-    assert {case.kind for case in full} == {"mechanism", "algorithm"}
     assert len(full) > len(FAST)
     assert pickle.dumps(full), "so that other processes can share the work"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,17 @@ def test_a_last_digit_is_seen() -> None:
     assert fingerprint(1.1) == "about 1"
     assert fingerprint(2.0**-53) == "about 0"
     assert fingerprint(-1e6) == "about -9"
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "audit.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_the_audit_lists_every_bug() -> None:
+    for bug in ZOO:
+        assert f"| {bug.name} | {bug.wrong} | {bug.source} | {bug.caught_by} |" in PAGE
+
+
+def test_the_example_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    example = PAGE.split("```python\n")[1].split("```")[0]
+    exec(compile(example, "docs/audit.md", "exec"), {})  # noqa: S102
+    assert "holds" in capsys.readouterr().out

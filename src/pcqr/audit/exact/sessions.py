@@ -20,7 +20,7 @@ from pcqr.audit.exact.tape import Tape
 from pcqr.audit.exact.walk import intercepted, walk
 from pcqr.entropy import Entropy
 
-I = TypeVar("I")  # noqa: E741
+G = TypeVar("G")
 Q = TypeVar("Q")
 
 History = tuple[tuple[int, Hashable], ...]
@@ -46,7 +46,7 @@ class Session(ABC, Generic[Q]):
 class Once(Session[None]):
     """A mechanism without queries: everything is shown in one round, to the query None."""
 
-    def __init__(self, run: Callable[[I, Entropy], Hashable], given: I, entropy: Entropy) -> None:
+    def __init__(self, run: Callable[[G, Entropy], Hashable], given: G, entropy: Entropy) -> None:
         self._run, self._given, self._entropy = run, given, entropy
 
     def ask(self, query: None) -> Hashable:  # noqa: ARG002

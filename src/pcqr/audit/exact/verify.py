@@ -27,7 +27,7 @@ class Case:
 
     `start` prepares the shipped code on one input with the given entropy source, its only randomness. `rounds` queries
     are asked, each any of the `menu`, repeats included. Equal inputs, where they can be hashed, are computed once.
-    `kind` says what part of the library the case is about; `tape` is not `Tape` itself where a case has a symmetry.
+    `tape` is not `Tape` itself where a case has a symmetry to make use of.
     """
 
     name: str
@@ -36,7 +36,6 @@ class Case:
     start: Callable[[Any, Entropy], Session[Any]]
     menu: Sequence[Any] = (None,)
     rounds: int = 1
-    kind: str = "mechanism"
     tape: type[Tape] = Tape
 
     @classmethod
@@ -46,10 +45,9 @@ class Case:
         claimed: Guarantee,
         neighbours: Sequence[tuple[Any, Any]],
         run: Callable[[Any, Entropy], Hashable],
-        kind: str = "mechanism",
     ) -> Case:
         """The case of a mechanism without queries: `run` returns all that it shows."""
-        return cls(name, claimed, neighbours, partial(Once, run), kind=kind)
+        return cls(name, claimed, neighbours, partial(Once, run))
 
 
 @dataclass(frozen=True)

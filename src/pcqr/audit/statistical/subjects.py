@@ -24,7 +24,7 @@ from pcqr.plan import PublishPlan, VotePlan
 EPSILON = 1.0
 """Of everything that is published."""
 LEFT, RIGHT = -1.0, 1.0
-TEACHERS = 17
+TEACHERS = 11
 ENDS = np.array([[LEFT], [RIGHT]])
 CORNERS = np.array([[x, y] for x in (0.0, 1.0) for y in (0.0, 1.0)])
 
@@ -71,7 +71,7 @@ def _labels(ones: int, records: int) -> Table:
 
 def _votes(*, records: int, share: float) -> Subject:
     """Teachers of a record each, their vote at the threshold; of all `records`, or of a secret `share` of them."""
-    sparse_vector = OneSidedSparseVector.calibrate(2.0, 1e-3, unstable=1)
+    sparse_vector = OneSidedSparseVector.calibrate(4.0, 1e-3, unstable=1)
     plan = VotePlan(
         records=records,
         subsample=round(share * records),
@@ -79,38 +79,38 @@ def _votes(*, records: int, share: float) -> Subject:
         inverse_temperature=None,
         sparse_vector=sparse_vector,
     )
-    ones = round((TEACHERS + 2 * sparse_vector.threshold + 1) / 2 / share)
-    run = VotesRun(Thresholds(), plan, np.array([[0.5], [1.5]]))
+    ones = round((TEACHERS + 2 * sparse_vector.threshold + 3) / 2 / share)
+    run = VotesRun(Thresholds(), plan, np.array([[0.5]]))
     name = f"SubSamp: {TEACHERS} teachers, q = {share:g}"
     return Subject(name, sub_samp_guarantee(plan), run, _labels(ones, records), _labels(ones - 1, records))
 
 
 def _relabelling_plan() -> VotePlan:
-    """15 teachers of a record each; ĥ is drawn from the dichotomies of the two `ENDS`."""
+    """Teachers of a record each; ĥ is drawn from the dichotomies of the two `ENDS`."""
     return VotePlan(
-        records=15,
-        subsample=15,
-        teachers=15,
-        inverse_temperature=0.5,
-        sparse_vector=OneSidedSparseVector.calibrate(2.0, 0.01, unstable=1),
+        records=TEACHERS,
+        subsample=TEACHERS,
+        teachers=TEACHERS,
+        inverse_temperature=1.0,
+        sparse_vector=OneSidedSparseVector.calibrate(4.0, 1e-3, unstable=1),
         public=len(ENDS),
     )
 
 
 def _one_sided(label: int) -> Table:
-    """All records on the right: eight 1s, six 0s and one with `label`."""
-    return Table.of([RIGHT] * 15, [1] * 8 + [0] * 6 + [label])
+    """All records on the right: six 1s, four 0s and one with `label`."""
+    return Table.of([RIGHT] * TEACHERS, [1] * 6 + [0] * 4 + [label])
 
 
 def _relabelled_votes() -> Subject:
     plan, hypotheses = _relabelling_plan(), Thresholds()
     run = VotesRun(hypotheses, plan, np.array([[RIGHT]]), public=ENDS)
     claim = ag_priv_cl_guarantee(plan, hypotheses, features=1)
-    return Subject("AgPrivCl: 15 teachers, relabelled", claim, run, _one_sided(1), _one_sided(0))
+    return Subject(f"AgPrivCl: {TEACHERS} teachers, relabelled", claim, run, _one_sided(1), _one_sided(0))
 
 
 def _universal() -> Subject:
     vote, publish, hypotheses = _relabelling_plan(), PublishPlan(0.5, after_queries=1), Thresholds()
     run = UniversalRun(hypotheses, vote, publish, np.array([[RIGHT]]), public=ENDS)
     claim = unv_priv_cl_guarantee(vote, publish, hypotheses, features=1)
-    return Subject("UnvPrivCl: votes and the published", claim, run, _one_sided(1), _one_sided(0))
+    return Subject(f"UnvPrivCl: {TEACHERS} teachers, and the published", claim, run, _one_sided(1), _one_sided(0))

@@ -131,6 +131,10 @@ class DecisionTrees(HypothesisClass):
         leaves = 1 << (self.depth or DEFAULT_DEPTH)
         return (leaves - 1) * math.log(self._count(features)) + leaves * math.log(self.labels)
 
+    def log_rarity(self, count: int, features: int = 1) -> float:
+        """(2^D − 1)·ln(B/(1−σ)) + 2^D·ln C: every tree says the same as a full one, which never stops."""
+        return self.log_growth(count, features) - ((1 << (self.depth or DEFAULT_DEPTH)) - 1) * math.log1p(-self.stop)
+
     def with_labels(self, labels: int) -> DecisionTrees:
         return replace(self, labels=labels)
 

@@ -62,7 +62,7 @@ def sspp_case(hypotheses: HypothesisClass, plan: PublishPlan, public: Points | N
     stop = getattr(hypotheses, "stop", 0.0)
     told = type(hypotheses).__name__ + (f"(stop={stop:g})" if stop else "")
     name = f"SSPP: {told}, n = {records}, η = {plan.inverse_temperature:g}"
-    return Case.once(name, claimed, neighbours, partial(_published, hypotheses, plan, public), kind="algorithm")
+    return Case.once(name, claimed, neighbours, partial(_published, hypotheses, plan, public))
 
 
 def _published(
@@ -98,7 +98,7 @@ def unv_priv_cl_case(
         f"published after {publish.after_queries} at η = {publish.inverse_temperature:g}"
     )
     start = partial(_universal, hypotheses, vote, publish)
-    return Case(name, claimed, neighbours, start, QUERIES, rounds, kind="algorithm")
+    return Case(name, claimed, neighbours, start, QUERIES, rounds)
 
 
 def _universal(

@@ -81,7 +81,7 @@ def votes_case(
 ) -> Case:
     """The case of any labeller behind the online protocol; `limit` is the number of queries after which it stops."""
     start = partial(_started, prepare, limit)
-    return Case(name, claimed, neighbours, start, QUERIES, rounds, kind="algorithm")
+    return Case(name, claimed, neighbours, start, QUERIES, rounds)
 
 
 def _started(prepare: Prepare, limit: int | None, table: Table, entropy: Entropy) -> VotesSession:
@@ -156,7 +156,7 @@ def vote_cases(*, full: bool) -> Iterator[Case]:
     if full:
         three, four = all_neighbours(3), all_neighbours(4, universe=LINE[1:5])
     rounds = 3 if full else 2
-    yield Case.once("Stab: Thresholds, n = 3, k = 3", STAB.guarantee, three, _stab, kind="algorithm")
+    yield Case.once("Stab: Thresholds, n = 3, k = 3", STAB.guarantee, three, _stab)
     yield sub_samp_case(Thresholds(), VotePlan(3, 3, 1, None, ONE_SIDED), three, 3)
     for sparse_vector in (ONE_SIDED, TWICE, RENYI, PAPER):
         yield sub_samp_case(Thresholds(), VotePlan(3, 3, 3, None, sparse_vector), three, 3)
