@@ -26,7 +26,7 @@ def vectors() -> tuple[CalibratedSparseVector, ...]:
 @pytest.mark.parametrize("vector", vectors(), ids=lambda vector: type(vector).__name__)
 def test_the_expected_run_is_the_average_of_simulated_ones(vector: CalibratedSparseVector) -> None:
     """At distance t from a boundary, in probability, a share ½e^{−t/θ} of the teachers dissents; θ = b/(2N)."""
-    teachers, records, queries, runs = 701, 40, 60, 250
+    teachers, records, queries, runs = 241, 8, 60, 400
     plan = VotePlan(teachers * records, teachers * records, teachers, 0.1, vector)
     rng, entropy = np.random.default_rng(1), SeededEntropy(1)
     theta = Intervals().boundaries / (2.0 * records)

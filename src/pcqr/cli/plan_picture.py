@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from pcqr.errors import MissingExtra, ParameterError
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.planning import paper
+from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import CertifiedVotes, fewest_records
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
@@ -20,13 +22,15 @@ from pcqr.planning.search import Knobs
 from pcqr.planning.solving import Question, Solved
 
 INK, MUTED, GRID = "#222222", "#7a7a7a", "#e6e6e6"
-OURS, PAPER, SUBSAMP, PALE = "#0b6e99", "#d1603d", "#9a7500", "#8cc5de"
-DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.6))
+OURS, PAPER, SUBSAMP, LIGHT = "#0b6e99", "#d1603d", "#9a7500", "#4fa3c7"
+DASHED, DASH_DOT, DOTTED = (0, (5, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.6))
 STYLE = {"font.size": 10.5, "svg.hashsalt": "pcqr"}
 
 DEFAULT_QUERIES = 1_000
 SPAN = 30.0  # how far the axes reach from the user's m and T, as a factor
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+EPSILON_FACTORS = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 8.0)  # of the user's ε
+EPSILON_TICKS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
+ALPHA_TICKS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
 LARGEST_ALPHA = 0.45
 ATTEMPTS = 6
 CLOSE = 0.9  # the search for a provable α ends where it needs this share of the records at hand
@@ -61,9 +65,8 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
         _draw_teachers(panels[2], request, fewest)
         for axes in panels:
             _clean(axes)
-        title = f"{request.hypotheses}" + (f" on {request.features} features" if request.features > 1 else "")
         figure.suptitle(
-            f"{title}: ε = {request.epsilon:.3g}, δ = {request.delta:.2g}, m = {request.queries:,}, "
+            f"{_name(request)}: ε = {request.epsilon:.3g}, δ = {request.delta:.2g}, m = {request.queries:,}, "
             f"α = {request.alpha:.3g}, β = {request.beta:.2g}",
             x=0.008,
             ha="left",
@@ -79,6 +82,14 @@ def _centre(question: Question, solved: Solved | None) -> Request:
     if solved is not None:
         return solved.request
     return question.request(queries=question.queries or DEFAULT_QUERIES)
+
+
+def _name(request: Request) -> str:
+    hypotheses = request.hypotheses
+    if isinstance(hypotheses, VcClass):
+        return f"Any class of VC dimension {hypotheses.dimension}"
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(hypotheses).__name__).capitalize()
+    return words if request.features == 1 else f"{words} on {request.features} features"
 
 
 def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None) -> None:
@@ -97,16 +108,17 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
         return paper.sub_samp_records_needed(dimension, teachers, alpha, beta)
 
     _plot(axes, _curve(printed, queries), "the paper's formula", PAPER, linestyle=DASHED)
-    if epsilon <= 8.0 * math.log(2.0 / delta):  # else the paper's sparse vector says nothing
-        words = "SubSamp, paper's constants, for α + 3γ"
-        _plot(axes, _curve(sub_samp, queries), words, SUBSAMP, linestyle="-.")
-    _plot(axes, _fewest_for(request, queries, fewest), "proved here, for α + γ", OURS, bold=True)
+    if epsilon <= _largest_for_paper(delta):
+        words = "SubSamp, paper's constants, for 3γ + α"
+        _plot(axes, _curve(sub_samp, queries), words, SUBSAMP, linestyle=DASH_DOT)
+    _plot(axes, _fewest_for(request, queries, fewest), "proved here, for γ + α", OURS, bold=True)
     limit = (dimension + math.log(1.0 / beta)) / alpha**2
     _plot(axes, _curve(lambda _: limit, queries), "without privacy (order of magnitude)", MUTED, linestyle=DOTTED)
     if at_hand is not None:
-        _mark(axes, request.queries, at_hand, proved=fewest is not None and fewest.plan.records <= at_hand)
+        is_proved = fewest is not None and fewest.plan.records <= at_hand
+        _mark(axes, request.queries, at_hand, f"n = {_short(at_hand)}", proved=is_proved)
     axes.set(xscale="log", yscale="log")
-    axes.set_ylim(top=10 * axes.get_ylim()[1])
+    axes.set_ylim(bottom=limit / 8.0)
     _entitle(axes, "Records needed for m queries", "m, queries", "n, records")
 
 
@@ -125,18 +137,28 @@ def _fewest_for(request: Request, queries: Sequence[int], fewest: CertifiedVotes
 
 def _draw_alpha(axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None) -> None:
     """The least α that is proved, against ε, for n records and for ten times as many."""
-    records = at_hand or (None if fewest is None else fewest.plan.records)
-    curves: list[tuple[int, Curve]] = []
-    if records is not None:
-        curves = [(n, _provable(request, n, fewest)) for n in (records, 10 * records)]
-        if not curves[0][1][0] and fewest is not None and fewest.plan.records > records:
-            curves[0] = (fewest.plan.records, _provable(request, fewest.plan.records, fewest))
-    for (n, curve), colour, linestyle in zip(curves, (OURS, PALE), ("-", DASHED), strict=False):
-        if curve[0]:
-            _plot(axes, curve, f"n = {_short(n)}", colour, bold=colour == OURS, linestyle=linestyle, marker="o")
-    if at_hand is not None and fewest is not None:
-        _mark(axes, request.epsilon, request.alpha, proved=fewest.plan.records <= at_hand)
-    axes.set(xscale="log", yscale="log")
+    needed = None if fewest is None else fewest.plan.records
+    for records in (at_hand, needed):
+        curve = ([], []) if records is None else _provable(request, records, fewest)
+        if records is not None and len(curve[0]) > 1:  # else too few records to show anything
+            _plot(axes, curve, f"n = {_short(records)}", OURS, bold=True, marker="o", falls=True)
+            many = _provable(request, 10 * records, fewest)
+            _plot(axes, many, f"n = {_short(10 * records)}", LIGHT, marker="o", falls=True, linestyle=DASHED)
+            break
+    floor = sampling_slack(request.queries, request.beta)
+    at = [EPSILON_FACTORS[0] * request.epsilon, EPSILON_FACTORS[-1] * request.epsilon]
+    _plot(axes, (at, [floor, floor]), "m labels vary as much by themselves", MUTED, linestyle=DOTTED)
+    if needed is not None:
+        _mark(
+            axes, request.epsilon, request.alpha, f"α = {request.alpha:.2g}",
+            proved=at_hand is None or needed <= at_hand, falls=True,
+        )  # fmt: skip
+    axes.set(xscale="log", yscale="log", ylim=(0.75 * floor, 0.55))
+    for axis, ticks in ((axes.yaxis, ALPHA_TICKS), (axes.xaxis, EPSILON_TICKS)):
+        low, high = axis.get_view_interval()
+        axis.set_ticks([tick for tick in ticks if low <= tick <= high])
+        axis.set_ticks([], minor=True)
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
     _entitle(axes, "The α that is proved", "ε", "α, excess error")
 
 
@@ -146,11 +168,15 @@ def _provable(request: Request, records: int, fewest: CertifiedVotes | None) -> 
     alphas: list[float] = []
     knobs = None if fewest is None else fewest.knobs
     guess = request.alpha
-    for epsilon in EPSILONS:
-        found = _least_alpha(replace(request, epsilon=epsilon), records, guess, knobs)
+    for factor in EPSILON_FACTORS:
+        found: tuple[float, Knobs] | None
+        if factor == 1.0 and fewest is not None and CLOSE * records <= fewest.plan.records <= records:
+            found = request.alpha, fewest.knobs
+        else:
+            found = _least_alpha(replace(request, epsilon=factor * request.epsilon), records, guess, knobs)
         if found is not None:
             guess, knobs = found
-            epsilons.append(epsilon)
+            epsilons.append(factor * request.epsilon)
             alphas.append(guess)
     return epsilons, alphas
 
@@ -213,37 +239,73 @@ def _draw_teachers(axes: Any, request: Request, fewest: CertifiedVotes | None) -
         form = PaperSparseVector.from_paper(epsilon, delta, budget, request.queries)
         return paper.teachers_needed(form.scale, request.queries, budget, delta, request.beta)
 
-    if epsilon <= 8.0 * math.log(2.0 / delta):
+    if epsilon <= _largest_for_paper(delta):
         _plot(axes, _curve(printed, budgets), "the paper's", PAPER, linestyle=DASHED)
-    _plot(axes, _curve(one_sided, budgets), "one-sided", SUBSAMP, linestyle="-.")
+    _plot(axes, _curve(one_sided, budgets), "one-sided", SUBSAMP, linestyle=DASH_DOT)
     _plot(axes, _curve(renyi, budgets), "Rényi", OURS, bold=True)
     if fewest is not None:
-        _mark(axes, unstable, fewest.plan.teachers, proved=True, words="the plan")
+        _mark(axes, unstable, fewest.plan.teachers, f"k = {fewest.plan.teachers:,}, T = {unstable:,}", proved=True)
     axes.set(xscale="log", yscale="log")
-    spent = f"sparse vector with ε = {epsilon:.2g}, δ = {delta:.1g}"
-    _entitle(axes, "Teachers needed", f"T, unstable answers\n({spent})", "k, teachers")
+    spent = f"for a sparse vector with ε = {epsilon:.2g}, δ = {delta:.1g}"
+    _entitle(axes, "Teachers needed", f"T, unstable answers ({spent})", "k, teachers")
+
+
+def _largest_for_paper(delta: float) -> float:
+    """The paper's constants promise nothing beyond ε = 8·ln(2/δ)."""
+    return 8.0 * math.log(2.0 / delta)
 
 
 def _curve(value: Callable[[int], float], places: Sequence[int]) -> Curve:
     return [float(place) for place in places], [float(value(place)) for place in places]
 
 
-def _plot(axes: Any, curve: Curve, words: str, colour: str, *, bold: bool = False, **style: Any) -> None:
-    """A line with its name in the legend."""
-    axes.plot(*curve, color=colour, linewidth=2.6 if bold else 1.8, label=words, markersize=4, **style)
+def _plot(
+    axes: Any, curve: Curve, words: str, colour: str, *, bold: bool = False, falls: bool = False, **style: Any
+) -> None:
+    """A line with its name above it: at the right end, or at the left one where it falls."""
+    if not curve[0]:
+        return
+    axes.plot(*curve, color=colour, linewidth=2.8 if bold else 1.8, markersize=4.5, **style)
+    end = (curve[0][0], curve[1][0]) if falls else (curve[0][-1], curve[1][-1])
+    _write(axes, end, words, colour, (8, 3) if falls else (0, 5), "left" if falls else "right", bold=bold)
 
 
-def _mark(axes: Any, x: float, y: float, *, proved: bool, words: str = "you are here") -> None:
-    """The user's own point: filled where it is proved."""
-    words += "" if proved else " (not proved)"
-    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else "white", markersize=7, zorder=5, label=words)
+def _mark(axes: Any, x: float, y: float, words: str, *, proved: bool, falls: bool = False) -> None:
+    """The user's own point: filled where it is proved. Its name goes where the line does not."""
+    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else "white", markersize=7.5, zorder=5)
+    words += "" if proved else "\nnot proved"
+    _write(axes, (x, y), words, INK, (9, 5) if falls else (6, -6), "left", above=falls, bold=True)
+
+
+def _write(
+    axes: Any,
+    at: tuple[float, float],
+    words: str,
+    colour: str,
+    offset: tuple[float, float],
+    side: str,
+    *,
+    above: bool = True,
+    bold: bool = False,
+) -> None:
+    axes.annotate(
+        words,
+        at,
+        xytext=offset,
+        textcoords="offset points",
+        ha=side,
+        va="bottom" if above else "top",
+        color=colour,
+        fontsize=9.5,
+        fontweight="bold" if bold else "normal",
+        zorder=6,
+    )
 
 
 def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
-    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK)
+    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, pad=12)
     axes.set_xlabel(horizontal, color=MUTED)
     axes.set_ylabel(vertical, color=MUTED)
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="best", handlelength=2.4)
 
 
 def _short(number: int) -> str:
