@@ -2,6 +2,7 @@
 
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
+    │   └── MissingParameters           too many parameters left open: which, and how many to add
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
@@ -37,6 +38,19 @@ class ParameterError(PcqrError, ValueError):
         self.allowed = allowed
         self.received = received
         super().__init__(f"{name} must be {allowed}; received {received!r}.")
+
+
+class MissingParameters(ParameterError):
+    """Too many parameters were left open: all of `missing`, where at most `most` may be. Says which to add."""
+
+    def __init__(self, missing: Sequence[str], most: int) -> None:
+        names = f"{', '.join(missing[:-1])} and {missing[-1]}"
+        super().__init__(names, f"given, all but {most} of them", None)
+        more = len(missing) - most
+        self.args = (
+            f"Too much is left open: {names} are missing, and at most {most} of them may be. "
+            f"Add at least {'one' if more == 1 else more} of them.",
+        )
 
 
 class DataError(PcqrError, ValueError):

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 
 FloatArray = NDArray[np.float64]
+IntegerArray = NDArray[np.int64]
 
 UNIT_ROUNDOFF = 2.0**-53
 """Largest relative error of one float64 operation rounded to nearest."""
@@ -62,6 +64,18 @@ def discrete_gaussian(scale: float, entropy: Entropy) -> int:
         excess = (abs(z) - scale * scale / proposal_scale) / scale
         if _seeded_uniform(entropy) < math.exp(-0.5 * excess * excess):
             return z
+
+
+def discrete_gaussians(scale: float, count: int, entropy: Entropy) -> IntegerArray:
+    """`count` independent draws of `discrete_gaussian`, at about a third of the time of as many calls."""
+    check_scale("scale", scale)
+    check_integer("count", count, least=1)
+    if entropy.is_private:
+        return np.array(_opendp_gaussians(scale)([0] * count), dtype=np.int64)
+    drawn = np.empty(0, dtype=np.int64)
+    while drawn.size < count:
+        drawn = np.append(drawn, _seeded_gaussians(scale, 2 * (count - drawn.size) + 8, entropy))
+    return drawn[:count]
 
 
 def sech_squared(scale: float, entropy: Entropy) -> int:
@@ -110,6 +124,29 @@ def _opendp_noise(law: str, scale: float) -> Callable[[int], int]:
     return measurement
 
 
+@lru_cache(maxsize=64)
+def _opendp_gaussians(scale: float) -> Callable[[list[int]], list[int]]:
+    """The OpenDP measurement that adds independent discrete Gaussians to a list of 64-bit integers."""
+    import opendp.prelude as dp  # noqa: PLC0415
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    measurement: Callable[[list[int]], list[int]] = dp.m.make_gaussian(*space, scale=scale)
+    return measurement
+
+
+def _seeded_gaussians(scale: float, proposals: int, entropy: Entropy) -> IntegerArray:
+    """What the rejection of `discrete_gaussian` keeps of so many proposals, all made at once."""
+    proposal_scale = math.floor(scale) + 1.0
+    first, second = ((entropy.words(proposals) + 0.5) / 2.0**64 for _ in range(2))
+    negative = entropy.below(2, proposals).astype(bool)
+    magnitude = np.floor(-proposal_scale * np.log(first))
+    excess = (magnitude - scale * scale / proposal_scale) / scale
+    kept = (second < np.exp(-0.5 * excess * excess)) & ~(negative & (magnitude == 0.0))
+    accepted: IntegerArray = np.where(negative, -magnitude, magnitude)[kept].astype(np.int64)
+    return accepted
+
+
 def _seeded_geometric(scale: float, entropy: Entropy) -> int:
     return math.floor(-scale * math.log(_seeded_uniform(entropy)))
 
@@ -145,7 +182,8 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
     themselves; subtracting the maximum adds at most `UNIT_ROUNDOFF` · (max − min), and nothing when the maximum
     is 0. Expected work: at most two passes over the weights.
 
-    The running time depends on the weights. It is spent while fitting; see docs/known-vulnerabilities.md.
+    The running time depends on the weights. It is spent while fitting or publishing and, by `ExponentialMax`, in every
+    answer; see docs/known-vulnerabilities.md.
     """
     levels = _shifted(log_weights)
     count = levels.size

@@ -10,13 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
+from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.sparse_vector import SparseVector
+from pcqr.noise import check_scale
 
 Mode = Literal["paper", "calibrated"]
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
+
+MOST_LINEAR_RECORDS, LARGEST_LINEAR_TERM = 2**31, 2**24
+"""n and M of a `LinearPlan`: sums of n integers of at most M stay far within 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +181,63 @@ class PublishPlan:
 
     inverse_temperature: float
     after_queries: int = 0
+
+
+@dataclass(frozen=True)
+class LinearPlan:
+    """A linear classifier by noisy gradient descent on n = `records` records and B = `predicates` public predicates.
+
+    T = `steps` sums of one integer vector a record, each vector of norm at most M = `bound`, each sum with discrete
+    Gaussian noise of σ = `scale` on its coordinates. `momentum` and `step_size` say how a noisy sum moves the weights;
+    they cost nothing.
+    """
+
+    records: int
+    predicates: int
+    steps: int
+    bound: int
+    scale: float
+    momentum: float
+    step_size: float
+
+    def __post_init__(self) -> None:
+        for name, least in (("records", 1), ("predicates", 1), ("steps", 1), ("bound", 1)):
+            check_integer(name, getattr(self, name), least=least)
+        for name, most in (("records", MOST_LINEAR_RECORDS), ("bound", LARGEST_LINEAR_TERM)):
+            if getattr(self, name) > most:
+                raise ParameterError(name, f"at most {most:,}", getattr(self, name))
+        check_positive("scale", self.scale)
+        check_positive("step_size", self.step_size)
+        check_finite("momentum", self.momentum)
+        if not 0 <= self.momentum < 1:
+            raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
+        keep_plain(
+            self, floats=("scale", "momentum", "step_size"), integers=("records", "predicates", "steps", "bound")
+        )
+        check_scale("scale", self.scale)
+
+    @property
+    def sensitivity(self) -> int:
+        """2M: one replaced record takes one vector out of a sum and puts another one in."""
+        return 2 * self.bound
+
+
+@dataclass(frozen=True)
+class BoostingPlan:
+    """boost: J = `rounds` trees of `depth`, each drawn at η = `inverse_temperature` and each with the weight `step`.
+
+    For n = `records` rows and B = `predicates` public predicates, of which a round offers `offered`: public choices,
+    made by `seed` alone.
+    """
+
+    records: int
+    predicates: int
+    offered: int
+    depth: int
+    rounds: int
+    step: float
+    inverse_temperature: float
+    seed: int = 0
 
 
 @dataclass(frozen=True)

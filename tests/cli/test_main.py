@@ -27,7 +27,7 @@ def test_tracebacks_stay_plain() -> None:
 
 def test_every_command_has_help() -> None:
     listed = CliRunner().invoke(app, ["--help"]).output
-    for command in ("answer", "demo", "datasets", "publish"):
+    for command in ("answer", "demo", "datasets", "publish", "audit"):
         assert command in listed
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
 

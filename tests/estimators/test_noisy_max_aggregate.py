@@ -80,6 +80,26 @@ def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     assert release.queries_answered_ == 1
 
 
+def test_a_decision_that_is_broken_off_is_counted_and_shown_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = fitted(3)
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(release.plan_.vote.noise), "decide", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            release.answer([0.3])
+    assert release.queries_answered_ == 0
+    cost = release.preview([[0.3], [0.8], [0.9]])
+    assert (cost.left, cost.certain, cost.chance_of_halting) == (Usage(2, 0), 2, 1.0)
+    assert cost.is_refused
+    assert release.preview([[0.3], [0.8]]).chance_of_halting == 0.0
+    assert [release.answer([x]).remaining for x in (0.3, 0.8)] == [Usage(1, 0), Usage(0, 0)]
+    with pytest.raises(BudgetExhausted):
+        release.answer([0.9])
+
+
 def test_threads_that_ask_together_get_no_more_than_m_answers() -> None:
     release = fitted(5)
 

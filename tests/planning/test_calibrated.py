@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
-from pcqr.planning import Request, certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+from pcqr.planning import Request, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+from pcqr.planning.deviations import sampling_slack
 
 
 def request(**changes: object) -> Request:
@@ -114,9 +116,12 @@ def test_unanswered_share_agrees_with_simulation() -> None:
         assert estimate == pytest.approx(truth, abs=0.03)
 
 
-def test_label_sampling_covers_the_coin_flip_counterexample() -> None:
-    """privacy.md: with m = 8·ln(1/(αβ))/α coin-flip labels exceed γ + α with probability .286; Bernstein says so."""
+def test_sampling_slack_covers_the_coin_flip_counterexample() -> None:
+    """With m = 8·ln(1/(αβ))/α coin-flip labels exceed γ + α with probability .286: no certificate may promise α."""
     alpha, beta = 0.001, 0.05
     m = math.ceil(8 * math.log(1 / (alpha * beta)) / alpha)
     assert m == 79_228
-    assert certificate.label_sampling(m, beta) > alpha
+    assert binom.sf(math.floor(m * (0.5 + alpha)), m, 0.5) == pytest.approx(0.286, abs=5e-4)
+    slack = sampling_slack(m, beta)
+    assert slack > alpha
+    assert 0.9 * beta < binom.sf(math.floor(m * (0.5 + slack)), m, 0.5) <= beta

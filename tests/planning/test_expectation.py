@@ -46,7 +46,7 @@ def test_the_expected_run_is_the_average_of_simulated_ones(vector: CalibratedSpa
     expected = expected_run(plan, Intervals(), 1, queries)
     assert expected.unstable_share == pytest.approx(unstable / asked, rel=0.15)
     assert expected.unanswered_share == pytest.approx(unanswered / (runs * queries), rel=0.2)
-    assert 0.05 < expected.unanswered_share < 0.5  # so that the comparison says something
+    assert 0.05 < expected.unanswered_share < 0.7  # so that the comparison says something
 
 
 def brute_unanswered(share: float, queries: int, budget: int) -> float:

@@ -19,22 +19,23 @@ from pcqr.planning.certified import CertifiedVotes, fewest_records
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
-from pcqr.planning.solving import Question, Solved
+from pcqr.planning.solving import Question, Solved, Unknown
 
 INK, MUTED, GRID = "#222222", "#7a7a7a", "#e6e6e6"
 OURS, PAPER, SUBSAMP, LIGHT = "#0b6e99", "#d1603d", "#9a7500", "#4fa3c7"
 DASHED, DASH_DOT, DOTTED = (0, (5, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.6))
-STYLE = {"font.size": 10.5, "svg.hashsalt": "pcqr"}
+STYLE: Any = {"font.size": 10.5, "svg.hashsalt": "pcqr"}
 
 DEFAULT_QUERIES = 1_000
-SPAN = 30.0  # how far the axes reach from the user's m and T, as a factor
-EPSILON_FACTORS = (0.25, 0.5, 0.7, 1.0, 1.5, 3.0, 8.0)  # of the user's ε
+SPAN, POINTS = 30.0, 7  # how far m and T reach from the user's, as a factor, and at how many values
+EPSILON_FACTORS = (0.4, 0.6, 1.0, 1.7, 3.0, 6.0)  # of the user's ε
 EPSILON_TICKS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
 ALPHA_TICKS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
 LARGEST_ALPHA = 0.45
-ATTEMPTS = 6
-CLOSE = 0.9  # the search for a provable α ends where it needs this share of the records at hand
+ATTEMPTS, FIRST_SLOPE = 6, 1.5  # of the search for a provable α
+CLOSE = 0.9  # it ends where α needs this share of the records at hand
 DISSENT = 0.2
+PLENTY = 1.5
 Curve = tuple[list[float], list[float]]
 
 
@@ -61,19 +62,13 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
         fewest = solved.votes if solved is not None else fewest_records(request)
         panels = figure.subplots(1, 3)
         _draw_records(panels[0], request, fewest, at_hand)
-        _draw_alpha(panels[1], request, fewest, at_hand)
+        is_asked = solved is not None or "alpha" not in question.unknown
+        _draw_alpha(panels[1], request, fewest, at_hand, is_asked=is_asked)
         _draw_teachers(panels[2], request, fewest)
         for axes in panels:
             _clean(axes)
-        figure.suptitle(
-            f"{_name(request)}: ε = {request.epsilon:.3g}, δ = {request.delta:.2g}, m = {request.queries:,}, "
-            f"α = {request.alpha:.3g}, β = {request.beta:.2g}",
-            x=0.008,
-            ha="left",
-            color=INK,
-            fontweight="bold",
-        )
-        figure.get_layout_engine().set(w_pad=0.1, h_pad=0.06)
+        figure.suptitle(_title(request, question, solved), x=0.008, ha="left", color=INK, fontweight="bold")
+        figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.06)
         figure.savefig(path)
 
 
@@ -82,6 +77,20 @@ def _centre(question: Question, solved: Solved | None) -> Request:
     if solved is not None:
         return solved.request
     return question.request(queries=question.queries or DEFAULT_QUERIES)
+
+
+def _title(request: Request, question: Question, solved: Solved | None) -> str:
+    """The class and the numbers; those that nobody gave and nothing solved for are marked."""
+    assumed = () if solved is not None else question.unknown
+    numbers: dict[str, tuple[Unknown, str]] = {
+        "ε": ("epsilon", f"{request.epsilon:.3g}"),
+        "δ": ("delta", f"{request.delta:.2g}"),
+        "m": ("queries", f"{request.queries:,}"),
+        "α": ("alpha", f"{request.alpha:.3g}"),
+        "β": ("beta", f"{request.beta:.2g}"),
+    }
+    words = (f"{sign} = {value}" + " (assumed)" * (name in assumed) for sign, (name, value) in numbers.items())
+    return f"{_name(request)}: {', '.join(words)}"
 
 
 def _name(request: Request) -> str:
@@ -96,7 +105,7 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
     """n against m: what is proved, the paper's formula, SubSamp, and the limit without privacy."""
     dimension = request.hypotheses.vc_bound(request.features)
     epsilon, delta, alpha, beta = request.epsilon, request.delta, request.alpha, request.beta
-    queries = [round(m) for m in np.geomspace(max(1.0, request.queries / SPAN), request.queries * SPAN, 9)]
+    queries = [round(m) for m in np.geomspace(max(1.0, request.queries / SPAN), request.queries * SPAN, POINTS)]
 
     def printed(m: int) -> float:
         return paper.records_needed(dimension, m, epsilon, delta, alpha, beta)
@@ -116,14 +125,17 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
     _plot(axes, _curve(lambda _: limit, queries), "without privacy (order of magnitude)", MUTED, linestyle=DOTTED)
     if at_hand is not None:
         is_proved = fewest is not None and fewest.plan.records <= at_hand
-        _mark(axes, request.queries, at_hand, f"n = {_short(at_hand)}", proved=is_proved)
+        words = f"n = {_short(at_hand)}" + ("" if is_proved else "\nnot proved")
+        is_plenty = fewest is not None and at_hand > PLENTY * fewest.plan.records
+        place = "above" if is_plenty else "below" if is_proved else "beside"
+        _mark(axes, request.queries, at_hand, words, proved=is_proved, place=place)
     axes.set(xscale="log", yscale="log")
     axes.set_ylim(bottom=limit / 8.0)
     _entitle(axes, "Records needed for m queries", "m, queries", "n, records")
 
 
 def _fewest_for(request: Request, queries: Sequence[int], fewest: CertifiedVotes | None) -> Curve:
-    """The fewest records with a proof for each m, from the m at the centre outwards; none where labels vary too much."""
+    """The fewest records with a proof for each m, from the centre outwards; none where labels vary too much."""
     found: dict[int, int] = {}
     middle = len(queries) // 2
     for half in (queries[middle:], queries[middle - 1 :: -1]):
@@ -135,9 +147,14 @@ def _fewest_for(request: Request, queries: Sequence[int], fewest: CertifiedVotes
     return [float(m) for m in sorted(found)], [float(found[m]) for m in sorted(found)]
 
 
-def _draw_alpha(axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None) -> None:
+def _draw_alpha(
+    axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None, *, is_asked: bool
+) -> None:
     """The least α that is proved, against ε, for n records and for ten times as many."""
     needed = None if fewest is None else fewest.plan.records
+    floor = sampling_slack(request.queries, request.beta)
+    ends = [EPSILON_FACTORS[0] * request.epsilon, EPSILON_FACTORS[-1] * request.epsilon]
+    axes.set(xscale="log", yscale="log", xlim=(0.9 * ends[0], 1.1 * ends[1]), ylim=(min(0.7 * floor, 0.3), 0.55))
     for records in (at_hand, needed):
         curve = ([], []) if records is None else _provable(request, records, fewest)
         if records is not None and len(curve[0]) > 1:  # else too few records to show anything
@@ -145,15 +162,16 @@ def _draw_alpha(axes: Any, request: Request, fewest: CertifiedVotes | None, at_h
             many = _provable(request, 10 * records, fewest)
             _plot(axes, many, f"n = {_short(10 * records)}", LIGHT, marker="o", falls=True, linestyle=DASHED)
             break
-    floor = sampling_slack(request.queries, request.beta)
-    at = [EPSILON_FACTORS[0] * request.epsilon, EPSILON_FACTORS[-1] * request.epsilon]
-    _plot(axes, (at, [floor, floor]), "m labels vary as much by themselves", MUTED, linestyle=DOTTED)
-    if needed is not None:
-        _mark(
-            axes, request.epsilon, request.alpha, f"α = {request.alpha:.2g}",
-            proved=at_hand is None or needed <= at_hand, falls=True,
-        )  # fmt: skip
-    axes.set(xscale="log", yscale="log", ylim=(0.75 * floor, 0.55))
+    else:
+        words = "nothing is proved at these numbers"
+        axes.text(0.5, 0.5, words, ha="center", color=INK, fontweight="bold", fontsize=9.5, transform=axes.transAxes)
+    if floor < LARGEST_ALPHA:
+        axes.plot(ends, [floor, floor], color=MUTED, linewidth=1.8, linestyle=DOTTED)
+        _write(axes, (ends[1], floor), "m labels vary as much by themselves", MUTED, (0, -5), "right", "top")
+    if needed is not None and is_asked:
+        is_proved = at_hand is None or needed <= at_hand
+        words = f"α = {request.alpha:.2g}" + ("" if is_proved else f"\nnot proved for n = {_short(at_hand or needed)}")
+        _mark(axes, request.epsilon, request.alpha, words, proved=is_proved, place="above")
     for axis, ticks in ((axes.yaxis, ALPHA_TICKS), (axes.xaxis, EPSILON_TICKS)):
         low, high = axis.get_view_interval()
         axis.set_ticks([tick for tick in ticks if low <= tick <= high])
@@ -188,24 +206,28 @@ def _least_alpha(request: Request, records: int, guess: float, knobs: Knobs | No
     """
     floor = sampling_slack(request.queries, request.beta)
     left = max(guess - floor, 0.1 * floor)
+    refused, proved, slope = 0.0, math.inf, FIRST_SLOPE
     before: tuple[float, int] | None = None
     best: tuple[float, Knobs] | None = None
     for _ in range(ATTEMPTS):
         alpha = min(LARGEST_ALPHA, floor + left)
         votes = _fewest(replace(request, alpha=alpha), knobs)
+        enough = votes is not None and votes.plan.records <= records
+        if votes is not None and enough:
+            proved, best = left, (alpha, votes.knobs)
+        else:
+            refused = left
         if votes is None:
-            if alpha == LARGEST_ALPHA:
-                break
-            left *= 3.0
-            continue
-        knobs, needed = votes.knobs, votes.plan.records
-        if needed <= records and (best is None or alpha < best[0]):
-            best = alpha, knobs
-        if CLOSE * records <= needed <= records or (alpha == LARGEST_ALPHA and needed > records):
+            aim = 3.0 * left
+        else:
+            knobs, needed = votes.knobs, votes.plan.records
+            if before is not None:
+                slope = min(4.0, max(0.7, math.log(before[1] / needed) / math.log(left / before[0])))
+            before, aim = (left, needed), left * math.pow(needed / (math.sqrt(CLOSE) * records), 1.0 / slope)
+        is_close = enough and before is not None and before[1] >= CLOSE * records
+        if is_close or proved < 1.05 * refused or (not enough and alpha == LARGEST_ALPHA):
             break
-        slope = 1.5 if before is None else math.log(before[1] / needed) / math.log(left / before[0])
-        before = left, needed
-        left *= math.pow(needed / (math.sqrt(CLOSE) * records), 1.0 / min(4.0, max(0.7, slope)))
+        left = aim if refused < aim < proved else math.sqrt(refused * proved)
     return best
 
 
@@ -222,7 +244,7 @@ def _draw_teachers(axes: Any, request: Request, fewest: CertifiedVotes | None) -
         vector, certificate = fewest.plan.sparse_vector, fewest.certificate
         epsilon, delta = vector.guarantee.epsilon, vector.guarantee.delta
         unstable, dissent, failure = vector.unstable, certificate.dissent, certificate.failure
-    budgets = sorted({max(1, round(t)) for t in np.geomspace(max(1.0, unstable / SPAN), unstable * SPAN, 9)})
+    budgets = sorted({max(1, round(t)) for t in np.geomspace(max(1.0, unstable / SPAN), unstable * SPAN, POINTS)})
 
     def teachers(margin: int) -> float:
         return 2.0 * math.ceil((margin + 0.5) / (1.0 - 2.0 * dissent)) + 1.0
@@ -240,14 +262,14 @@ def _draw_teachers(axes: Any, request: Request, fewest: CertifiedVotes | None) -
         return paper.teachers_needed(form.scale, request.queries, budget, delta, request.beta)
 
     if epsilon <= _largest_for_paper(delta):
-        _plot(axes, _curve(printed, budgets), "the paper's", PAPER, linestyle=DASHED)
-    _plot(axes, _curve(one_sided, budgets), "one-sided", SUBSAMP, linestyle=DASH_DOT)
-    _plot(axes, _curve(renyi, budgets), "Rényi", OURS, bold=True)
+        _plot(axes, _curve(printed, budgets), "the paper's", PAPER, linestyle=DASHED, beside=True)
+    _plot(axes, _curve(one_sided, budgets), "one-sided", SUBSAMP, linestyle=DASH_DOT, beside=True)
+    _plot(axes, _curve(renyi, budgets), "Rényi", OURS, bold=True, beside=True)
     if fewest is not None:
-        _mark(axes, unstable, fewest.plan.teachers, f"k = {fewest.plan.teachers:,}, T = {unstable:,}", proved=True)
+        _mark(axes, unstable, fewest.plan.teachers, f"k = {fewest.plan.teachers:,}, T = {unstable:,}")
     axes.set(xscale="log", yscale="log")
-    spent = f"for a sparse vector with ε = {epsilon:.2g}, δ = {delta:.1g}"
-    _entitle(axes, "Teachers needed", f"T, unstable answers ({spent})", "k, teachers")
+    spent = f"sparse vectors with ε = {epsilon:.2g}, δ = {delta:.1g}"
+    _entitle(axes, "Teachers needed", f"T, unstable answers allowed\n({spent})", "k, teachers")
 
 
 def _largest_for_paper(delta: float) -> float:
@@ -260,21 +282,32 @@ def _curve(value: Callable[[int], float], places: Sequence[int]) -> Curve:
 
 
 def _plot(
-    axes: Any, curve: Curve, words: str, colour: str, *, bold: bool = False, falls: bool = False, **style: Any
+    axes: Any,
+    curve: Curve,
+    words: str,
+    colour: str,
+    *,
+    bold: bool = False,
+    falls: bool = False,
+    beside: bool = False,
+    **style: Any,
 ) -> None:
-    """A line with its name above it: at the right end, or at the left one where it falls."""
+    """A line with its name: above its right end, above the left one where it falls, or to the right of it."""
     if not curve[0]:
         return
     axes.plot(*curve, color=colour, linewidth=2.8 if bold else 1.8, markersize=4.5, **style)
     end = (curve[0][0], curve[1][0]) if falls else (curve[0][-1], curve[1][-1])
-    _write(axes, end, words, colour, (8, 3) if falls else (0, 5), "left" if falls else "right", bold=bold)
+    if beside:
+        _write(axes, end, words, colour, (6, 0), "left", "center", bold=bold)
+    else:
+        _write(axes, end, words, colour, (8, 3) if falls else (0, 5), "left" if falls else "right", bold=bold)
 
 
-def _mark(axes: Any, x: float, y: float, words: str, *, proved: bool, falls: bool = False) -> None:
+def _mark(axes: Any, x: float, y: float, words: str, *, proved: bool = True, place: str = "below") -> None:
     """The user's own point: filled where it is proved. Its name goes where the line does not."""
     axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else "white", markersize=7.5, zorder=5)
-    words += "" if proved else "\nnot proved"
-    _write(axes, (x, y), words, INK, (9, 5) if falls else (6, -6), "left", above=falls, bold=True)
+    offset, vertical = {"below": ((6, -6), "top"), "beside": ((10, 0), "center"), "above": ((9, 5), "bottom")}[place]
+    _write(axes, (x, y), words, INK, offset, "left", vertical, bold=True)
 
 
 def _write(
@@ -284,8 +317,8 @@ def _write(
     colour: str,
     offset: tuple[float, float],
     side: str,
+    vertical: str = "bottom",
     *,
-    above: bool = True,
     bold: bool = False,
 ) -> None:
     axes.annotate(
@@ -294,7 +327,7 @@ def _write(
         xytext=offset,
         textcoords="offset points",
         ha=side,
-        va="bottom" if above else "top",
+        va=vertical,
         color=colour,
         fontsize=9.5,
         fontweight="bold" if bold else "normal",
@@ -309,12 +342,12 @@ def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
 
 
 def _short(number: int) -> str:
-    """2 significant digits: 48,000 or 1.3·10⁶."""
-    exponent = math.floor(math.log10(number))
-    if exponent < 6:
-        return f"{float(f'{number:.2g}'):,.0f}"
-    raised = str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{number / 10**exponent:.2g}·10{raised}"
+    """In full below a million, then two digits: 48,123 or 1.3·10⁶."""
+    if number < 10**6:
+        return f"{number:,}"
+    digits, exponent = f"{number:.1e}".split("e+")
+    power = "10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return power if digits == "1.0" else f"{digits}·{power}"
 
 
 def _clean(axes: Any) -> None:

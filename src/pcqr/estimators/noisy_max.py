@@ -62,15 +62,15 @@ class NoisyMaxAggregate(Release[NoisyVotingPlan]):
     def preview(self, X: Any) -> BatchCost:
         """What it would cost to ask for the rows of `X`, in order: one of the m answers for each new one."""
         cost = super().preview(X)
-        return replace(cost, left=_never_unstable(cost.left))
+        return replace(cost, left=_answers_left(cost.left), chance_of_halting=float(not cost.is_certain))
 
     @property
     def unstable_left_(self) -> int:
         """0: no answer is ever unstable."""
-        return _never_unstable(self._votes.left).unstable
+        return _answers_left(self._votes.left).unstable
 
     def _named(self, answer: Answer[int]) -> Answer[Any]:
-        return replace(super()._named(answer), remaining=_never_unstable(answer.remaining))
+        return replace(super()._named(answer), remaining=_answers_left(answer.remaining))
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if getattr(hypotheses, "labels", 2) != 2:
@@ -96,6 +96,8 @@ class NoisyMaxAggregate(Release[NoisyVotingPlan]):
         self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=True)
 
 
-def _never_unstable(left: Usage) -> Usage:
-    """What is left as a caller should read it: `PrivClass` halts by a bound on ⊥, of which there are none here."""
-    return Usage(left.queries, 0)
+def _answers_left(left: Usage) -> Usage:
+    """What is left as a caller should read it: there is no ⊥, and the bound on it that `PrivClass` halts by is the
+    number of decisions left. A decision that was broken off before it was logged has used one up, too.
+    """
+    return Usage(left.unstable, 0)

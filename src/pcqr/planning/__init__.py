@@ -16,6 +16,7 @@ from pcqr.planning import calibrated, certificate, paper
 from pcqr.planning.certified import certified_votes
 from pcqr.planning.expectation import expected_run
 from pcqr.planning.request import Request
+from pcqr.planning.search import Knobs
 
 __all__ = ["Request", "plan_agnostic", "plan_semi_private", "plan_subsample", "plan_universal"]
 
@@ -31,12 +32,15 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     return VotingPlan(**_shared(request, mode, guarantee), vote=vote, prediction=prediction)
 
 
-def plan_agnostic(request: Request, mode: Mode) -> VotingPlan:
-    """AgPrivCl. Calibrated: a plan for which (α, β) is proved where there is one, else the most promising."""
+def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> VotingPlan:
+    """AgPrivCl. Calibrated: a plan for which (α, β) is proved where there is one, else the most promising.
+
+    `start` is where to begin the search for a proof, for instance the knobs of a similar request.
+    """
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
     else:
-        vote = _votes(request)
+        vote = _votes(request, start)
         prediction = _expected(request, vote, request.queries)
     _check_support(request, vote)
     guarantee = ag_priv_cl_guarantee(vote, request.hypotheses, request.features)
@@ -48,13 +52,16 @@ def plan_agnostic(request: Request, mode: Mode) -> VotingPlan:
     )
 
 
-def plan_universal(request: Request, mode: Mode) -> UniversalPlan:
-    """UnvPrivCl. Votes and publication have β/2 each; calibrated, a plan with a proof is preferred here too."""
+def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> UniversalPlan:
+    """UnvPrivCl. Votes and publication have β/2 each; calibrated, a plan with a proof is preferred here too.
+
+    `start` as for `plan_agnostic`.
+    """
     if _check_mode(mode) == "paper":
         vote, publish = paper.plan_universal(request)
         prediction = None
     else:
-        vote, publish = _universal(request)
+        vote, publish = _universal(request, start)
         prediction = _expected(request, vote, publish.after_queries)
     _check_support(request, vote)
     guarantee = unv_priv_cl_guarantee(vote, publish, request.hypotheses, request.features)
@@ -78,22 +85,23 @@ def plan_semi_private(request: Request) -> PublishingPlan:
     )
 
 
-def _votes(request: Request) -> VotePlan:
+def _votes(request: Request, start: Knobs | None) -> VotePlan:
     best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries).plan
     if request.is_pinned or _vote_excess(request, best) <= request.alpha:
         return best
-    proved = certified_votes(request)
+    proved = certified_votes(request, start)
     return best if proved is None else proved.plan
 
 
-def _universal(request: Request) -> tuple[VotePlan, PublishPlan]:
+def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, PublishPlan]:
     best, publish = calibrated.plan_universal(request)
     if request.is_pinned or _universal_excess(request, best.plan, publish) <= request.alpha:
         return best.plan, publish
     for share in calibrated.PUBLISH_SHARES[:2]:  # with records enough for a proof the published part needs little
         part, shown = calibrated.split(request, share, publish.after_queries)
-        if _publish_excess(part, shown) <= request.alpha and (proved := certified_votes(part)) is not None:
-            return proved.plan, shown
+        if _publish_excess(part, shown) <= request.alpha:
+            proved = certified_votes(part, start)  # a larger share would leave them less
+            return (best.plan, publish) if proved is None else (proved.plan, shown)
     return best.plan, publish
 
 

@@ -22,7 +22,7 @@ MOST_RECORDS = 10**13
 _ACCURACY = 2e-3  # of the fewest records, relative
 _HOPELESS = 20  # a search never gained such a factor over where it started
 _BOUNDS = {
-    "rate": (1e-3, 1.0),  # q
+    "rate": (1e-6, 1.0),  # q
     "temperature": (1e-3, 5.0),  # η
     "unstable": (1.0, 1e6),  # T
     "dissent": (0.02, 0.45),  # the share of teachers that may dissent on a query that is surely answered
@@ -62,17 +62,24 @@ def fewest_records(request: Request, start: Knobs | None = None) -> CertifiedVot
     return fewest and (_fewest_at(request, fewest.knobs, fewest.plan.records) or fewest)
 
 
-def certified_votes(request: Request) -> CertifiedVotes | None:
-    """A plan for n = `request.records` and m queries for which (α, β) is proved, if the search finds one."""
+def certified_votes(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
+    """A plan for n = `request.records` and m queries for which (α, β) is proved, if the search finds one.
+
+    `start` is where to begin, for instance the knobs of a similar request.
+    """
     if sampling_slack(request.queries, request.beta) >= request.alpha:
         return None
+    if start is not None and (known := _proved(request, start)) is not None:
+        return known
     starts = (_fewest_at(request, start, exact=False) for start in _starts(request))
     if all(found is None or found.plan.records > _HOPELESS * request.records for found in starts):
         return None  # saves the search
-    fewest = fewest_records(request)
-    if fewest is None or fewest.plan.records > request.records:
-        return None
-    found = at_hand(request, fewest.knobs)
+    fewest = fewest_records(request, start)
+    return None if fewest is None else _proved(request, fewest.knobs)
+
+
+def _proved(request: Request, knobs: Knobs) -> CertifiedVotes | None:
+    found = at_hand(request, knobs)
     return found if found is not None and found.certificate.excess <= request.alpha else None
 
 
@@ -158,8 +165,9 @@ def _share(knobs: Knobs) -> float:
 
 def _starts(request: Request) -> tuple[Knobs, ...]:
     load = request.queries * request.alpha
+    fitting = min(0.2, math.expm1(request.epsilon) / 8.5)  # so small that relabelling does not use up a small ε
     return tuple(
         {"rate": rate, "temperature": 0.05, "unstable": max(1.0, part * load), "dissent": 0.2, "failure": 0.2}
-        for rate in (0.2, 0.9)
+        for rate in (fitting, 0.9)
         for part in (0.05, 0.5)
     )

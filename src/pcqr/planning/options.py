@@ -12,6 +12,7 @@ from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
 from pcqr.planning import certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
+from pcqr.planning.search import Knobs
 
 Algorithm = Literal["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
 
@@ -49,9 +50,9 @@ class Recommendation:
     reason: str
 
 
-def compare(request: Request) -> tuple[Option, ...]:
-    """All five algorithms for one request, calibrated."""
-    return tuple(_option(algorithm, request) for algorithm in ESTIMATORS)
+def compare(request: Request, start: Knobs | None = None) -> tuple[Option, ...]:
+    """All five algorithms for one request, calibrated. `start` is where to begin the search for a proof."""
+    return tuple(_option(algorithm, request, start) for algorithm in ESTIMATORS)
 
 
 def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
@@ -97,12 +98,12 @@ def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: fl
     return f"{best.algorithm}: {strength}{beside}; {proof}."
 
 
-def _option(algorithm: Algorithm, request: Request) -> Option:
+def _option(algorithm: Algorithm, request: Request, start: Knobs | None) -> Option:
     makers: dict[Algorithm, Callable[[Request], Option]] = {
         "SubSamp": lambda r: _voting("SubSamp", plan_subsample(r, "calibrated"), None),
         "noisy max": lambda r: _voting("noisy max", plan_noisy_max(r), None),
-        "AgPrivCl": _agnostic,
-        "UnvPrivCl": _universal,
+        "AgPrivCl": lambda r: _agnostic(r, start),
+        "UnvPrivCl": lambda r: _universal(r, start),
         "SSPP": _semi_private,
     }
     try:
@@ -115,14 +116,14 @@ def _voting(algorithm: Algorithm, plan: Plan, proved: float | None) -> Option:
     return Option(algorithm, plan, proved, plan.prediction)
 
 
-def _agnostic(request: Request) -> Option:
-    plan = plan_agnostic(request, "calibrated")
+def _agnostic(request: Request, start: Knobs | None) -> Option:
+    plan = plan_agnostic(request, "calibrated", start)
     excess = certificate.vote_excess(plan.vote, request.hypotheses, request.features, request.queries, request.beta)
     return _voting("AgPrivCl", plan, _finite(excess))
 
 
-def _universal(request: Request) -> Option:
-    plan = plan_universal(request, "calibrated")
+def _universal(request: Request, start: Knobs | None) -> Option:
+    plan = plan_universal(request, "calibrated", start)
     after, half = plan.publish.after_queries, request.beta / 2.0
     excess = max(
         certificate.vote_excess(plan.vote, request.hypotheses, request.features, after, half),

@@ -11,7 +11,7 @@ from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.options import Option, Recommendation, compare, recommend
 from pcqr.planning.paper import PaperFigures
 from pcqr.planning.request import Request
-from pcqr.planning.solving import Question, Solved, Unknown, frontier, nearest_changes, solve
+from pcqr.planning.solving import ASSUMED, SYMBOLS, Question, Solved, Unknown, frontier, nearest_changes, running, solve
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,20 @@ class Outlook:
         return self.fewest is not None and self.fewest.plan.records <= self.request.records
 
 
-DEFAULT_QUERIES = 300
-
-
 def look(question: Question) -> Outlook:
-    """Answer `question` from public numbers. With two unknowns the frontier comes first, then a plan at defaults."""
-    unknown = question.unknown
-    points = frontier(question) if len(unknown) == 2 else ()
-    if len(unknown) == 2:
-        question = _with_defaults(question)
-    solved = solve(question)
-    request = question.request() if solved is None or not question.unknown else solved.request
-    if question.unknown in ((), ("records",)):
-        fewest = None if solved is None else solved.votes
+    """Answer `question` from public numbers. With two unknowns the frontier comes first, then a plan at one point."""
+    points: tuple[tuple[float, Solved | None], ...] = ()
+    if len(question.unknown) > 1:
+        points = frontier(question)
+        at, solved = _shown(points)
+        question = replace(question, **{running(question): at})  # type: ignore[arg-type]
     else:
-        fewest = fewest_records(request, None if solved is None else solved.votes.knobs)
+        solved = solve(question)
+    request = question.request() if solved is None or not question.unknown else solved.request
+    fewest = solved.votes if solved is not None else fewest_records(request) if question.unknown else None
     request = replace(request, public=question.public)
     has_records = question.records is not None or solved is not None
-    options = compare(request) if has_records else ()
+    options = compare(request, None if fewest is None else fewest.knobs) if has_records else ()
     figures = paper.figures(
         request.hypotheses.vc_bound(request.features),
         request.queries,
@@ -65,7 +61,6 @@ def look(question: Question) -> Outlook:
         request.alpha,
         request.beta,
     )
-    is_short = question.records is not None and (fewest is None or fewest.plan.records > request.records)
     return Outlook(
         question=question,
         request=request,
@@ -75,18 +70,24 @@ def look(question: Question) -> Outlook:
         options=options,
         recommendation=recommend(options, request.alpha),
         points=points,
-        changes=nearest_changes(request, fewest) if is_short else {},
+        changes=_changes(question, request, fewest),
         notes=_notes(question, request, solved, fewest),
     )
 
 
-def _with_defaults(question: Question) -> Question:
-    """One unknown less: m = 300 where m is open, else α = .1, else ε = 1."""
-    if question.queries is None:
-        return replace(question, queries=DEFAULT_QUERIES)
-    if question.alpha is None:
-        return replace(question, alpha=0.1)
-    return replace(question, epsilon=1.0)
+def _shown(points: tuple[tuple[float, Solved | None], ...]) -> tuple[float, Solved | None]:
+    """The point of the frontier to plan for: the one in the middle, or another if nothing is proved there."""
+    middle = points[len(points) // 2]
+    return next((point for point in (middle, *points) if point[1] is not None), middle)
+
+
+def _changes(question: Question, request: Request, fewest: CertifiedVotes | None) -> dict[Unknown, float]:
+    """What would help where there are too few records, or where no number of them is known to be enough."""
+    if question.records is None and fewest is None:
+        return nearest_changes(replace(request, records=MOST_RECORDS), None)
+    if fewest is None or fewest.plan.records > request.records:
+        return nearest_changes(request, fewest)
+    return {}
 
 
 def _notes(
@@ -102,8 +103,11 @@ def _notes(
         notes.append(
             "The paper's theorem is for ε < 1 (and, corrected, δ ≤ 0.036); its formulas are shown as they stand."
         )
-    if fewest is None and solved is None:
-        notes.append(_why_not(request))
+    if fewest is None:
+        notes.append(_why_not(question, request))
+    if solved is None and question.unknown not in ((), ("records",)):
+        (name,) = question.unknown
+        notes.append(f"No {SYMBOLS[name]} was found; the rest assumes {SYMBOLS[name]} = {ASSUMED[name]:,}.")
     if question.public is not None:
         notes.append(
             "Proofs for the votes do not use public points; with them AgPrivCl draws from a cover, which is cheaper, "
@@ -112,17 +116,18 @@ def _notes(
     return tuple(notes)
 
 
-def _why_not(request: Request) -> str:
-    """Why no number of records is known to be enough, and the nearest change."""
+def _why_not(question: Question, request: Request) -> str:
+    """Why no number of records is known to be enough."""
     least = sampling_slack(request.queries, request.beta)
     if least >= request.alpha:
-        enough = math.ceil(request.queries * (least / request.alpha) ** 2 * 1.5)
         return (
-            f"Nothing can be proved for m = {request.queries:,} and α = {request.alpha:g}: the labels of so few "
-            f"queries alone deviate by {least:.3g}. Nearest feasible change: m ≥ {enough:,} queries, or "
-            f"α > {1.1 * least:.2g}."
+            f"Nothing can be proved for m = {request.queries:,} and α = {request.alpha:.4g}, however many records there "
+            f"are: the labels of so few queries alone may deviate by {least:.2g} from their mean."
         )
-    return (
-        f"More than {MOST_RECORDS:.0e} records would be needed at ε = {request.epsilon:g}. Nearest feasible change: a "
-        "larger ε or α, or fewer queries."
-    )
+    support = None if request.hypotheses.is_fixed else request.hypotheses.largest_support
+    if support is not None:
+        return (
+            f"{type(request.hypotheses).__name__} can be drawn on {support:,} records at most, and so large a "
+            "sub-sample proves nothing here."
+        )
+    return f"More than {MOST_RECORDS:.0e} records would be needed, which is where the search ends."

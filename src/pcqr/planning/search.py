@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 Knobs = Mapping[str, float]
 
-COARSE, FINE = (2.0, 1.4, 1.18, 1.08), (1.18, 1.08)
+COARSE, FINE = (2.0, 1.4, 1.18, 1.08), (1.25, 1.12)
 _WHOLE = frozenset({"unstable", "teachers"})
 
 

@@ -7,11 +7,12 @@ algorithm is another question, which `pcqr.planning.options` answers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from pcqr.errors import ParameterError
+from pcqr.checks import check_integer
+from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.planning.certified import CertifiedVotes, at_hand, fewest_records
 from pcqr.planning.deviations import sampling_slack
@@ -27,15 +28,35 @@ FLAGS: dict[Unknown, str] = {
     "delta": "--delta",
     "beta": "--beta",
 }
-DEFAULT_DELTA, DEFAULT_BETA, DEFAULT_ALPHA = 1e-6, 0.05, 0.1
-_GRIDS: dict[Unknown, tuple[float, ...]] = {
+SYMBOLS: dict[Unknown, str] = {
+    "records": "n",
+    "alpha": "α",
+    "queries": "m",
+    "epsilon": "ε",
+    "delta": "δ",
+    "beta": "β",
+}
+ASSUMED: dict[Unknown, float] = {
+    "records": 1,
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "queries": 1_000,
+    "alpha": 0.1,
+    "beta": 0.05,
+}
+"""δ and β where they are not given; the others stand in where a request must be complete before they are known."""
+_GRIDS: dict[Unknown, tuple[float, float, float]] = {
     "queries": (100, 1_000, 10_000),
     "epsilon": (0.3, 1.0, 3.0),
     "alpha": (0.05, 0.1, 0.2),
+    "records": (10**5, 10**6, 10**7),
 }
+_WHOLE: frozenset[Unknown] = frozenset({"queries", "records"})
 _MOST_QUERIES = 10**6
+_MOST_OPEN = 2
+_LARGEST_ALPHA = 0.45
 _ROUNDS = 5
-_CLOSE = 1.03
+_CLOSE, _USED = 1.03, 0.985
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,14 +79,10 @@ class Question:
             raise ParameterError("solve", f"one of {', '.join(get_args(Unknown))}", self.solve)
         if self.solve is not None and getattr(self, self.solve) is not None:
             raise ParameterError(self.solve, "left out, since it is to be solved for", getattr(self, self.solve))
-        if len(self.unknown) > 2:
-            missing = ", ".join(FLAGS[name] for name in self.unknown)
-            raise ParameterError(
-                "question",
-                f"such that at most two of n, ε, α and m are open (missing: {missing}; add at least "
-                f"{len(self.unknown) - 2} of them)",
-                f"{len(self.unknown)} open",
-            )
+        if len(self.unknown) > _MOST_OPEN:
+            raise MissingParameters([FLAGS[name] for name in self.unknown], _MOST_OPEN)
+        if self.records is not None:
+            check_integer("records", self.records, least=1)
         if self.alpha is not None and not 0 < self.alpha < 0.5:
             raise ParameterError("alpha", "in (0, ½): a coin has an excess error of at most ½", self.alpha)
 
@@ -77,13 +94,8 @@ class Question:
 
     def request(self, **known: float) -> Request:
         """The request with placeholders for what is unknown and not in `known`."""
-        values: dict[str, float | None] = {
-            "records": self.records or 1,
-            "epsilon": self.epsilon or 1.0,
-            "delta": self.delta or DEFAULT_DELTA,
-            "queries": self.queries or 1,
-            "alpha": self.alpha or DEFAULT_ALPHA,
-            "beta": self.beta or DEFAULT_BETA,
+        values: dict[str, float] = {
+            name: assumed if getattr(self, name) is None else getattr(self, name) for name, assumed in ASSUMED.items()
         }
         values |= known
         return Request(features=self.features, hypotheses=self.hypotheses, public=None, **values)  # type: ignore[arg-type]
@@ -97,11 +109,11 @@ class Solved:
     votes: CertifiedVotes
 
 
-def solve(question: Question, start: Knobs | None = None) -> Solved | None:
+def solve(question: Question, start: Solved | None = None) -> Solved | None:
     """The unknown at its best: fewest records, smallest α, most queries, smallest ε, δ or β. None: it has no value.
 
     With nothing unknown: the fewest records for what was asked, whether or not there are as many. With two unknowns use
-    `frontier`. `start` is where to begin the search, for instance the knobs of a similar solution.
+    `frontier`. `start` is where to begin the search: the solution of a similar question.
     """
     unknown = question.unknown
     if len(unknown) > 1:
@@ -110,48 +122,77 @@ def solve(question: Question, start: Knobs | None = None) -> Solved | None:
     return _SOLVERS[name](question, start)
 
 
+def running(question: Question) -> Unknown:
+    """With two unknowns, the one that `frontier` tabulates over: not the one that `question.solve` asks for."""
+    return next(name for name in _GRIDS if name in question.unknown and name != question.solve)
+
+
 def frontier(question: Question) -> tuple[tuple[float, Solved | None], ...]:
-    """Two unknowns: one runs through a few round values, the other is solved for at each of them."""
-    first, second = question.unknown
-    running: Unknown = next(name for name in ("queries", "epsilon", "alpha") if name in (first, second))
-    if {first, second} == {"queries", "epsilon"}:
-        running = "queries"
+    """Two unknowns: one runs through three round values, the other is solved for at each of them."""
+    name = running(question)
     points: list[tuple[float, Solved | None]] = []
-    knobs: Knobs | None = None
-    for value in _GRIDS[running]:
-        at = int(value) if running == "queries" else value
-        solved = solve(replace(question, **{running: at}), knobs)  # type: ignore[arg-type]
-        knobs = knobs if solved is None else solved.votes.knobs
-        points.append((value, solved))
+    last: Solved | None = None
+    for value in _GRIDS[name]:
+        at = int(value) if name in _WHOLE else value
+        solved = solve(replace(question, **{name: at}), last)  # type: ignore[arg-type]
+        last = solved or last
+        points.append((at, solved))
     return tuple(points)
 
 
 def nearest_changes(request: Request, fewest: CertifiedVotes | None) -> dict[Unknown, float]:
-    """What would make (α, β) provable when n = `request.records` is too small: each alone, the rest as it is."""
+    """What would make (α, β) provable when n = `request.records` is too small: each alone, the rest as it is.
+
+    `fewest` is the plan with the fewest records for the request, if any number of them is enough.
+    """
     changes: dict[Unknown, float] = {}
+    start = None if fewest is None else Solved(request, fewest)
     if fewest is not None:
         changes["records"] = fewest.plan.records
-    known = {name: getattr(request, name) for name in ("records", "epsilon", "delta", "queries", "alpha", "beta")}
-    for name in ("alpha", "epsilon", "queries"):
+    known = {name: getattr(request, name) for name in ASSUMED}
+    for name in ("epsilon", "alpha", "queries"):
+        asked = getattr(request, name)
         question = Question(hypotheses=request.hypotheses, features=request.features, **(known | {name: None}))
-        found = solve(question, None if fewest is None else fewest.knobs)
-        if found is not None and _is_weaker(name, getattr(found.request, name), getattr(request, name)):
-            changes[name] = getattr(found.request, name)
+        found = solve(question, start)
+        value = None if found is None else getattr(found.request, name)
+        if name == "queries" and sampling_slack(asked, request.beta) >= request.alpha:
+            value = _enough_queries(request)
+        elif value is not None and (value >= asked if name == "queries" else value <= asked):
+            value = None  # it is no weaker than what was asked for, and that was not proved
+        if value is not None:
+            changes[name] = value
     return changes
 
 
-def _is_weaker(name: str, found: float, asked: float) -> bool:
-    return found < asked if name == "queries" else found > asked
+def _enough_queries(request: Request) -> int | None:
+    """More queries than were asked for, so that the sampling of their labels leaves something of α, if n is enough."""
+    least = request.queries * (sampling_slack(request.queries, request.beta) / request.alpha) ** 2
+    for factor in (1.2, 1.5, 2.0, 3.0, 5.0, 10.0):
+        queries = math.ceil(factor * least)
+        found = fewest_records(replace(request, queries=queries))
+        if found is not None and found.plan.records <= request.records:
+            return queries
+    return None
 
 
-def _records(question: Question, start: Knobs | None) -> Solved | None:
+def _records(question: Question, start: Solved | None) -> Solved | None:
     request = question.request()
-    found = (start and fewest_records(request, start)) or fewest_records(request)
+    found = None if start is None else fewest_records(request, _carried(start, request))
+    found = found or fewest_records(request)
     return None if found is None else Solved(replace(request, records=found.plan.records), found)
 
 
-def _alpha(question: Question, start: Knobs | None) -> Solved | None:
-    solved = _hardest(question, start, "alpha", lambda u: 1.0 / u, starts=(2.5,), limit=1000.0)
+def _alpha(question: Question, start: Solved | None) -> Solved | None:
+    """The smallest α: u = 1/(α − s), since the sampling of labels takes s of it whatever n is."""
+    request = question.request()
+    slack = sampling_slack(request.queries, request.beta)
+    if slack >= _LARGEST_ALPHA:
+        return None
+    starts = [1.0 / (_LARGEST_ALPHA - slack)]
+    if start is not None:
+        near = start.request.alpha - sampling_slack(start.request.queries, start.request.beta)
+        starts.insert(0, 1.0 / max(1e-3, near))
+    solved = _hardest(question, start, "alpha", lambda u: slack + 1.0 / u, starts, limit=1e4)
     votes = None if solved is None else at_hand(solved.request, solved.votes.knobs)
     if solved is None or votes is None or votes.certificate.excess > solved.request.alpha:
         return solved
@@ -159,87 +200,116 @@ def _alpha(question: Question, start: Knobs | None) -> Solved | None:
     return Solved(replace(solved.request, alpha=votes.certificate.excess), votes)
 
 
-def _queries(question: Question, start: Knobs | None) -> Solved | None:
+def _queries(question: Question, start: Solved | None) -> Solved | None:
     """The most queries: from those for which the sampling of labels costs a third of α, upwards while n allows it."""
     alpha, beta = question.request().alpha, question.request().beta
     few = 1
     while sampling_slack(few, beta) > alpha / 3.0 and few < _MOST_QUERIES:
         few *= 2
-    return _hardest(question, start, "queries", math.floor, starts=(few, 4 * few), limit=_MOST_QUERIES)
+    near = () if start is None else (start.request.queries,)
+    return _hardest(question, start, "queries", math.floor, (*near, few, 4 * few), limit=_MOST_QUERIES)
 
 
-def _epsilon(question: Question, start: Knobs | None) -> Solved | None:
-    return _hardest(question, start, "epsilon", lambda u: 1.0 / u, starts=(1.0, 0.05), limit=1e4)
+def _epsilon(question: Question, start: Solved | None) -> Solved | None:
+    near = () if start is None else (1.0 / start.request.epsilon,)
+    return _hardest(question, start, "epsilon", lambda u: 1.0 / u, (*near, 1.0, 0.05), limit=1e4)
 
 
-def _delta(question: Question, start: Knobs | None) -> Solved | None:
-    return _hardest(question, start, "delta", lambda u: math.exp(-u), starts=(7.0,), limit=70.0)
+def _delta(question: Question, start: Solved | None) -> Solved | None:
+    return _hardest(question, start, "delta", lambda u: math.exp(-u), (7.0,), limit=70.0)
 
 
-def _beta(question: Question, start: Knobs | None) -> Solved | None:
-    return _hardest(question, start, "beta", lambda u: math.exp(-u), starts=(1.6,), limit=30.0)
+def _beta(question: Question, start: Solved | None) -> Solved | None:
+    return _hardest(question, start, "beta", lambda u: math.exp(-u), (1.6,), limit=30.0)
+
+
+def _carried(start: Solved, request: Request) -> Knobs:
+    """The knobs of one solution, changed as those of `request` can be expected to: T grows with mα, q with e^ε − 1.
+
+    Where the sampling of labels takes much of α, it can spare little of β for the other events.
+    """
+    knobs, known = dict(start.votes.knobs), start.request
+    knobs["unstable"] *= request.queries * request.alpha / (known.queries * known.alpha)
+    knobs["rate"] *= math.expm1(min(5.0, request.epsilon)) / math.expm1(min(5.0, known.epsilon))
+    if sampling_slack(request.queries, request.beta) > request.alpha / 3.0:
+        knobs["failure"] = min(0.1, knobs["failure"])
+    return knobs
 
 
 def _hardest(
     question: Question,
-    knobs: Knobs | None,
+    start: Solved | None,
     name: Unknown,
     value: Callable[[float], float],
-    starts: tuple[float, ...],
+    starts: Sequence[float],
     limit: float,
 ) -> Solved | None:
-    """The hardest value of the unknown at which n records are still enough, to within three per cent of u.
+    """The hardest value of the unknown at which n records are still enough, to within a few per cent of u.
 
     `value` turns a demand u into a value; the records needed grow with u, nearly as a power of it, so that secants
-    between logarithms find the crossing in a few rounds. Every value that is returned was itself certified.
+    between logarithms find the crossing in a few rounds from the first of `starts` that n records are enough for.
+    Every value that is returned was itself certified.
     """
     records = question.request().records
 
     def needed(demand: float) -> tuple[float, Solved | None]:
-        nonlocal knobs
+        nonlocal start
         request = question.request(**{name: value(demand)})
-        found = None if knobs is None else fewest_records(request, knobs)
-        found = found or fewest_records(request)
+        # A first search starts from nothing; where a later one finds nothing near the last solution, u is too hard.
+        found = fewest_records(request) if start is None else fewest_records(request, _carried(start, request))
         if found is None:
             return math.inf, None
-        knobs = found.knobs
-        enough = found.plan.records <= records
-        return found.plan.records, Solved(replace(request, records=records), found) if enough else None
+        start = Solved(replace(request, records=records), found)
+        return found.plan.records, start if found.plan.records <= records else None
 
-    for easy in starts:
+    tried: list[tuple[float, float]] = []
+    waiting, best = list(starts), None
+    while best is None:
+        if not waiting:
+            return None
+        easy = waiting.pop(0)
         at_easy, best = needed(easy)
-        if best is not None:
+        tried.append((easy, at_easy))
+        if best is None and at_easy < 3 * records:
+            waiting.insert(0, 0.95 * easy * records / at_easy)  # nearly: a little easier will do
+    known = [point for point in tried if point[0] >= easy and math.isfinite(point[1])]
+    hard = min((demand for demand, _ in tried if demand > easy), default=math.inf)
+    for _ in range(_ROUNDS):
+        if easy >= limit or hard < _CLOSE * easy or at_easy > _USED * records:
             break
-    else:
-        return None
-    hard, at_hard = limit, math.inf
-    for turn in range(_ROUNDS):
-        if turn == 0:
-            demand = min(easy * 1.3 * records / at_easy, math.sqrt(easy * limit))
-        else:
-            demand = _crossing(easy, at_easy, hard, at_hard, records)
+        demand = min(_crossing(known, easy, hard, records), limit)
         at_demand, found = needed(demand)
         if found is None:
-            hard, at_hard = demand, at_demand
+            hard = demand
         else:
             easy, at_easy, best = demand, at_demand, found
-        if hard < _CLOSE * easy:
-            break
+        if math.isfinite(at_demand):
+            known.append((demand, at_demand))
     return best
 
 
-def _crossing(easy: float, at_easy: float, hard: float, at_hard: float, records: int) -> float:
-    """Where ln(needed) as a function of ln u crosses ln(records), by the secant; kept inside and off the ends."""
-    middle = math.sqrt(easy * hard)
-    if not math.isfinite(at_hard):
-        return middle
-    slope = max(0.05, math.log(at_hard / at_easy) / math.log(hard / easy))
-    demand = easy * math.exp(math.log(records / at_easy) / slope)
-    edge = math.pow(hard / easy, 0.04)
-    return float(min(max(demand, easy * edge), hard / edge))
+def _crossing(known: list[tuple[float, float]], easy: float, hard: float, records: int) -> float:
+    """Where ln(needed) as a function of ln u crosses ln(records), kept off the ends of what is left: (easy, hard).
+
+    By the secant through the two `known` points next to it; without a `hard` end yet a little farther, so as to find
+    one; with one a little less far, since the search for the fewest records is not exact.
+    """
+    near = sorted(known, key=lambda point: abs(math.log(point[1] / records)))[:2]
+    slope = 1.0
+    if len(near) > 1:
+        (u, at_u), (v, at_v) = near
+        slope = max(0.1, math.log(at_u / at_v) / math.log(u / v))
+    aim = math.log(records / near[0][1])
+    if math.isinf(hard):
+        return _CLOSE * max(near[0][0] * math.exp(aim / slope), easy)
+    if len(known) == 1:
+        return math.sqrt(easy * hard)
+    demand = near[0][0] * math.exp((aim - 0.01) / slope)
+    edge = math.pow(hard / easy, 0.1)
+    return min(max(demand, easy * edge), hard / edge)
 
 
-_SOLVERS: dict[Unknown, Callable[[Question, Knobs | None], Solved | None]] = {
+_SOLVERS: dict[Unknown, Callable[[Question, Solved | None], Solved | None]] = {
     "records": _records,
     "alpha": _alpha,
     "queries": _queries,

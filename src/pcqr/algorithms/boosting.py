@@ -1,0 +1,94 @@
+"""Boosting by exact draws: a tree a round, from records weighted by what the trees before got wrong.
+
+The weak learner is the exponential mechanism itself, over all trees of a small depth whose leaves may abstain
+(`pcqr.hypotheses.trees.weighted`). After every round a record's weight is computed anew from the record and from the
+trees released so far, and from nothing else, so the rounds compose adaptively. Proof: proofs/boosting.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.accounting import BoundedRangeEvent, Repeated, compose
+from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.errors import DataError, ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Labels, Points
+from pcqr.hypotheses.trees import DecisionTree, Predicate
+from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
+from pcqr.hypotheses.trees.weighted import GRID, WeightedRecords, Weights, draw_tree, log_probability_error
+from pcqr.noise import Chooser
+from pcqr.plan import BoostingPlan
+
+
+def boost(
+    X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy
+) -> BoostedTrees:
+    """Draw the J trees of `plan` and return them for publication: `boosting_guarantee` holds for all of them together.
+
+    A record's lead is the number of trees for its own label minus those against it.
+    """
+    _check(X, y, predicates, plan)
+    records, weight = WeightedRecords(X, y, predicates), weight_of_lead(plan)
+    own = 2 * y - 1
+    lead = np.zeros(y.shape[0], dtype=np.int32)
+    trees = []
+    for offered in offered_predicates(plan):
+        weights = records.weigh(weight[plan.rounds + lead], offered, plan.depth)
+        asked = [predicates[b] for b in offered]
+        root = draw_tree(weights, asked, plan.inverse_temperature, Chooser(entropy))
+        trees.append(DecisionTree(root, X.shape[1]).simplified())
+        lead += own * votes_of(trees[-1], X)
+    return BoostedTrees(tuple(trees), plan.step, X.shape[1])
+
+
+def weight_of_lead(plan: BoostingPlan) -> Weights:
+    """The weight in units of 1/G at leads −J, …, J: min(1, e^{−a·lead}), to the nearest unit. Public."""
+    lead = np.arange(-plan.rounds, plan.rounds + 1)
+    return np.rint(GRID * np.minimum(1.0, np.exp(-plan.step * np.maximum(lead, 0)))).astype(np.uint8)
+
+
+def offered_predicates(plan: BoostingPlan) -> tuple[NDArray[np.int64], ...]:
+    """For each round the positions of the predicates that it may ask, increasing: a function of the plan alone.
+
+    Predicates come in the order of columns and cuts. One is taken from each of `offered` runs of neighbours, so that
+    every column and every part of its range has its share in every round. The coins are public and are made by the
+    plan's seed; the source that draws trees must not be used here, as its state after a round depends on the records.
+    """
+    public = SeededEntropy(plan.seed)
+    edges = np.arange(plan.offered + 1) * plan.predicates // plan.offered
+    runs = [public.below(int(width), plan.rounds) for width in np.diff(edges)]
+    return tuple(edges[:-1] + np.array([run[number] for run in runs]) for number in range(plan.rounds))
+
+
+def boosting_guarantee(plan: BoostingPlan, delta: float) -> Guarantee:
+    """All J trees together, with a δ of at most `delta`; pure where the sum of the rounds' own ε is no more.
+
+    A round has range 2η + 4λ, λ the sampler's numerical bound: Rényi composition of bounded ranges (proofs/boosting.md).
+    """
+    slack = log_probability_error(plan.records, plan.offered, plan.depth, plan.inverse_temperature)
+    rounds = [Repeated(BoundedRangeEvent(2.0 * plan.inverse_temperature + 4.0 * slack), plan.rounds)]
+    stated = compose(rounds, 0.0, accountant="basic")
+    if delta > 0:
+        stated = min(stated, compose(rounds, delta, accountant="Rényi"), key=lambda figure: figure.epsilon)
+    return replace(stated, proof="boosting").explained(
+        f"{plan.rounds} trees, each drawn from records weighted by the trees before it"
+    )
+
+
+def _check(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan) -> None:
+    if X.shape[0] != plan.records or len(predicates) != plan.predicates:
+        raise ParameterError(
+            "plan",
+            f"a plan for {X.shape[0]:,} records and {len(predicates)} predicates",
+            f"one for {plan.records:,} and {plan.predicates}",
+        )
+    if y.shape != (X.shape[0],) or not np.isin(y, (0, 1)).all():
+        raise DataError("y", "a label 0 or 1 for each row of X", "other values")
+    widest = 1 + max(predicate.feature for predicate in predicates)
+    if X.shape[1] < widest:
+        raise DataError("X", f"the {widest} columns that the predicates ask about", f"{X.shape[1]} columns")

@@ -1,0 +1,145 @@
+"""The descent: exact sums of bounded integers, the loop against a plain one, refusals before noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pcqr.accounting import concentrated_epsilon
+from pcqr.algorithms.linear import LARGEST_WEIGHT, Summands, largest_factors, linear_descent, linear_guarantee
+from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.linear import UNIT, LinearFeatures
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.noise import discrete_gaussians
+from pcqr.plan import LinearPlan
+
+M = 2**20
+FEATURES = LinearFeatures.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3)
+
+
+class NoEntropy(Entropy):
+    """Fails as soon as it is used."""
+
+    is_private = False
+
+    def bytes(self, count: int) -> bytes:  # noqa: ARG002
+        raise AssertionError("noise was drawn")
+
+
+def some_records(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    X = np.random.default_rng(seed).normal(size=(count, 3))
+    return X, (X[:, 0] - 0.5 * X[:, 1] > 0.1).astype(np.int8)
+
+
+def a_plan(records: int, steps: int, *, scale: float = 2.0 * M) -> LinearPlan:
+    return LinearPlan(records, len(FEATURES.predicates), steps, M, scale, momentum=0.5, step_size=0.05)
+
+
+def phi_of(X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """φ by its definition."""
+    holds = np.stack([X[:, each.feature] > each.cut for each in FEATURES.predicates], axis=1)
+    return np.column_stack(
+        [np.where(holds, np.array(FEATURES.holding), np.array(FEATURES.failing)), np.full(X.shape[0], UNIT)]
+    )
+
+
+@given(norm=st.integers(1, 2**40), bound=st.integers(1, 2**24))
+def test_the_largest_factor_is_exactly_that(norm: int, bound: int) -> None:
+    factor = int(largest_factors(np.array([norm]), bound)[0])
+    assert factor**2 * norm <= bound**2 < (factor + 1) ** 2 * norm
+
+
+@given(seed=st.integers(0, 2**32), size=st.sampled_from([0.0, 0.01, 3.0, 1e6]))
+def test_one_vector_a_record_whatever_the_others_are(seed: int, size: float) -> None:
+    """The sum over a table is the sum of what each record gives alone: integers, so to the last digit."""
+    X, y = some_records(20, seed)
+    weights = size * np.random.default_rng(seed).normal(size=FEATURES.size)
+    whole = Summands(FEATURES, X, y, M).total(weights)
+    alone = [Summands(FEATURES, X[i : i + 1], y[i : i + 1], M).total(weights) for i in range(20)]
+    np.testing.assert_array_equal(whole, np.sum(alone, axis=0))
+
+
+@given(seed=st.integers(0, 2**32), size=st.sampled_from([0.0, 0.5, 5.0, 50.0]))
+def test_a_records_vector_is_its_clipped_logistic_gradient(seed: int, size: float) -> None:
+    X, y = some_records(1, seed)
+    weights = size * np.random.default_rng(seed).normal(size=FEATURES.size)
+    phi, sign = phi_of(X)[0], 2 * int(y[0]) - 1
+    norm = float(np.linalg.norm(phi))
+    residual = 1.0 / (1.0 + math.exp(sign * float(weights @ phi) / norm))
+    wanted = sign * 2.0 * min(0.5, residual) * M * phi / norm
+    found = Summands(FEATURES, X, y, M).total(weights)
+    assert float(np.linalg.norm(found - wanted)) <= 2.0 * norm, "a factor is rounded to an integer, and cut to one"
+    assert int((found**2).sum()) <= M**2
+
+
+@pytest.mark.parametrize("weight", [LARGEST_WEIGHT, -LARGEST_WEIGHT, 1e300, math.nan, math.inf])
+def test_no_weights_make_a_vector_longer_than_the_bound(weight: float) -> None:
+    X, y = some_records(40, 0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for i in range(40):
+            found = Summands(FEATURES, X[i : i + 1], y[i : i + 1], M).total(np.full(FEATURES.size, weight))
+            assert int((found**2).sum()) <= M**2
+
+
+def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: LinearPlan, seed: int) -> NDArray[np.float64]:
+    """The same with matrices and floats, on the same noise."""
+    entropy, phi = SeededEntropy(seed), phi_of(X)
+    unit, signs = phi / np.linalg.norm(phi, axis=1)[:, None], 2.0 * y - 1.0
+    theta, velocity, path = np.zeros(FEATURES.size), np.zeros(FEATURES.size), []
+    for _ in range(plan.steps):
+        residual = np.minimum(0.5, 1.0 / (1.0 + np.exp(signs * (unit @ theta))))
+        noisy = (signs * residual) @ unit + discrete_gaussians(plan.scale, FEATURES.size, entropy) / (2.0 * M)
+        velocity = plan.momentum * velocity + plan.step_size * noisy
+        theta = theta + velocity
+        path.append(theta)
+    kept: Sequence[NDArray[np.float64]] = path[plan.steps // 2 :]
+    mean: NDArray[np.float64] = np.mean(kept, axis=0)
+    return mean
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9, 10])
+def test_the_loop_is_gradient_descent_with_this_noise(steps: int) -> None:
+    X, y = some_records(300, 1)
+    found = linear_descent(FEATURES, X, y, a_plan(300, steps), SeededEntropy(5))
+    np.testing.assert_allclose(found.weights, plain_descent(X, y, a_plan(300, steps), 5), atol=1e-3, rtol=1e-3)
+
+
+def test_the_order_of_the_records_does_not_matter() -> None:
+    X, y = some_records(200, 2)
+    order = np.random.default_rng(0).permutation(200)
+    plan = a_plan(200, 5)
+    assert linear_descent(FEATURES, X, y, plan, SeededEntropy(1)) == linear_descent(
+        FEATURES, X[order], y[order], plan, SeededEntropy(1)
+    )
+
+
+def test_it_learns() -> None:
+    X, y = some_records(3000, 3)
+    X_test, y_test = some_records(1000, 4)
+    plan = a_plan(3000, 60, scale=2.0 * M * 30.0)
+    found = linear_descent(FEATURES, X, y, plan, SeededEntropy(0))
+    assert np.mean(found.predict(X_test) == y_test) > 0.85
+
+
+def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
+    X, y = some_records(50, 0)
+    with pytest.raises(ParameterError, match="a plan for 50 records"):
+        linear_descent(FEATURES, X, y, a_plan(49, 1), NoEntropy())
+    narrow = LinearPlan(50, 2, 1, M, 1.0, 0.5, 1.0)
+    with pytest.raises(ParameterError, match="a plan for 9 predicates"):
+        linear_descent(FEATURES, X, y, narrow, NoEntropy())
+
+
+def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound() -> None:
+    plan = a_plan(50, 40, scale=60.0 * M)
+    rho = 40 * (2 * M) ** 2 / (2 * (60.0 * M) ** 2)
+    stated = linear_guarantee(plan, 1e-6)
+    assert stated.epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)
+    assert (stated.delta, stated.proof) == (1e-6, "linear")
