@@ -50,6 +50,14 @@ def test_its_tables_are_those_of_the_results(name: str) -> None:
     assert markdown(benchmark.HEADER, [case.row() for case in cases]).strip() in README
 
 
+def test_the_records_of_the_planner_are_those_of_the_theory_page() -> None:
+    theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    table = README.split("| class | α | m | paper's n | proved n |")[1].split("\n\n")[0]
+    rows = [line.strip(" |") for line in table.splitlines() if "·10" in line]
+    assert len(rows) >= 5
+    assert all(f"| {row} |" in theory for row in rows)
+
+
 def test_the_table_of_trees_is_that_of_its_page() -> None:
     page = (ROOT / "docs" / "trees.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")]

@@ -65,7 +65,8 @@ def test_totals_of_the_largest_table_are_exact() -> None:
 
 
 def spans(features: LinearFeatures) -> NDArray[np.int64]:
-    return np.array(features.holding) - np.array(features.failing)
+    wide: NDArray[np.int64] = np.array(features.holding) - np.array(features.failing)
+    return wide
 
 
 def test_public_points_centre_every_coordinate() -> None:
@@ -77,12 +78,13 @@ def test_public_points_centre_every_coordinate() -> None:
     assert max(map(abs, (*features.holding, *features.failing))) < LARGEST_ENTRY
 
 
-def test_a_number_with_many_cuts_weighs_as_much_as_a_category_and_rare_predicates_are_lifted() -> None:
+def test_columns_are_in_standard_units_a_number_weighs_as_the_constant_a_category_half() -> None:
     public = np.column_stack([np.arange(1000.0), np.arange(1000) % 2, np.arange(1000) % 20 == 0])
-    predicates = [*(Predicate(0, cut) for cut in (499.5, 499.6, 499.7, 499.8)), Predicate(1, 0.5), Predicate(2, 0.5)]
-    wanted = [UNIT] * 5 + [UNIT * (4 * 0.05 * 0.95) ** -0.25]  # 2/√4 = 1
-    assert spans(LinearFeatures.of(predicates, 3, public)) == pytest.approx(wanted, abs=1)
-    assert spans(LinearFeatures.of(predicates[2:], 3, public))[:2] == pytest.approx(UNIT * 2**0.5, abs=1)
+    predicates = [*(Predicate(0, cut) for cut in (9.5, 199.5, 499.5, 799.5)), Predicate(1, 0.5), Predicate(2, 0.5)]
+    phi = plain_matrix(LinearFeatures.of(predicates, 3, public), public)
+    squares = (phi**2).mean(axis=0) / UNIT**2
+    assert squares[1:] == pytest.approx([1 / 4, 1 / 4, 1 / 4, 1 / 4, 1 / 4, 1.0], rel=0.02)
+    assert squares[0] == pytest.approx(0.01 * 0.99 / 0.1**2 / 4, rel=0.05), "a deviation below ⅒ is taken as ⅒"
 
 
 def test_a_predicate_that_no_public_point_has_gets_a_finite_weight() -> None:

@@ -22,9 +22,8 @@ from pcqr.hypotheses.trees.predicates import Predicate, evaluate
 
 UNIT = 256
 """The number 1 on the integer grid of φ."""
-LARGEST_ENTRY = 1024
-RAREST = 0.01
-"""The least variance m(1−m) that a predicate is lifted from."""
+LARGEST_ENTRY = 8 * UNIT
+_LEAST_DEVIATION = 0.1
 _GUESSED_SHARE = 0.1
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 """Row c: the eight bits of the byte c, the first one the most significant, as `packbits` has it."""
@@ -67,13 +66,13 @@ class LinearFeatures:
 
     @classmethod
     def of(cls, predicates: Sequence[Predicate], features: int, public: Points | None = None) -> LinearFeatures:
-        """(h − m)·w for each predicate, h = 1 where it holds, m its share of the `public` points, rounded to the grid.
+        """Predicates in standard units by the `public` points: (h − m)/s·w, rounded to the grid.
 
-        Centring at m leaves of φ what tells records apart, and the noise, which is scaled to ‖φ‖, buys more.
-        w = (4m(1−m))^(−¼) for the only predicate of a column, as categories have them, and 2/√K times that for each of
-        the K cuts through a number, whose coordinates, about ±1/√K each, then weigh together about as much as one
-        category. The power lifts rare predicates half-way to unit variance. Without public points m is guessed: 1/10
-        for a category, and for K cuts as if each gap between them, and each end, were equally likely.
+        h = 1 where the predicate holds, m is its share of the public points and s = √(m(1−m)), taken as ⅒ where it is
+        less. w = ½ for the only predicate of a column, as categories have them; w = 1/√K for each of the K cuts through
+        a number, which then weigh together as much as the constant. Centring leaves of φ what tells records apart,
+        and the noise, which is scaled to ‖φ‖, buys more. Without public points m is guessed: ⅒ for a category, and
+        for K cuts as if each gap between them, and each end, were equally likely.
         """
         if public is None:
             shares = _guessed_shares(predicates)
@@ -81,8 +80,8 @@ class LinearFeatures:
             shares = evaluate(predicates, as_points(public, features, name="public")).mean(axis=0)
         cuts = Counter(predicate.feature for predicate in predicates)
         number = np.array([cuts[predicate.feature] for predicate in predicates])
-        spread = 4.0 * np.maximum(shares * (1.0 - shares), RAREST)
-        weight = UNIT * np.where(number == 1, 1.0, 2.0 / np.sqrt(number)) * spread**-0.25
+        deviation = np.sqrt(shares * (1.0 - shares))
+        weight = UNIT * np.where(number == 1, 0.5, 1.0 / np.sqrt(number)) / np.maximum(deviation, _LEAST_DEVIATION)
         holding, failing = np.rint(weight * (1.0 - shares)), np.rint(-weight * shares)
         return cls(tuple(predicates), tuple(map(int, holding)), tuple(map(int, failing)), features)
 

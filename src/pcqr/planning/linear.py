@@ -8,7 +8,8 @@ not accuracy. Weights move by about τ times the mean of g, τ = T·(step size)/
     T                   is what it takes to get there with steps of at most `LARGEST_STEP`/n, between `STEPS`.
 
 The loss of unit vectors has a curvature of at most n/4, so steps below 8(1 + β)/n are stable. The constants were
-settled on Adult, bank marketing, diabetes and covertype together, with their test rows in view; trust other tables more.
+settled on Adult, bank marketing, diabetes and covertype together, with their test rows in view: trust other tables
+more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pcqr.errors import InfeasiblePlan
 from pcqr.noise import LARGEST_SCALE
 from pcqr.plan import LARGEST_LINEAR_TERM, LinearPlan
 
-NOISE = 1.5
+NOISE = 1.0
 MOMENTUM = 0.9
 LARGEST_STEP = 12.0
 STEPS = (200, 1000)
