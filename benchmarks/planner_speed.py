@@ -51,9 +51,7 @@ QUESTIONS: dict[str, Question] = {
     "stumps on 14: n = 10⁶ is too few": Question(
         hypotheses=Stumps(), features=14, epsilon=0.3, queries=300, alpha=0.1, records=10**6
     ),
-    "stumps on 100: α, n = 10⁸": Question(
-        hypotheses=Stumps(), features=100, epsilon=1.0, queries=1_000, records=10**8
-    ),
+    "stumps on 100: α, n = 10⁸": Question(hypotheses=Stumps(), features=100, epsilon=1.0, queries=1_000, records=10**8),
     "rectangles on 2: n": Question(hypotheses=Rectangles(), features=2, epsilon=3.0, queries=1_000, alpha=0.1),
     "VC 10: n, α = 0.05": Question(hypotheses=VcClass(10), epsilon=1.0, queries=1_000, alpha=0.05),
     "VC 50: n and ε, m = 10⁴": Question(hypotheses=VcClass(50), queries=10_000, alpha=0.1),
@@ -89,7 +87,7 @@ def main() -> None:
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         timings = pool.map(timed, QUESTIONS, chunksize=1)
     if as_json:
-        print(json.dumps([asdict(timing) for timing in timings], ensure_ascii=False, indent=2))  # noqa: T201
+        print(json.dumps([asdict(timing) for timing in timings], ensure_ascii=False, indent=2))
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("question")

@@ -26,6 +26,7 @@ from pcqr.noise import (
     Chooser,
     _is_below_exponential,
     discrete_gaussian,
+    discrete_gaussians,
     discrete_laplace,
     geometric,
     log_normaliser,
@@ -95,6 +96,32 @@ def test_integer_noise_has_its_law_and_the_test_has_power(noise: Noise, law: Law
 def test_a_bad_scale_is_named_before_anything_is_drawn(noise: Noise, scale: float) -> None:
     with pytest.raises(ParameterError, match="scale"):
         noise(scale, ScriptedEntropy())
+
+
+@pytest.mark.parametrize("entropy", [SystemEntropy(), SeededEntropy(1)], ids=["system", "seeded"])
+def test_many_gaussians_at_once_have_the_law_of_one_and_the_test_has_power(entropy: Entropy) -> None:
+    right, wrong = (discrete_gaussians(scale, DRAWS, entropy) for scale in (SCALE, 1.3 * SCALE))
+    assert right.shape == (DRAWS,)
+    assert right.dtype == np.int64
+    assert p_value(right.tolist(), lambda z: gaussian_law(SCALE, z)) > FALSE_ALARM
+    assert p_value(wrong.tolist(), lambda z: gaussian_law(SCALE, z)) < FALSE_ALARM
+    # Neighbours in a vector are independent: their product has mean 0 and the variance of both, σ⁴.
+    assert abs(np.mean(right[1:] * right[:-1])) < 6 * SCALE**2 / math.sqrt(DRAWS)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_as_many_gaussians_as_asked_for_come(count: int) -> None:
+    for entropy in (SystemEntropy(), SeededEntropy(0)):
+        assert discrete_gaussians(2.0**40, count, entropy).shape == (count,)
+
+
+def test_a_bad_scale_or_count_of_gaussians_is_named_before_anything_is_drawn() -> None:
+    for scale in (0.0, -1.0, math.nan, 2.0**51):
+        with pytest.raises(ParameterError, match="scale"):
+            discrete_gaussians(scale, 3, ScriptedEntropy())
+    for count in (0, -1, True):
+        with pytest.raises(ParameterError, match="count"):
+            discrete_gaussians(1.0, count, ScriptedEntropy())
 
 
 def sech_squared_law(scale: float, z: int) -> float:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pcqr.estimators import (
         AgnosticRelease,
         NoisyMaxAggregate,
+        PrivateClassifier,
         SemiPrivateLearner,
         SubsampleAggregate,
         UniversalRelease,
@@ -37,6 +38,7 @@ _HOME = {
     "ParameterError": "pcqr.errors",
     "PcqrError": "pcqr.errors",
     "Plan": "pcqr.plan",
+    "PrivateClassifier": "pcqr.estimators",
     "Schema": "pcqr.schema",
     "SeededEntropy": "pcqr.entropy",
     "SemiPrivateLearner": "pcqr.estimators",
@@ -56,6 +58,7 @@ __all__ = [
     "ParameterError",
     "PcqrError",
     "Plan",
+    "PrivateClassifier",
     "Schema",
     "SeededEntropy",
     "SemiPrivateLearner",

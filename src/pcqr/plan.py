@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
@@ -221,13 +222,18 @@ class LinearPlan:
         """2M: one replaced record takes one vector out of a sum and puts another one in."""
         return 2 * self.bound
 
+    @property
+    def event(self) -> DiscreteGaussianEvent:
+        """What one of the T noisy sums is to an accountant: all of them have zCDP T/(2·multiplier²)."""
+        return DiscreteGaussianEvent(self.scale / self.sensitivity)
+
 
 @dataclass(frozen=True)
 class BoostingPlan:
     """boost: J = `rounds` trees of `depth`, each drawn at η = `inverse_temperature` and each with the weight `step`.
 
-    For n = `records` rows and B = `predicates` public predicates, of which a round offers `offered`: public choices,
-    made by `seed` alone.
+    For n = `records` rows and B = `predicates` public predicates. A round offers `offered` of them, public choices made
+    by `seed` alone. `delta` is what the guarantee of all rounds together may use.
     """
 
     records: int
@@ -237,6 +243,7 @@ class BoostingPlan:
     rounds: int
     step: float
     inverse_temperature: float
+    delta: float
     seed: int = 0
 
 
@@ -305,6 +312,23 @@ class PublishingPlan(Plan):
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:
         return (*super().work(records), (records, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPublishingPlan(Plan):
+    """Publish a linear classifier at once."""
+
+    linear: LinearPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostedPublishingPlan(Plan):
+    """Publish boosted trees at once."""
+
+    boosting: BoostingPlan
+
+
+PublishedPlan = PublishingPlan | LinearPublishingPlan | BoostedPublishingPlan
 
 
 @dataclass(frozen=True, kw_only=True)

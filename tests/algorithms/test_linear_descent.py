@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from pcqr.accounting import concentrated_epsilon
 from pcqr.algorithms.linear import LARGEST_WEIGHT, Summands, largest_factors, linear_descent, linear_guarantee
 from pcqr.entropy import Entropy, SeededEntropy
-from pcqr.errors import ParameterError
+from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import UNIT, LinearFeatures
 from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
 
@@ -137,9 +138,23 @@ def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
         linear_descent(FEATURES, X, y, narrow, NoEntropy())
 
 
+def test_records_that_cannot_be_used_are_refused_before_noise_is_drawn() -> None:
+    X, y = some_records(50, 0)
+    for bad_X, bad_y, name in ((X, y[:-1], "y"), (X, y + 1, "y"), (X[:, :2], y, "X"), (X * np.inf, y, "X")):
+        with np.errstate(invalid="ignore"), pytest.raises(DataError, match=f"^{name} must"):
+            linear_descent(FEATURES, bad_X, bad_y, a_plan(50, 1), NoEntropy())
+
+
 def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound() -> None:
     plan = a_plan(50, 40, scale=60.0 * M)
-    rho = 40 * (2 * M) ** 2 / (2 * (60.0 * M) ** 2)
+    mu = math.sqrt(40) * 2 * M / (60.0 * M)
     stated = linear_guarantee(plan, 1e-6)
-    assert stated.epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)
+    assert stated.epsilon == pytest.approx(fine_gaussian_epsilon(mu, 1e-6, 60.0 * M, 40 * FEATURES.size), rel=1e-9)
     assert (stated.delta, stated.proof) == (1e-6, "linear")
+    assert stated.epsilon < concentrated_epsilon(mu**2 / 2, 1e-6)
+
+
+def test_on_a_coarse_grid_the_guarantee_is_that_of_zcdp() -> None:
+    plan = LinearPlan(50, 9, 40, 10, 600.0, 0.5, 0.1)
+    rho = 40 * 20**2 / (2 * 600.0**2)
+    assert linear_guarantee(plan, 1e-6).epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)

@@ -12,7 +12,14 @@ import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from pcqr import AgnosticRelease, NoisyMaxAggregate, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
+from pcqr import (
+    AgnosticRelease,
+    NoisyMaxAggregate,
+    PrivateClassifier,
+    SemiPrivateLearner,
+    SubsampleAggregate,
+    UniversalRelease,
+)
 from pcqr.hypotheses import Stumps
 
 ESTIMATORS = [
@@ -22,6 +29,9 @@ ESTIMATORS = [
     NoisyMaxAggregate(epsilon=1e3, entropy=0),
     SemiPrivateLearner(epsilon=1e3, entropy=0),
     SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
+    PrivateClassifier(epsilon=1e3, method="tree", entropy=0),
+    PrivateClassifier(epsilon=1e3, method="linear", entropy=0),
+    PrivateClassifier(epsilon=1e3, method="boosted", entropy=0),
 ]
 
 

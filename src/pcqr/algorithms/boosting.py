@@ -7,6 +7,7 @@ trees released so far, and from nothing else, so the rounds compose adaptively. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,25 +15,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.accounting import BoundedRangeEvent, Repeated, compose
+from pcqr.checks import check_integer, check_inverse_temperature, check_positive
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Labels, Points
+from pcqr.hypotheses.base import LARGEST_EXPONENT, Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
-from pcqr.hypotheses.trees.weighted import GRID, WeightedRecords, Weights, draw_tree, log_probability_error
+from pcqr.hypotheses.trees.weighted import (
+    GRID,
+    MOST_LOG_TREES,
+    WeightedRecords,
+    Weights,
+    draw_tree,
+    log_probability_error,
+)
 from pcqr.noise import Chooser
 from pcqr.plan import BoostingPlan
 
 
-def boost(
-    X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy
-) -> BoostedTrees:
+def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy) -> BoostedTrees:
     """Draw the J trees of `plan` and return them for publication: `boosting_guarantee` holds for all of them together.
 
     A record's lead is the number of trees for its own label minus those against it.
     """
-    _check(X, y, predicates, plan)
+    _check_plan(plan)
+    _check_records(X, y, predicates, plan)
     records, weight = WeightedRecords(X, y, predicates), weight_of_lead(plan)
     own = 2 * y - 1
     lead = np.zeros(y.shape[0], dtype=np.int32)
@@ -55,32 +63,44 @@ def weight_of_lead(plan: BoostingPlan) -> Weights:
 def offered_predicates(plan: BoostingPlan) -> tuple[NDArray[np.int64], ...]:
     """For each round the positions of the predicates that it may ask, increasing: a function of the plan alone.
 
-    Predicates come in the order of columns and cuts. One is taken from each of `offered` runs of neighbours, so that
-    every column and every part of its range has its share in every round. The coins are public and are made by the
-    plan's seed; the source that draws trees must not be used here, as its state after a round depends on the records.
+    The coins are public and are made by the plan's seed. The source that draws trees must not be used here: how much of
+    it a round consumes depends on the records.
     """
     public = SeededEntropy(plan.seed)
-    edges = np.arange(plan.offered + 1) * plan.predicates // plan.offered
-    runs = [public.below(int(width), plan.rounds) for width in np.diff(edges)]
-    return tuple(edges[:-1] + np.array([run[number] for run in runs]) for number in range(plan.rounds))
+    return tuple(np.sort(public.permutation(plan.predicates)[: plan.offered]) for _ in range(plan.rounds))
 
 
-def boosting_guarantee(plan: BoostingPlan, delta: float) -> Guarantee:
-    """All J trees together, with a δ of at most `delta`; pure where the sum of the rounds' own ε is no more.
+def boosting_guarantee(plan: BoostingPlan) -> Guarantee:
+    """All J trees together: pure, the sum of the rounds' own ε, unless `plan.delta` buys a smaller one.
 
-    A round has range 2η + 4λ, λ the sampler's numerical bound: Rényi composition of bounded ranges (proofs/boosting.md).
+    A round has range 2η + 4λ, λ the sampler's numerical bound; Rényi divergences add up (proofs/boosting.md).
     """
+    _check_plan(plan)
     slack = log_probability_error(plan.records, plan.offered, plan.depth, plan.inverse_temperature)
     rounds = [Repeated(BoundedRangeEvent(2.0 * plan.inverse_temperature + 4.0 * slack), plan.rounds)]
     stated = compose(rounds, 0.0, accountant="basic")
-    if delta > 0:
-        stated = min(stated, compose(rounds, delta, accountant="Rényi"), key=lambda figure: figure.epsilon)
+    if plan.delta > 0:
+        stated = min(stated, compose(rounds, plan.delta, accountant="Rényi"), key=lambda figure: figure.epsilon)
     return replace(stated, proof="boosting").explained(
         f"{plan.rounds} trees, each drawn from records weighted by the trees before it"
     )
 
 
-def _check(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan) -> None:
+def _check_plan(plan: BoostingPlan) -> None:
+    for name in ("records", "predicates", "offered", "depth", "rounds"):
+        check_integer(name, getattr(plan, name), least=1)
+    check_positive("step", plan.step)
+    check_inverse_temperature(plan.inverse_temperature)
+    if plan.offered > plan.predicates:
+        raise ParameterError("offered", f"at most B = {plan.predicates}", plan.offered)
+    leaves = 1 << plan.depth
+    if (leaves - 1) * math.log(plan.offered) + leaves * math.log(3.0) > MOST_LOG_TREES:
+        raise ParameterError("depth", f"such that a round has at most e^{MOST_LOG_TREES:g} trees", plan.depth)
+    if plan.inverse_temperature * plan.records > LARGEST_EXPONENT:
+        raise ParameterError("inverse_temperature", "at most 2**52 / n", plan.inverse_temperature)
+
+
+def _check_records(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan) -> None:
     if X.shape[0] != plan.records or len(predicates) != plan.predicates:
         raise ParameterError(
             "plan",

@@ -15,13 +15,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import DiscreteGaussianEvent, Repeated, compose
+from pcqr.accounting import Repeated, compose
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
-from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Labels, Points
+from pcqr.errors import DataError, ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
 from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
 
@@ -52,11 +53,14 @@ def linear_descent(
     features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy
 ) -> LinearHypothesis:
     """Run the descent and return the classifier to publish: `linear_guarantee` holds for it."""
-    if X.shape[0] != plan.records:
-        raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
+    points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y)
+    if labels.size != points.shape[0]:
+        raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.size} labels")
+    if labels.size != plan.records:
+        raise ParameterError("plan", f"a plan for {labels.size} records", f"one for {plan.records}")
     if len(features.predicates) != plan.predicates:
         raise ParameterError("plan", f"a plan for {len(features.predicates)} predicates", f"one for {plan.predicates}")
-    summands = Summands(features, X, y, plan.bound)
+    summands = Summands(features, points, labels, plan.bound)
     weights, velocity, average = np.zeros((3, features.size))
     for step in range(plan.steps):
         noisy = summands.total(weights) + discrete_gaussians(plan.scale, features.size, entropy)
@@ -68,10 +72,17 @@ def linear_descent(
 
 
 def linear_guarantee(plan: LinearPlan, delta: float) -> Guarantee:
-    """T steps of discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/linear.md)."""
-    step = DiscreteGaussianEvent(plan.scale / plan.sensitivity)
-    stated = compose([Repeated(step, plan.steps)], delta, accountant="Rényi")
-    return replace(stated, proof="linear").explained("each a sum of one bounded integer vector a record")
+    """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/linear.md).
+
+    The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ.
+    """
+    stated = compose([Repeated(plan.event, plan.steps)], delta, accountant="Rényi")
+    shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
+    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.steps * (plan.predicates + 1))
+    if fine < stated.epsilon:
+        method = "accounted as continuous noise, and the distance from it in δ"
+        stated = replace(stated, epsilon=fine, steps=(f"{plan.steps} releases on the same records, {method}",))
+    return replace(stated, proof="linear").explained("each a noisy sum of one bounded integer vector a record")
 
 
 def largest_factors(squared_norms: Integers, bound: int) -> Integers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,21 +17,14 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import CertifiedVotes
+from pcqr.planning.certified import MOST_RECORDS, CertifiedVotes
 from pcqr.planning.explain import Line, explain_calibrated, explain_paper
 from pcqr.planning.options import ESTIMATORS, Option
 from pcqr.planning.outlook import Outlook, look
-from pcqr.planning.solving import FLAGS, Question, Solved, Unknown
+from pcqr.planning.paper import RELABEL_TEMPERATURE
+from pcqr.planning.solving import ASSUMED, MOST_QUERIES, SYMBOLS, Question, Solved, Unknown
 
 SCHEMA = "pcqr.plan/1"
-SYMBOLS: dict[str, str] = {
-    "records": "n",
-    "alpha": "α",
-    "queries": "m",
-    "epsilon": "ε",
-    "delta": "δ",
-    "beta": "β",
-}
 CLASSES: dict[str, Callable[[int], Combinatorics]] = {
     "thresholds": lambda _: Thresholds(),
     "intervals": lambda _: Intervals(),
@@ -40,6 +34,8 @@ CLASSES: dict[str, Callable[[int], Combinatorics]] = {
     "halfspaces": lambda _: Halfspaces(),
 }
 _WIDTHS = {"rectangles": 2, "halfspaces": 2}
+_TABULATED: tuple[Unknown, ...] = ("records", "epsilon", "queries", "alpha")
+_FORMS = {"OneSidedSparseVector": "one-sided", "RenyiSparseVector": "Rényi"}
 
 
 @dataclass(frozen=True)
@@ -65,8 +61,10 @@ class Job:
 def run(job: Job, *, as_json: bool) -> None:
     """Answer for the class that was named, or show what each class would need."""
     if job.class_name is not None and job.vc is not None:
-        raise ParameterError("vc", "left out when --class is given (a class has its own VC dimension)", job.vc)
+        raise ParameterError("vc", "left out where --class is given, which has a VC dimension of its own", job.vc)
     if job.class_name is None and job.vc is None:
+        if job.explain or job.plot is not None:
+            raise ParameterError("--class or --vc", "given for --explain and --plot", None)
         _every_class(job, as_json=as_json)
         return
     outlook = look(_question(job, job.class_name))
@@ -115,7 +113,7 @@ def as_object(outlook: Outlook, *, explain: bool = False) -> dict[str, Any]:
         "class": _class_name(outlook),
         "features": request.features,
         "vc_dimension": request.hypotheses.vc_bound(request.features),
-        **{name: getattr(request, name) for name in ("records", "epsilon", "delta", "queries", "alpha", "beta")},
+        **{name: getattr(request, name) for name in ASSUMED},
         "solved_for": list(outlook.question.unknown),
         "solution": None
         if solved is None
@@ -130,7 +128,8 @@ def as_object(outlook: Outlook, *, explain: bool = False) -> dict[str, Any]:
             "reason": best.reason,
         },
         "nearest_changes": outlook.changes,
-        "frontier": [_point(outlook, at, found) for at, found in outlook.points],
+        "frontier_over": outlook.runs,
+        "frontier": [_point(at, found) for at, found in outlook.points],
         "notes": list(outlook.notes),
     }
     if explain:
@@ -175,16 +174,34 @@ def _algorithm(option: Option) -> dict[str, Any]:
     }
 
 
-def _point(outlook: Outlook, at: float, found: Solved | None) -> dict[str, Any]:
-    del outlook
+def _point(at: float, found: Solved | None) -> dict[str, Any]:
     if found is None:
         return {"at": at, "solution": None}
-    names = ("records", "epsilon", "queries", "alpha")
-    return {"at": at, "solution": {name: getattr(found.request, name) for name in names}}
+    return {"at": at, "solution": {name: getattr(found.request, name) for name in ASSUMED}}
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # For people
+
+
+def _up(value: float, digits: int = 3) -> str:
+    """A bound, rounded upwards to so many digits: what is shown holds if what was proved does."""
+    if value <= 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    steps = math.ceil(value / unit * (1.0 - 1e-12))
+    return f"{steps * unit:.{digits}g}"
+
+
+def _percent(share: float) -> str:
+    if 0.0 < share < 1e-5:
+        return "< 0.001 %"
+    return "100 %" if share >= 0.995 else f"{100 * share:.2g} %"
+
+
+def _shown(name: Unknown, value: float) -> str:
+    """A parameter as one reads it. Whole numbers in full; the others are all better small, so never rounded down."""
+    return f"{value:,.0f}" if name in ("records", "queries") else _up(value, 4)
 
 
 def _print(console: Console, outlook: Outlook, *, explain: bool) -> None:
@@ -193,8 +210,9 @@ def _print(console: Console, outlook: Outlook, *, explain: bool) -> None:
     console.print()
     asked = {
         "class": f"{_class_name(outlook)}, VC dimension at most {request.hypotheses.vc_bound(request.features)}",
-        "privacy": f"ε = {request.epsilon:.4g}, δ = {request.delta:.3g}",
-        "accuracy": f"α = {request.alpha:.4g} beyond the best of the class, but for a chance β = {request.beta:.3g}",
+        "privacy": f"ε = {_shown('epsilon', request.epsilon)}, δ = {_shown('delta', request.delta)}",
+        "accuracy": f"α = {_shown('alpha', request.alpha)} beyond the best of the class, but for a chance "
+        f"β = {_shown('beta', request.beta)}",
         "queries": f"m = {request.queries:,}",
     }
     if outlook.question.records is not None:
@@ -215,7 +233,7 @@ def _print(console: Console, outlook: Outlook, *, explain: bool) -> None:
         console.print(Text.assemble(("Recommended. ", "bold"), outlook.recommendation.reason))
     if outlook.changes:
         console.print()
-        console.print(Text.assemble(("For a proof, any one of: ", "bold"), "; ".join(_changes(outlook.changes)) + "."))
+        console.print(Text.assemble((_lead(outlook), "bold"), "; ".join(_changes(outlook.changes)) + "."))
     for note in outlook.notes:
         console.print()
         console.print(Text.assemble(("Note. ", "bold"), note))
@@ -234,48 +252,57 @@ def _class_name(outlook: Outlook) -> str:
 def _headline(outlook: Outlook) -> str:
     request, unknown, solved = outlook.request, outlook.question.unknown, outlook.solved
     if not unknown:
-        if outlook.is_proved:
-            return f"Feasible: n = {request.records:,} records are enough, with proof."
-        needed = "" if outlook.fewest is None else f" (a proof needs {outlook.fewest.plan.records:,})"
-        return f"Not proved at n = {request.records:,}{needed}. Privacy is; see what is expected below."
+        return _verdict(outlook)
     name = unknown[0]
     if solved is None:
-        return f"No {SYMBOLS[name]} is proved to be enough here."
+        if name == "records":
+            return f"No number n of records up to {MOST_RECORDS:.0e} is known to be enough."
+        return f"No {SYMBOLS[name]} can be proved with n = {request.records:,} records."
     value = getattr(solved.request, name)
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    shown = _shown(name, value)
+    ends = " (the search goes no farther)" if value in (MOST_QUERIES, MOST_RECORDS) else ""
     words = {
         "records": f"n = {shown} records are enough, with proof.",
-        "alpha": f"An excess error of α = {shown} is proved.",
-        "queries": f"m = {shown} queries can be answered, with proof.",
+        "alpha": f"An excess error of at most α = {shown} is proved.",
+        "queries": f"m = {shown} queries can be answered, with proof{ends}.",
         "epsilon": f"ε = {shown} is enough, with proof.",
-        "delta": f"δ = {shown} can be kept, with proof.",
-        "beta": f"β = {shown} is proved.",
+        "delta": f"δ = {shown} is enough, with proof.",
+        "beta": f"A chance of failure of at most β = {shown} is proved.",
     }
     return words[name]
 
 
+def _verdict(outlook: Outlook) -> str:
+    """Nothing was open: is it possible?"""
+    n, best = outlook.request.records, outlook.recommendation.option
+    if outlook.is_proved:
+        return f"Feasible: n = {n:,} records are enough, with proof."
+    votes = "" if outlook.fewest is None else f" Votes would need n = {outlook.fewest.plan.records:,} for a proof."
+    if best is not None and best.proved is not None and best.proved <= outlook.request.alpha:
+        return f"Feasible with {best.algorithm}: n = {n:,} records are enough, with proof.{votes}"
+    return f"Accuracy is not proved at n = {n:,}; privacy is.{votes} What is expected is below."
+
+
+def _lead(outlook: Outlook) -> str:
+    if outlook.question.records is None:
+        return f"For a proof with n ≤ {MOST_RECORDS:.0e} records: "
+    return "For a proof of the votes, any one of: " if len(outlook.changes) > 1 else "For a proof of the votes: "
+
+
 def _changes(changes: dict[Unknown, float]) -> list[str]:
-    words = {
-        "records": "n = {:,.0f} records",
-        "epsilon": "ε = {:.3g}",
-        "alpha": "α = {:.3g}",
-        "queries": "m = {:,.0f} queries",
-    }
-    return [words[name].format(value) for name, value in changes.items()]
+    units = {"records": " records", "queries": " queries"}
+    return [f"{SYMBOLS[name]} = {_shown(name, value)}{units.get(name, '')}" for name, value in changes.items()]
 
 
 def _frontier_table(outlook: Outlook) -> Table:
     table = Table(title="What is proved", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for head in ("n", "ε", "m", "α"):
-        table.add_column(head, justify="right")
+    names = dict.fromkeys((*_TABULATED, *outlook.question.unknown))
+    for name in names:
+        table.add_column(SYMBOLS[name], justify="right")
     for at, found in outlook.points:
-        if found is None:
-            table.add_row("–", "–", f"(at {at:g})", "nothing is proved")
-        else:
-            request = found.request
-            table.add_row(
-                f"{request.records:,}", f"{request.epsilon:.3g}", f"{request.queries:,}", f"{request.alpha:.3g}"
-            )
+        known = outlook.question if found is None else found.request
+        values = {name: getattr(known, name) for name in names} | {outlook.runs: at}
+        table.add_row(*("none" if values[name] is None else _shown(name, values[name]) for name in names))
     return table
 
 
@@ -298,7 +325,7 @@ def _modes_table(outlook: Outlook) -> Table:
             f"{plan.sparse_vector.threshold:,}",
             f"{votes.certificate.margin:,}",
             f"{plan.inverse_temperature or 0:.4g}",
-            type(plan.sparse_vector).__name__.removesuffix("SparseVector"),
+            _FORMS[type(plan.sparse_vector).__name__],
         )
     printed = (
         f"{figures.n:.3g}",
@@ -308,8 +335,8 @@ def _modes_table(outlook: Outlook) -> Table:
         f"{figures.T:,}",
         f"{figures.threshold:,}",
         "–",
-        "0.5",
-        "Paper",
+        f"{RELABEL_TEMPERATURE:g}",
+        "as printed",
     )
     names = (
         "records n",
@@ -340,10 +367,10 @@ def _options_table(outlook: Outlook) -> Table:
             continue
         table.add_row(
             option.algorithm,
-            "–" if option.proved is None else f"≤ {option.proved:.3g}",
+            "–" if option.proved is None else f"≤ {_up(option.proved)}",
             f"{option.expected.excess_error:.2g}",
-            f"{100 * option.expected.unstable_share:.2g} %",
-            f"{100 * option.expected.unanswered_share:.2g} %",
+            _percent(option.expected.unstable_share),
+            _percent(option.expected.unanswered_share),
         )
     return table
 
@@ -368,7 +395,8 @@ def _print_explanation(console: Console, outlook: Outlook) -> None:
 def _every_class(job: Job, *, as_json: bool) -> None:
     """No class was named: the same question for each of them."""
     outlooks = {
-        name: look(_question(replace(job, features=None), name)) for name in ("thresholds", "intervals", "stumps")
+        name: look(_question(job if name == "stumps" else replace(job, features=None), name))
+        for name in ("thresholds", "intervals", "stumps")
     }
     if as_json:
         print_json({"schema": SCHEMA, "classes": {name: as_object(found) for name, found in outlooks.items()}})
@@ -380,6 +408,3 @@ def _every_class(job: Job, *, as_json: bool) -> None:
         best = found.recommendation.option
         table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
     Console(highlight=False).print(table)
-
-
-__all__ = ["FLAGS", "Job", "as_object", "run"]

@@ -1,7 +1,15 @@
 """The scikit-learn face: `fit` on private records, `answer` or `predict`, `guarantee_`, `plan_`."""
 
 from pcqr.estimators.noisy_max import NoisyMaxAggregate
+from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.estimators.semi_private import SemiPrivateLearner
 
-__all__ = ["AgnosticRelease", "NoisyMaxAggregate", "SemiPrivateLearner", "SubsampleAggregate", "UniversalRelease"]
+__all__ = [
+    "AgnosticRelease",
+    "NoisyMaxAggregate",
+    "PrivateClassifier",
+    "SemiPrivateLearner",
+    "SubsampleAggregate",
+    "UniversalRelease",
+]

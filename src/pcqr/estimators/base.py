@@ -31,18 +31,22 @@ LABELS_READ = "the names of the labels, read from y because `classes` was not de
 
 
 _FITTED = {
-    *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "n_records_", "n_public_"),
+    *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "method_", "n_records_", "n_public_"),
     *("n_features_in_", "feature_names_in_", "_protocol", "_universal"),
 }
 
 
 @dataclass(frozen=True)
 class Records:
-    """What `fit` was given, checked: private points and labels, and the public points."""
+    """What `fit` was given, checked: private points and labels, and the public points.
+
+    `public` are those that a draw makes its class of, None where the class is fixed; `shown` are all that were given.
+    """
 
     X: Points
     y: Labels
     public: Points | None
+    shown: Points | None = None
 
 
 class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ignore[misc]
@@ -77,7 +81,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             schema = Schema.from_public(public)
         points, raw_labels = self._records(X, y, schema)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        hypotheses = hypotheses.prepared(shown, schema)
+        hypotheses = self._declared(hypotheses.prepared(shown, schema), points.shape[1])
         if hypotheses.needs_public and not hypotheses.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
         points = hypotheses.check_points(points)
@@ -85,7 +89,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
         hypotheses = hypotheses.with_labels(names.shape[0])
-        records = Records(points, labels, None if hypotheses.is_fixed else shown)
+        records = Records(points, labels, None if hypotheses.is_fixed else shown, shown)
 
         n, p = points.shape
         request = self._request(hypotheses, n, p, None if records.public is None else records.public.shape[0])
@@ -112,6 +116,10 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _class(self, *, has_public: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""
         return self._default_class(has_public=has_public) if self.hypotheses is None else self.hypotheses
+
+    def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:  # noqa: ARG002
+        """The class for a table of `features` columns about which nothing public was given, if there is a default."""
+        return hypotheses
 
     def _default_class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()

@@ -22,7 +22,7 @@ MOST_RECORDS = 10**13
 _ACCURACY = 2e-3  # of the fewest records, relative
 _HOPELESS = 20  # a search never gained such a factor over where it started
 _BOUNDS = {
-    "rate": (1e-6, 1.0),  # q
+    "rate": (1e-9, 1.0),  # q
     "temperature": (1e-3, 5.0),  # η
     "unstable": (1.0, 1e6),  # T
     "dissent": (0.02, 0.45),  # the share of teachers that may dissent on a query that is surely answered
@@ -165,7 +165,9 @@ def _share(knobs: Knobs) -> float:
 
 def _starts(request: Request) -> tuple[Knobs, ...]:
     load = request.queries * request.alpha
-    fitting = min(0.2, math.expm1(request.epsilon) / 8.5)  # so small that relabelling does not use up a small ε
+    fitting = min(
+        0.2, math.expm1(min(1.0, request.epsilon)) / 8.5
+    )  # so small that relabelling does not use up a small ε
     return tuple(
         {"rate": rate, "temperature": 0.05, "unstable": max(1.0, part * load), "dissent": 0.2, "failure": 0.2}
         for rate in (fitting, 0.9)

@@ -25,7 +25,7 @@ from pcqr.plan import LARGEST_LINEAR_TERM, LinearPlan
 NOISE = 1.0
 MOMENTUM = 0.9
 LARGEST_STEP = 12.0
-STEPS = (200, 1000)
+STEPS = (200, 500)
 _PRECISION = 1e-6  # relative, of the noise
 
 
@@ -38,7 +38,7 @@ def plan_linear(
     check_integer("most_steps", most_steps, least=1)
     check_positive("epsilon", epsilon)
     check_delta(delta)
-    mu = _largest_mu(float(epsilon), float(delta))
+    mu = _largest_mu(predicates, float(epsilon), float(delta))
     wanted = NOISE * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
     plan = _plan(records, predicates, steps, mu)
@@ -56,14 +56,14 @@ def _plan(records: int, predicates: int, steps: int, mu: float) -> LinearPlan:
     return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size)
 
 
-def _largest_mu(epsilon: float, delta: float) -> float:
+def _largest_mu(predicates: int, epsilon: float, delta: float) -> float:
     """The largest μ, to within `_PRECISION`, whose sums are within (ε, δ); what is returned was itself found to be."""
 
     def is_kept(mu: float) -> bool:
-        # T hardly matters: at the largest, the most is rounded up.
-        return linear_guarantee(_plan(1, 1, STEPS[1], mu), delta).within(epsilon * (1.0 - 1e-9), delta)
+        # T matters to rounding alone, which the last digits of ε cover.
+        return linear_guarantee(_plan(1, predicates, 1, mu), delta).within(epsilon * (1.0 - 1e-9), delta)
 
-    # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the conversion in use is better.
+    # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     needed = -math.log(delta)
     low = math.sqrt(2.0) * epsilon / (math.sqrt(needed + epsilon) + math.sqrt(needed)) * (1.0 - _PRECISION)
     high = 2.0 * low

@@ -25,6 +25,7 @@ ESTIMATORS: dict[Algorithm, str] = {
 }
 _PREFERENCE: tuple[Algorithm, ...] = ("SSPP", "UnvPrivCl", "AgPrivCl", "noisy max", "SubSamp")
 _TIE = 0.005  # expected excess errors that differ by less are taken to be equal
+_COIN = 0.49
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
     possible = [option for option in options if option.plan is not None and option.expected is not None]
     if not possible:
         return Recommendation(None, "No algorithm can answer at these numbers.")
+    if min(_excess(option) for option in possible) >= _COIN:
+        return Recommendation(None, "No algorithm is expected to do better than a coin at these numbers.")
     proved = [option for option in possible if option.proved is not None and option.proved <= alpha]
     pool = proved or possible
     least = min(_excess(option) for option in pool)
@@ -91,9 +94,9 @@ def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: fl
         next_best = min(others, key=_excess)
         beside = f" (expected excess error {_excess(best):.2g}, {next_best.algorithm} {_excess(next_best):.2g})"
     proof = (
-        f"its excess error is proved to be at most {best.proved:.3g}"
+        f"its excess error is proved to be at most α = {alpha:.4g}"
         if is_proved
-        else f"no algorithm is proved to stay within α = {alpha:g} here, so this rests on the model"
+        else f"no algorithm is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )
     return f"{best.algorithm}: {strength}{beside}; {proof}."
 

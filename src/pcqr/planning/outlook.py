@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from pcqr.planning import paper
@@ -11,16 +10,27 @@ from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.options import Option, Recommendation, compare, recommend
 from pcqr.planning.paper import PaperFigures
 from pcqr.planning.request import Request
-from pcqr.planning.solving import ASSUMED, SYMBOLS, Question, Solved, Unknown, frontier, nearest_changes, running, solve
+from pcqr.planning.solving import (
+    ASSUMED,
+    SYMBOLS,
+    Question,
+    Solved,
+    Unknown,
+    enough_queries,
+    frontier,
+    nearest_changes,
+    running,
+    solve,
+)
 
 
 @dataclass(frozen=True)
 class Outlook:
     """What is possible.
 
-    `request` is complete: given, solved for, or defaults (α = .1, m = 300, n as solved) where nothing could be proved.
+    `request` is complete: given, solved for, or assumed (`ASSUMED`, said in a note) where nothing could be proved.
     `fewest` is the calibrated plan with the fewest records for (α, β, m) that is proved, `figures` the paper's.
-    `is_proved`: n records are enough. `points` is the frontier of a question with two unknowns.
+    `is_proved`: n records are enough. With two unknowns `points` is the frontier, over values of the one that `runs`.
     """
 
     question: Question
@@ -30,6 +40,7 @@ class Outlook:
     figures: PaperFigures
     options: tuple[Option, ...]
     recommendation: Recommendation
+    runs: Unknown | None
     points: tuple[tuple[float, Solved | None], ...]
     changes: dict[Unknown, float]
     notes: tuple[str, ...]
@@ -41,15 +52,18 @@ class Outlook:
 
 def look(question: Question) -> Outlook:
     """Answer `question` from public numbers. With two unknowns the frontier comes first, then a plan at one point."""
+    runs: Unknown | None = None
     points: tuple[tuple[float, Solved | None], ...] = ()
     if len(question.unknown) > 1:
-        points = frontier(question)
+        runs, points = running(question), frontier(question)
         at, solved = _shown(points)
-        question = replace(question, **{running(question): at})  # type: ignore[arg-type]
+        question = replace(question, **{runs: at})  # type: ignore[arg-type]
     else:
         solved = solve(question)
     request = question.request() if solved is None or not question.unknown else solved.request
-    fewest = solved.votes if solved is not None else fewest_records(request) if question.unknown else None
+    fewest = None if solved is None else solved.votes
+    if solved is None and question.unknown not in ((), ("records",)):
+        fewest = fewest_records(request)  # at what is assumed instead of the unknown
     request = replace(request, public=question.public)
     has_records = question.records is not None or solved is not None
     options = compare(request, None if fewest is None else fewest.knobs) if has_records else ()
@@ -69,6 +83,7 @@ def look(question: Question) -> Outlook:
         figures=figures,
         options=options,
         recommendation=recommend(options, request.alpha),
+        runs=runs,
         points=points,
         changes=_changes(question, request, fewest),
         notes=_notes(question, request, solved, fewest),
@@ -96,15 +111,15 @@ def _notes(
     notes = []
     if request.records > 1 and request.delta >= 1.0 / request.records:
         notes.append(
-            f"δ = {request.delta:g} is not below 1/n = {1.0 / request.records:.2g}. By convention it should be far "
-            "below: a mechanism that publishes a random record outright is (0, 1/n)-private."
+            f"δ = {request.delta:.3g} is not below 1/n = {1.0 / request.records:.2g}. By convention it should be far "
+            "below: a mechanism that publishes a random record outright is (0, 1/n)-private. Give a smaller --delta."
         )
     if request.epsilon >= 1.0 or request.delta > paper.LARGEST_DELTA:
         notes.append(
             "The paper's theorem is for ε < 1 (and, corrected, δ ≤ 0.036); its formulas are shown as they stand."
         )
     if fewest is None:
-        notes.append(_why_not(question, request))
+        notes.append(_why_not(request))
     if solved is None and question.unknown not in ((), ("records",)):
         (name,) = question.unknown
         notes.append(f"No {SYMBOLS[name]} was found; the rest assumes {SYMBOLS[name]} = {ASSUMED[name]:,}.")
@@ -116,18 +131,24 @@ def _notes(
     return tuple(notes)
 
 
-def _why_not(question: Question, request: Request) -> str:
+def _why_not(request: Request) -> str:
     """Why no number of records is known to be enough."""
     least = sampling_slack(request.queries, request.beta)
     if least >= request.alpha:
+        wider = enough_queries(replace(request, records=MOST_RECORDS, public=None))
+        would_do = (
+            ""
+            if wider is None
+            else f" m = {wider.request.queries:,} queries would do, with n = {wider.votes.plan.records:,} records."
+        )
         return (
-            f"Nothing can be proved for m = {request.queries:,} and α = {request.alpha:.4g}, however many records there "
-            f"are: the labels of so few queries alone may deviate by {least:.2g} from their mean."
+            f"Nothing can be proved for m = {request.queries:,} and α = {request.alpha:.4g}, however many records "
+            f"there are: the labels of so few queries alone may deviate by {least:.2g} from their mean.{would_do}"
         )
     support = None if request.hypotheses.is_fixed else request.hypotheses.largest_support
     if support is not None:
         return (
-            f"{type(request.hypotheses).__name__} can be drawn on {support:,} records at most, and so large a "
-            "sub-sample proves nothing here."
+            f"{type(request.hypotheses).__name__} can be drawn on {support:,} records at most, and a sub-sample of "
+            "that size is too small for a proof."
         )
-    return f"More than {MOST_RECORDS:.0e} records would be needed, which is where the search ends."
+    return f"More than {MOST_RECORDS:.0e} records would be needed, and the search ends there."

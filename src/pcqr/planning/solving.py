@@ -52,7 +52,7 @@ _GRIDS: dict[Unknown, tuple[float, float, float]] = {
     "records": (10**5, 10**6, 10**7),
 }
 _WHOLE: frozenset[Unknown] = frozenset({"queries", "records"})
-_MOST_QUERIES = 10**6
+MOST_QUERIES = 10**6
 _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
 _ROUNDS = 5
@@ -152,26 +152,25 @@ def nearest_changes(request: Request, fewest: CertifiedVotes | None) -> dict[Unk
     known = {name: getattr(request, name) for name in ASSUMED}
     for name in ("epsilon", "alpha", "queries"):
         asked = getattr(request, name)
-        question = Question(hypotheses=request.hypotheses, features=request.features, **(known | {name: None}))
-        found = solve(question, start)
-        value = None if found is None else getattr(found.request, name)
         if name == "queries" and sampling_slack(asked, request.beta) >= request.alpha:
-            value = _enough_queries(request)
-        elif value is not None and (value >= asked if name == "queries" else value <= asked):
-            value = None  # it is no weaker than what was asked for, and that was not proved
-        if value is not None:
+            found = enough_queries(request)
+        else:
+            question = Question(hypotheses=request.hypotheses, features=request.features, **(known | {name: None}))
+            found = solve(question, start)
+        value = asked if found is None else getattr(found.request, name)
+        if value > asked or (name == "queries" and value < asked):
             changes[name] = value
     return changes
 
 
-def _enough_queries(request: Request) -> int | None:
+def enough_queries(request: Request) -> Solved | None:
     """More queries than were asked for, so that the sampling of their labels leaves something of α, if n is enough."""
     least = request.queries * (sampling_slack(request.queries, request.beta) / request.alpha) ** 2
-    for factor in (1.2, 1.5, 2.0, 3.0, 5.0, 10.0):
-        queries = math.ceil(factor * least)
-        found = fewest_records(replace(request, queries=queries))
+    for factor in (1.2, 2.0, 4.0):
+        wider = replace(request, queries=math.ceil(factor * least))
+        found = fewest_records(wider)
         if found is not None and found.plan.records <= request.records:
-            return queries
+            return Solved(wider, found)
     return None
 
 
@@ -204,15 +203,15 @@ def _queries(question: Question, start: Solved | None) -> Solved | None:
     """The most queries: from those for which the sampling of labels costs a third of α, upwards while n allows it."""
     alpha, beta = question.request().alpha, question.request().beta
     few = 1
-    while sampling_slack(few, beta) > alpha / 3.0 and few < _MOST_QUERIES:
+    while sampling_slack(few, beta) > alpha / 3.0 and few < MOST_QUERIES:
         few *= 2
     near = () if start is None else (start.request.queries,)
-    return _hardest(question, start, "queries", math.floor, (*near, few, 4 * few), limit=_MOST_QUERIES)
+    return _hardest(question, start, "queries", math.floor, (*near, few, 4 * few), limit=MOST_QUERIES)
 
 
 def _epsilon(question: Question, start: Solved | None) -> Solved | None:
     near = () if start is None else (1.0 / start.request.epsilon,)
-    return _hardest(question, start, "epsilon", lambda u: 1.0 / u, (*near, 1.0, 0.05), limit=1e4)
+    return _hardest(question, start, "epsilon", lambda u: 1.0 / u, (*near, 1.0, 0.05), limit=1e9)
 
 
 def _delta(question: Question, start: Solved | None) -> Solved | None:
@@ -302,8 +301,8 @@ def _crossing(known: list[tuple[float, float]], easy: float, hard: float, record
     aim = math.log(records / near[0][1])
     if math.isinf(hard):
         return _CLOSE * max(near[0][0] * math.exp(aim / slope), easy)
-    if len(known) == 1:
-        return math.sqrt(easy * hard)
+    if max(u for u, _ in known) <= easy:
+        return math.sqrt(easy * hard)  # nothing is known of the hard side
     demand = near[0][0] * math.exp((aim - 0.01) / slope)
     edge = math.pow(hard / easy, 0.1)
     return min(max(demand, easy * edge), hard / edge)

@@ -40,14 +40,17 @@ from pcqr.hypotheses.trees.predicates import Predicate, evaluate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 
-GRID = 63
-"""G, which stands for the weight 1. All bits of a weight are in use."""
+GRID = 31
+"""G, which stands for the weight 1: all bits of a weight are in use, and counting takes a pass for each of them."""
 
 ABSTAIN = 2
 """The label of a leaf that says ½."""
 
 MOST_RECORDS = (2**31 - 1) // (2 * GRID)
 """Costs are 32-bit integers."""
+
+MOST_LOG_TREES = 600.0
+"""ln of the most trees to draw from: every mass is at least the prior of one tree, far above what underflows."""
 
 Weights = NDArray[np.uint8]
 
@@ -208,7 +211,7 @@ class WeightedPartition:
 
 
 @compiled
-def _add_leaf_pairs(
+def _add_leaf_pairs(  # noqa: PLR0912 (one loop nest: compiled code cannot call our helpers)
     table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray, rate: float,
     cost: Int32Array, mass: FloatArray,
 ) -> None:  # fmt: skip

@@ -1,0 +1,136 @@
+"""One private classifier for tables: publishes a tree, boosted trees or a linear classifier, whichever suits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from pcqr.algorithms.boosting import boost
+from pcqr.algorithms.linear import linear_descent
+from pcqr.algorithms.sspp import sspp
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.trees.boosted import BoostedTrees
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.plan import BoostedPublishingPlan, LinearPublishingPlan, PublishedPlan
+from pcqr.planning import Request
+from pcqr.planning.published import Choice, Method, plan_published
+
+
+POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
+"""Where a column is cut of which nothing is known."""
+_MOST_DECLARED = 130
+
+
+def _has_margins(classifier: PrivateClassifier) -> bool:
+    return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis)
+
+
+class PrivateClassifier(PrivateEstimator[PublishedPlan]):
+    """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
+
+    Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
+    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table. `hypothesis_` is the published classifier, `method_` says which kind it is.
+
+    Parameters
+    ----------
+    epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
+    method : "tree", one exact draw over all trees of a depth; "boosted", many small exact trees that vote; "linear", noisy
+        gradient descent; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number of
+        classes, public numbers all.
+    entropy, classes : as for the releases.
+
+    `decision_function` exists for linear and boosted classifiers: their margins are functions of public weights. They
+    are no probabilities.
+    """
+
+    hypothesis_: Hypothesis
+    method_: Method
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        method: Choice = "auto",
+        entropy: Entropy | int | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.entropy = entropy
+        self.classes = classes
+
+    def predict(self, X: Any) -> LabelArray:
+        """The published classifier on the rows of `X`. Costs nothing."""
+        check_is_fitted(self, "plan_")
+        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
+
+    @available_if(_has_margins)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How far, and to which side, each row of `X` is from the boundary: positive for the second class."""
+        check_is_fitted(self, "plan_")
+        points = self._table(X, self.schema_)
+        if isinstance(self.hypothesis_, LinearHypothesis):
+            return self.hypothesis_.decision_function(points)
+        if isinstance(self.hypothesis_, BoostedTrees):
+            return self.hypothesis_.margins(points)
+        raise AttributeError("decision_function")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.method in ("auto", "tree")
+        return tags
+
+    def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
+        return DecisionTrees()
+
+    def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:
+        if hypotheses.is_fixed or not isinstance(hypotheses, DecisionTrees):
+            return hypotheses
+        cuts = POWERS if features * len(POWERS) <= _MOST_DECLARED else (0.0,)
+        return replace(
+            hypotheses, predicates=tuple(Predicate(column, cut) for column in range(features) for cut in cuts)
+        )
+
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+        return Request(
+            records=records,
+            features=features,
+            hypotheses=hypotheses,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            queries=1,
+            alpha=0.1,
+            beta=0.05,
+            public=public,
+        )
+
+    def _make_plan(self, request: Request) -> PublishedPlan:
+        return plan_published(request, self.method)
+
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: PublishedPlan, entropy: Entropy) -> None:
+        predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
+        if predicates is None:
+            raise ParameterError("public", "public rows or a schema", None)
+        X, y = records.X, records.y
+        match plan:
+            case LinearPublishingPlan():
+                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
+                self.method_, self.hypothesis_ = "linear", linear_descent(features, X, y, plan.linear, entropy)
+            case BoostedPublishingPlan():
+                self.method_, self.hypothesis_ = "boosted", boost(X, y, predicates, plan.boosting, entropy)
+            case _:
+                drawn = sspp(hypotheses, X, y, records.public, plan.publish, entropy)
+                self.method_, self.hypothesis_ = "tree", drawn

@@ -1,0 +1,79 @@
+"""Discrete noise accounted as continuous noise: the distance between the two, and exact (ε, δ), from plain sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from pcqr.errors import ParameterError
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_delta, fine_gaussian_epsilon
+
+
+def exact_delta(scale: float, epsilon: float, shift: int) -> float:
+    """Σ max(0, P(z) − e^ε·Q(z)) for Z + `shift` against Z."""
+    reach = math.ceil(12 * scale)
+    z = np.arange(-reach, reach + shift + 1)
+    p, q = np.exp(-0.5 * ((z - shift) / scale) ** 2), np.exp(-0.5 * (z / scale) ** 2)
+    mass = math.fsum(np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2))
+    return math.fsum(np.maximum(0.0, p - math.exp(epsilon) * q)) / mass
+
+
+def continuous_delta(mu: float, epsilon: float) -> float:
+    return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+@pytest.mark.parametrize("scale", [2.0, 2.7, 10.0, 150.0])
+def test_rounded_and_discrete_draws_are_within_the_distance_that_is_accounted_for(scale: float) -> None:
+    z = np.arange(-math.ceil(30 * scale), math.ceil(30 * scale) + 1)
+    rounded = norm.cdf((z + 0.5) / scale) - norm.cdf((z - 0.5) / scale)
+    rounded = np.where(z > 0, norm.sf((z - 0.5) / scale) - norm.sf((z + 0.5) / scale), rounded)
+    bell = np.exp(-0.5 * (z / scale) ** 2)
+    distance = 0.5 * math.fsum(np.abs(rounded - bell / math.fsum(bell)))
+    assert 0.2 / (16 * scale**2) < distance < 1.0 / (16 * scale**2)
+
+
+def test_the_continuous_figure_alone_does_not_hold_for_discrete_noise() -> None:
+    epsilons = np.linspace(0.05, 1.5, 30)
+    exact = np.array([exact_delta(2.0, float(epsilon), 1) for epsilon in epsilons])
+    continuous = np.array([continuous_delta(0.5, float(epsilon)) for epsilon in epsilons])
+    bound = np.array([fine_gaussian_delta(0.5, float(epsilon), 2.0, 1) for epsilon in epsilons])
+    assert (exact > 1.02 * continuous).any()
+    assert (exact <= bound).all()
+
+
+@pytest.mark.parametrize("scale", [5.0, 40.0, 1000.0])
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_exact_discrete_noise_keeps_the_bound(scale: float, mu: float) -> None:
+    shift = max(1, round(mu * scale))
+    for epsilon in (0.0, 0.1, 1.0, 4.0):
+        exact = exact_delta(scale, epsilon, shift)
+        bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1)
+        assert exact <= bound
+        assert (
+            bound <= continuous_delta(shift / scale, epsilon) + 1.01 * (1 + math.exp(epsilon)) / (16 * scale**2) + 1e-10
+        )
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2])
+@pytest.mark.parametrize("mu", [0.01, 0.3, 2.0])
+def test_epsilon_is_the_least_that_keeps_delta(mu: float, delta: float) -> None:
+    epsilon = fine_gaussian_epsilon(mu, delta, 2.0**40, 100_000)
+    assert fine_gaussian_delta(mu, epsilon, 2.0**40, 100_000) <= delta
+    if epsilon > 1e-6:
+        assert fine_gaussian_delta(mu, epsilon * (1 - 1e-8), 2.0**40, 100_000) > delta
+        assert continuous_delta(mu, epsilon) == pytest.approx(delta, rel=1e-3)
+
+
+def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:
+    assert fine_gaussian_delta(0.5, 1.0, 1.9, 1) == math.inf
+    assert fine_gaussian_epsilon(0.5, 1e-6, 100.0, 1000) == math.inf
+
+
+@pytest.mark.parametrize(("name", "value"), [("shift", 0.0), ("scale", math.nan), ("draws", 0)])
+def test_bad_numbers_are_refused(name: str, value: float) -> None:
+    good: dict[str, float] = {"shift": 1.0, "scale": 10.0, "draws": 1}
+    with pytest.raises(ParameterError, match=name):
+        fine_gaussian_delta(epsilon=1.0, **{**good, name: value})  # type: ignore[arg-type]
