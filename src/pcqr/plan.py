@@ -190,7 +190,7 @@ class LinearPlan:
 
     T = `steps` sums of one integer vector a record, each vector of norm at most M = `bound`, each sum with discrete
     Gaussian noise of σ = `scale` on its coordinates. `momentum` and `step_size` say how a noisy sum moves the weights;
-    they cost nothing.
+    they cost nothing. With more than two `classes` there is one block of weights for each.
     """
 
     records: int
@@ -200,9 +200,10 @@ class LinearPlan:
     scale: float
     momentum: float
     step_size: float
+    classes: int = 2
 
     def __post_init__(self) -> None:
-        for name, least in (("records", 1), ("predicates", 1), ("steps", 1), ("bound", 1)):
+        for name, least in (("records", 1), ("predicates", 1), ("steps", 1), ("bound", 1), ("classes", 2)):
             check_integer(name, getattr(self, name), least=least)
         for name, most in (("records", MOST_LINEAR_RECORDS), ("bound", LARGEST_LINEAR_TERM)):
             if getattr(self, name) > most:
@@ -213,7 +214,9 @@ class LinearPlan:
         if not 0 <= self.momentum < 1:
             raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
         keep_plain(
-            self, floats=("scale", "momentum", "step_size"), integers=("records", "predicates", "steps", "bound")
+            self,
+            floats=("scale", "momentum", "step_size"),
+            integers=("records", "predicates", "steps", "bound", "classes"),
         )
         check_scale("scale", self.scale)
 
@@ -221,6 +224,16 @@ class LinearPlan:
     def sensitivity(self) -> int:
         """2M: one replaced record takes one vector out of a sum and puts another one in."""
         return 2 * self.bound
+
+    @property
+    def blocks(self) -> int:
+        """Linear functions to learn: one for two classes, else one a class against the rest."""
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def draws(self) -> int:
+        """Noise drawn in the whole run: T·(B + 1) for each block."""
+        return self.steps * (self.predicates + 1) * self.blocks
 
     @property
     def event(self) -> DiscreteGaussianEvent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.accounting import concentrated_epsilon
-from pcqr.algorithms.linear import LARGEST_WEIGHT, Summands, largest_factors, linear_descent, linear_guarantee
+from pcqr.algorithms.linear import (
+    LARGEST_WEIGHT,
+    Summands,
+    largest_factors,
+    linear_descent,
+    linear_guarantee,
+    one_against_rest,
+)
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import UNIT, LinearFeatures
@@ -57,13 +65,14 @@ def test_the_largest_factor_is_exactly_that(norm: int, bound: int) -> None:
     assert factor**2 * norm <= bound**2 < (factor + 1) ** 2 * norm
 
 
-@given(seed=st.integers(0, 2**32), size=st.sampled_from([0.0, 0.01, 3.0, 1e6]))
-def test_one_vector_a_record_whatever_the_others_are(seed: int, size: float) -> None:
+@given(seed=st.integers(0, 2**32), size=st.sampled_from([0.0, 0.01, 3.0, 1e6]), blocks=st.sampled_from([1, 3, 5]))
+def test_one_vector_a_record_whatever_the_others_are(seed: int, size: float, blocks: int) -> None:
     """The sum over a table is the sum of what each record gives alone: integers, so to the last digit."""
     X, y = some_records(20, seed)
-    weights = size * np.random.default_rng(seed).normal(size=FEATURES.size)
-    whole = Summands(FEATURES, X, y, M).total(weights)
-    alone = [Summands(FEATURES, X[i : i + 1], y[i : i + 1], M).total(weights) for i in range(20)]
+    weights = size * np.random.default_rng(seed).normal(size=(blocks, FEATURES.size))
+    classes, labels = (2, y) if blocks == 1 else (blocks, np.arange(20, dtype=np.int8) % blocks)
+    whole = Summands(FEATURES, X, labels, M, classes).total(weights)
+    alone = [Summands(FEATURES, X[i : i + 1], labels[i : i + 1], M, classes).total(weights) for i in range(20)]
     np.testing.assert_array_equal(whole, np.sum(alone, axis=0))
 
 
@@ -75,8 +84,8 @@ def test_a_records_vector_is_its_clipped_logistic_gradient(seed: int, size: floa
     norm = float(np.linalg.norm(phi))
     residual = 1.0 / (1.0 + math.exp(sign * float(weights @ phi) / norm))
     wanted = sign * 2.0 * min(0.5, residual) * M * phi / norm
-    found = Summands(FEATURES, X, y, M).total(weights)
-    assert float(np.linalg.norm(found - wanted)) <= 2.0 * norm, "a factor is rounded to an integer, and cut to one"
+    found = Summands(FEATURES, X, y, M).total(weights[None])[0]
+    assert float(np.linalg.norm(found - wanted)) <= 2.0 * norm, "a factor is cut to an integer"
     assert int((found**2).sum()) <= M**2
 
 
@@ -85,8 +94,10 @@ def test_no_weights_make_a_vector_longer_than_the_bound(weight: float) -> None:
     X, y = some_records(40, 0)
     with np.errstate(invalid="ignore", over="ignore"):
         for i in range(40):
-            found = Summands(FEATURES, X[i : i + 1], y[i : i + 1], M).total(np.full(FEATURES.size, weight))
-            assert int((found**2).sum()) <= M**2
+            for classes, blocks in ((2, 1), (3, 3)):
+                summands = Summands(FEATURES, X[i : i + 1], y[i : i + 1], M, classes)
+                found = summands.total(np.full((blocks, FEATURES.size), weight))
+                assert int((found**2).sum()) <= M**2
 
 
 def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: LinearPlan, seed: int) -> NDArray[np.float64]:
@@ -127,6 +138,39 @@ def test_it_learns() -> None:
     plan = a_plan(3000, 60, scale=2.0 * M * 30.0)
     found = linear_descent(FEATURES, X, y, plan, SeededEntropy(0))
     assert np.mean(found.predict(X_test) == y_test) > 0.85
+
+
+@given(seed=st.integers(0, 2**32), size=st.sampled_from([0.0, 0.5, 5.0, 50.0]))
+def test_of_several_classes_the_gradients_are_cut_together(seed: int, size: float) -> None:
+    X, _ = some_records(1, seed)
+    weights = size * np.random.default_rng(seed).normal(size=(4, FEATURES.size))
+    phi = phi_of(X)[0]
+    norm, signs = float(np.linalg.norm(phi)), np.array([-1.0, -1.0, 1.0, -1.0])
+    slopes = 2.0 / (1.0 + np.exp(signs * (weights @ phi) / norm))
+    slopes /= max(1.0, float(np.linalg.norm(slopes)))
+    wanted = M / norm * (signs * slopes)[:, None] * phi
+    found = Summands(FEATURES, X, np.array([2], dtype=np.int8), M, 4).total(weights)
+    assert float(np.linalg.norm(found - wanted)) <= 4.0 * norm, "factors are cut to integers"
+    assert int((found**2).sum()) <= M**2
+
+
+def test_it_learns_three_classes() -> None:
+    def labels(X: NDArray[np.float64]) -> NDArray[np.int8]:
+        return np.where(X[:, 0] > 0.2, 2, np.where(X[:, 1] > 0.2, 1, 0)).astype(np.int8)
+
+    (X, _), (X_test, _) = some_records(3000, 3), some_records(1000, 4)
+    plan = replace(a_plan(3000, 60, scale=2.0 * M * 20.0), classes=3)
+    found = one_against_rest(FEATURES, X, labels(X), plan, SeededEntropy(0))
+    assert np.mean(found.predict(X_test) == labels(X_test)) > 0.9
+    assert linear_guarantee(plan, 1e-6).epsilon >= linear_guarantee(replace(plan, classes=2), 1e-6).epsilon
+
+
+def test_each_number_of_classes_has_its_own_function() -> None:
+    X, y = some_records(50, 0)
+    with pytest.raises(ParameterError, match="2 classes"):
+        linear_descent(FEATURES, X, y, replace(a_plan(50, 1), classes=3), NoEntropy())
+    with pytest.raises(ParameterError, match="at least 3 classes"):
+        one_against_rest(FEATURES, X, y, a_plan(50, 1), NoEntropy())
 
 
 def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:

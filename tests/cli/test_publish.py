@@ -16,7 +16,7 @@ from pcqr.datasets import read_table, write_table
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
-from pcqr.models import PublishedModel, picture
+from pcqr.models import PublishedModel, canvas
 
 RECORDS, PUBLIC = 1500, 100
 SCHEMA = """
@@ -174,7 +174,7 @@ def test_labels_that_are_not_declared_are_named_as_public(files: Files) -> None:
 
 def test_label_names_from_the_rows_are_a_warning_everywhere(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr(picture, "_write", lambda *parts, **_: written.append(parts[-1]))
+    monkeypatch.setattr(canvas, "write", lambda *parts, **_: written.append(parts[-1]))
     said = " ".join(files.publish().stdout.split())
     assert "WARNING" in said
     assert "declare them with --labels" in said

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees.predicates import Predicate, evaluate
 
 COLUMNS = 3
@@ -133,6 +133,18 @@ def test_what_is_no_feature_map_is_refused(change: dict[str, object], name: str)
     LinearFeatures(**good)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=name):
         LinearFeatures(**{**good, **change})  # type: ignore[arg-type]
+
+
+def test_one_against_rest_is_the_class_with_the_largest_margin() -> None:
+    features = LinearFeatures((Predicate(0, 0.0), Predicate(0, 1.0)), (UNIT, UNIT), (0, 0), 1)
+    rows = ((-1.0, 0.0, 0.5), (1.0, -2.0, 0.0), (0.0, 1.0, -0.5))
+    found = OneAgainstRest(tuple(LinearHypothesis(features, row) for row in rows))
+    X = np.array([[-1.0], [0.5], [2.0]])
+    assert found.predict(X).tolist() == [0, 1, 2]
+    assert found.decision_function(X).shape == (3, 3)
+    assert found.decision_function(X)[:, 1] == pytest.approx(found.members[1].decision_function(X))
+    with pytest.raises(ParameterError, match="members"):
+        OneAgainstRest(found.members[:2])
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 2.0, 3.0), (1.0, float("nan"))])

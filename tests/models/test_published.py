@@ -229,7 +229,7 @@ class TestFromLearner:
 
     def test_a_release_that_only_votes_has_nothing_to_publish(self) -> None:
         release = AgnosticRelease(Thresholds(), epsilon=8.0, queries=4, entropy=1).fit(self.X[:, :1], self.y)
-        with pytest.raises(ParameterError, match="learner must be a SemiPrivateLearner"):
+        with pytest.raises(ParameterError, match="learner must be a PrivateClassifier, a SemiPrivateLearner"):
             PublishedModel.from_learner(release)
 
     def test_nothing_private_is_kept(self) -> None:
@@ -319,7 +319,8 @@ class TestJson:
             ('{"format": "other"}', '"format": "pcqr-model"'),
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
-            (changed({"version": 2}), "model.version must be 1, which this pcqr reads; received 2"),
+            (changed({"version": 3}), "model.version must be 1 or 2, which this pcqr reads; received 3"),
+            (changed({"version": 2}), "model.kind must be one of linear, boosted-trees in version 2"),
             (changed({"version": True}), "model.version"),
             (changed({"version": 1.0}), "model.version"),
             (changed({"kind": "forest"}), "model.kind must be one of decision-tree, stump, threshold"),

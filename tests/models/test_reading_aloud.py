@@ -15,8 +15,9 @@ from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
-from pcqr.models import Provenance, PublishedModel, picture
-from pcqr.models.picture import LABELS, Caption, draw_tree
+from pcqr.models import Provenance, PublishedModel, canvas
+from pcqr.models.canvas import LABELS, Caption
+from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.schema import Column, Schema
 
@@ -113,7 +114,10 @@ class TestCard:
         assert "NOT PRIVATE" in model(seeded=True).card()
 
     def test_delta_is_part_of_the_promise(self) -> None:
-        assert "give or take a probability of 9.54e-07" in model(delta=2**-20).card()
+        card = model(delta=2**-20).card()
+        assert "the probability of finding it becomes at most e^0.375 ≈ 1.46 times what it was, plus 9.54e-07." in card
+        assert "δ = 9.54e-07 (not pure: δ is added to the probability of any set of models)." in card
+        assert "no model becomes" not in card
 
     @pytest.mark.parametrize(("rows", "said"), [(None, "is not recorded"), (0, "no rows; the class was declared")])
     def test_unknown_is_not_none(self, rows: int | None, said: str) -> None:
@@ -170,7 +174,7 @@ class TestPicture:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[str] = []
-        monkeypatch.setattr(picture, "_write", lambda *parts, **_: seen.append(parts[-1]))
+        monkeypatch.setattr(canvas, "write", lambda *parts, **_: seen.append(parts[-1]))
         model().draw(tmp_path / "tree.svg")
         assert "Treated as public: the label names" in seen
 

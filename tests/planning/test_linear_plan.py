@@ -19,11 +19,12 @@ from pcqr.planning.linear import LARGEST_STEP, NOISE, STEPS, plan_linear
     predicates=st.integers(1, 500),
     epsilon=st.floats(1e-3, 20.0),
     delta=st.floats(1e-12, 0.1),
+    classes=st.sampled_from([2, 3, 20]),
 )
 def test_a_plan_keeps_its_promise_and_wastes_next_to_nothing(
-    records: int, predicates: int, epsilon: float, delta: float
+    records: int, predicates: int, epsilon: float, delta: float, classes: int
 ) -> None:
-    plan = plan_linear(records, predicates, epsilon, delta)
+    plan = plan_linear(records, predicates, epsilon, delta, classes=classes)
     assert linear_guarantee(plan, delta).within(epsilon, delta)
     assert not linear_guarantee(replace(plan, scale=plan.scale * (1 - 1e-5)), delta).within(epsilon, delta)
     assert STEPS[0] <= plan.steps <= STEPS[1]
@@ -55,6 +56,7 @@ def test_more_records_or_a_larger_epsilon_take_more_steps_up_to_a_limit() -> Non
         ({"delta": 0.0}, "delta"),
         ({"delta": 1.0}, "delta"),
         ({"most_steps": 0}, "most_steps"),
+        ({"classes": 1}, "classes"),
     ],
 )
 def test_bad_numbers_are_refused(change: dict[str, float], name: str) -> None:

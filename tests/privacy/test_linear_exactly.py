@@ -41,7 +41,7 @@ def summands(features: LinearFeatures, records: list[Record], bound: int) -> Sum
 
 
 def total(summed: Summands, *weights: float) -> Vector:
-    return tuple(summed.total(np.array(weights, dtype=np.float64)).tolist())
+    return tuple(summed.total(np.array([weights], dtype=np.float64))[0].tolist())
 
 
 def all_records(columns: int) -> list[Record]:
@@ -72,6 +72,25 @@ def test_no_replacement_moves_a_sum_by_more_than_twice_the_bound(holding: Vector
     assert farthest <= (2 * bound) ** 2
     if bound == 2**24:
         assert farthest > (1 - 1e-3) * (2 * bound) ** 2, "2M is what it takes"
+
+
+@pytest.mark.parametrize("bound", [300, 5000, 2**24])
+def test_with_several_classes_neither(bound: int) -> None:
+    """Four blocks of weights, one column: all blocks together move by at most 2M."""
+    features, farthest = features_of((700,), (-LARGEST_ENTRY,)), 0
+    tables = [
+        Summands(features, np.array([[x]]), np.array([y], dtype=np.int8), bound, 4)
+        for x in (-1.0, 1.0)
+        for y in range(4)
+    ]
+    for sizes in itertools.product((0.0, 1.0, -40.0, 1e12), repeat=4):
+        weights = np.outer(sizes, (1.0, 0.3))
+        sums = [table.total(weights).reshape(-1).tolist() for table in tables]
+        for first, second in itertools.combinations(sums, 2):
+            farthest = max(farthest, sum((a - b) ** 2 for a, b in zip(first, second, strict=True)))
+    assert farthest <= (2 * bound) ** 2
+    if bound == 2**24:
+        assert farthest > (1 - 1e-3) * (2 * bound) ** 2
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.accounting import BoundedRangeEvent, Repeated, compose
-from pcqr.checks import check_integer, check_inverse_temperature, check_positive
+from pcqr.checks import check_delta, check_integer, check_inverse_temperature, check_positive
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
@@ -57,7 +57,8 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingP
 def weight_of_lead(plan: BoostingPlan) -> Weights:
     """The weight in units of 1/G at leads −J, …, J: min(1, e^{−a·lead}), to the nearest unit. Public."""
     lead = np.arange(-plan.rounds, plan.rounds + 1)
-    return np.rint(GRID * np.minimum(1.0, np.exp(-plan.step * np.maximum(lead, 0)))).astype(np.uint8)
+    weights: Weights = np.rint(GRID * np.exp(-plan.step * np.maximum(lead, 0))).astype(np.uint8)
+    return weights
 
 
 def offered_predicates(plan: BoostingPlan) -> tuple[NDArray[np.int64], ...]:
@@ -89,8 +90,11 @@ def boosting_guarantee(plan: BoostingPlan) -> Guarantee:
 def _check_plan(plan: BoostingPlan) -> None:
     for name in ("records", "predicates", "offered", "depth", "rounds"):
         check_integer(name, getattr(plan, name), least=1)
+    check_integer("seed", plan.seed, least=0)
     check_positive("step", plan.step)
     check_inverse_temperature(plan.inverse_temperature)
+    if plan.delta != 0:
+        check_delta(plan.delta)
     if plan.offered > plan.predicates:
         raise ParameterError("offered", f"at most B = {plan.predicates}", plan.offered)
     leaves = 1 << plan.depth

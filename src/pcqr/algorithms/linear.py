@@ -3,8 +3,10 @@
 After Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without sampling. The loss is the logistic one of
 the margin s·θ·φ/‖φ‖, s = ±1 the label, made linear below margin 0: its slope r = 1/(1 + e^{margin}) is cut at ½, which
 keeps it convex and halves what one record can do. Each step sums the vectors q·φ, q an integer near ±2r·M/‖φ‖ that is
-cut so that ‖q·φ‖ ≤ M, and adds discrete Gaussian noise. All that follows from the noisy sums is public. Proof:
-proofs/linear.md.
+cut so that ‖q·φ‖ ≤ M, and adds discrete Gaussian noise. All that follows from the noisy sums is public.
+
+Several classes: one such θ for each class against the rest, one q for each, all cut together. Where a record is right
+about most classes, as it soon is, they cost hardly more than one. Proof: proofs/linear.md.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
-from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
+
+Signs = NDArray[np.int8]
 
 LARGEST_WEIGHT = 2.0**40
 """Weights are cut to ± this, so that no margin is infinite. No sensible run comes near it."""
@@ -33,42 +37,65 @@ LARGEST_WEIGHT = 2.0**40
 class Summands:
     """The private records as one integer vector each, for any public weights. Holds only secrets."""
 
-    def __init__(self, features: LinearFeatures, X: Points, y: Labels, bound: int) -> None:
+    def __init__(self, features: LinearFeatures, X: Points, y: Labels, bound: int, classes: int = 2) -> None:
         self._features = features
         self._codes: Codes = features.encode(X)
-        self._signs: NDArray[np.int64] = 2 * y.astype(np.int64) - 1
+        positive = y[:, None] == (np.ones(1) if classes == 2 else np.arange(classes))
+        self._signs: Signs = np.where(positive, 1, -1).astype(np.int8)
         squared_norms = features.squared_norms(self._codes)
         self._inverse_norms: Floats = 1.0 / np.sqrt(squared_norms)
         self._largest = largest_factors(squared_norms, bound)
 
     def total(self, weights: Floats) -> Integers:
-        """Σ_i q_i·φ_i at θ = `weights`, exactly. Private."""
-        table, constant = self._features.tables(weights)
-        histogram = np.zeros(table.shape, dtype=np.int64)
-        _add_factors(self._codes, self._signs, self._inverse_norms, self._largest, table, constant, histogram)
-        return self._features.totals(histogram)
+        """Σ_i q_i·φ_i at θ = `weights`, exactly; one row for each block, as in `weights`. Private."""
+        tables, constants = zip(*map(self._features.tables, weights), strict=True)
+        table = np.stack(tables)
+        histograms = np.zeros(table.shape, dtype=np.int64)
+        _add_factors(
+            self._codes, self._signs, self._inverse_norms, self._largest, table, np.array(constants), histograms
+        )
+        return np.stack([self._features.totals(histogram) for histogram in histograms])
 
 
 def linear_descent(
     features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy
 ) -> LinearHypothesis:
-    """Run the descent and return the classifier to publish: `linear_guarantee` holds for it."""
-    points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y)
+    """Run the descent for two classes and return the classifier to publish: `linear_guarantee` holds for it."""
+    if plan.classes != 2:
+        raise ParameterError("plan", "a plan for 2 classes", f"one for {plan.classes}")
+    return LinearHypothesis(features, tuple(_descend(features, X, y, plan, entropy)[0]))
+
+
+def one_against_rest(
+    features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy
+) -> OneAgainstRest:
+    """The same for three classes or more, all blocks in one descent: `linear_guarantee` holds for all of them."""
+    if plan.classes == 2:
+        raise ParameterError("plan", "a plan for at least 3 classes", "one for 2")
+    blocks = _descend(features, X, y, plan, entropy)
+    return OneAgainstRest(tuple(LinearHypothesis(features, tuple(weights)) for weights in blocks))
+
+
+def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy) -> Floats:
+    """The mean of the last half of the weights on the way, one row for each block."""
+    points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y, plan.classes)
     if labels.size != points.shape[0]:
         raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.size} labels")
     if labels.size != plan.records:
         raise ParameterError("plan", f"a plan for {labels.size} records", f"one for {plan.records}")
     if len(features.predicates) != plan.predicates:
         raise ParameterError("plan", f"a plan for {len(features.predicates)} predicates", f"one for {plan.predicates}")
-    summands = Summands(features, points, labels, plan.bound)
-    weights, velocity, average = np.zeros((3, features.size))
+    summands = Summands(features, points, labels, plan.bound, plan.classes)
+    shape = plan.blocks, features.size
+    weights, velocity, average = np.zeros((3, *shape))
     for step in range(plan.steps):
-        noisy = summands.total(weights) + discrete_gaussians(plan.scale, features.size, entropy)
-        velocity = plan.momentum * velocity + plan.step_size / plan.sensitivity * noisy
+        noise = discrete_gaussians(plan.scale, plan.blocks * features.size, entropy).reshape(shape)
+        velocity = plan.momentum * velocity + plan.step_size / plan.sensitivity * (summands.total(weights) + noise)
         weights = np.clip(weights + velocity, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if 2 * step >= plan.steps - 1:
             average += weights
-    return LinearHypothesis(features, tuple(average / -(-plan.steps // 2)))
+    mean: Floats = average / -(-plan.steps // 2)
+    return mean
 
 
 def linear_guarantee(plan: LinearPlan, delta: float) -> Guarantee:
@@ -78,7 +105,7 @@ def linear_guarantee(plan: LinearPlan, delta: float) -> Guarantee:
     """
     stated = compose([Repeated(plan.event, plan.steps)], delta, accountant="Rényi")
     shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
-    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.steps * (plan.predicates + 1))
+    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws)
     if fine < stated.epsilon:
         method = "accounted as continuous noise, and the distance from it in δ"
         stated = replace(stated, epsilon=fine, steps=(f"{plan.steps} releases on the same records, {method}",))
@@ -95,22 +122,33 @@ def largest_factors(squared_norms: Integers, bound: int) -> Integers:
 @compiled
 def _add_factors(
     codes: Codes,
-    signs: NDArray[np.int64],
+    signs: Signs,
     inverse_norms: Floats,
     largest: Integers,
-    table: Floats,
-    constant: float,
-    histogram: Integers,
+    tables: Floats,
+    constants: Floats,
+    histograms: Integers,
 ) -> None:
-    """Add every record's q to `histogram`[g, b] for each of its bytes: byte g is b."""
+    """Add every record's q of block k to `histograms`[k, g, b] for each of its bytes: byte g is b."""
     records, count = codes.shape
+    blocks = constants.size
+    slopes, factors = np.empty(blocks), np.empty(blocks, dtype=np.int64)
     for i in range(records):
-        score = constant
-        for g in range(count):
-            score += table[g, codes[i, g]]
-        residual = 1.0 / (1.0 + math.exp(min(signs[i] * score * inverse_norms[i], 700.0)))
-        factor = np.int64(math.floor(2.0 * largest[i] * residual + 0.5))
-        # Whatever the floats above made of it, the factor stays within what the proof allows.
-        factor = signs[i] * min(max(factor, 0), largest[i])
-        for g in range(count):
-            histogram[g, codes[i, g]] += factor
+        squares = 0.0
+        for k in range(blocks):
+            score = constants[k]
+            for g in range(count):
+                score += tables[k, g, codes[i, g]]
+            slopes[k] = 2.0 / (1.0 + math.exp(min(signs[i, k] * score * inverse_norms[i], 700.0)))
+            squares += slopes[k] * slopes[k]
+        stretch = largest[i] / max(1.0, math.sqrt(squares))
+        spent = 0
+        for k in range(blocks):
+            factors[k] = min(max(np.int64(slopes[k] * stretch), 0), largest[i])
+            spent += factors[k] * factors[k]
+        # Whatever the floats above made of it, the factors stay within what the proof allows.
+        allowed = spent <= largest[i] * largest[i]
+        for k in range(blocks):
+            factor = signs[i, k] * factors[k] if allowed else 0
+            for g in range(count):
+                histograms[k, g, codes[i, g]] += factor

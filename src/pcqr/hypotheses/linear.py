@@ -139,6 +139,28 @@ class LinearHypothesis(Hypothesis):
         return (self.decision_function(X) > 0.0).astype(np.int8)
 
 
+@dataclass(frozen=True)
+class OneAgainstRest(Hypothesis):
+    """The class with the largest margin, the first one of equals: `members`[c] is for class c against the rest."""
+
+    members: tuple[LinearHypothesis, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", tuple(self.members))
+        if len(self.members) < 3 or len({member.feature_map for member in self.members}) > 1:
+            raise ParameterError("members", "at least 3 with one feature map", f"{len(self.members)} members")
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """The margin of each row, one column for each class."""
+        feature_map = self.members[0].feature_map
+        codes = feature_map.encode(X)
+        return np.stack([feature_map.margins(np.array(member.weights), codes) for member in self.members], axis=1)
+
+    def predict(self, X: ArrayLike) -> Labels:
+        labels: Labels = self.decision_function(X).argmax(axis=1).astype(np.int8)
+        return labels
+
+
 def _guessed_shares(predicates: Sequence[Predicate]) -> Floats:
     """1 − k/(K + 1) for the k-th smallest of the K > 1 cuts of a column, 1/10 for an only one."""
     cuts: dict[int, list[float]] = {}

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _MANY = 12
 """Categories that the card lists for a column; the rest is counted. All of them are in model.json."""
 
+_MANY_LINES = 200
+"""Lines of rules on the card. All of them are in rules.txt."""
+
 
 def model_card(model: PublishedModel) -> str:
     sections = (
@@ -33,11 +36,16 @@ def model_card(model: PublishedModel) -> str:
 def guarantee_in_words(guarantee: Guarantee, records: int | None) -> str:
     """The guarantee as one sentence about one person's record."""
     factor = f"e^{rounded_text(guarantee.epsilon, 3)} ≈ {rounded_text(math.exp(min(guarantee.epsilon, 700.0)), 3)}"
-    extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
     which = "any one private record" if records is None else f"any one of the {records:,} private records"
+    if guarantee.is_pure:
+        return (
+            f"Replace {which} by any other, and no model becomes more than {factor} times as likely "
+            f"to be the one that is published."
+        )
+    # With δ > 0 a statement about single models would say too little: it is sets of them that δ is added to.
     return (
-        f"Replace {which} by any other, and no model becomes more than {factor} times as likely "
-        f"to be the one that is published{extra}."
+        f"Replace {which} by any other: whatever one looks for in the published model, the probability of finding it "
+        f"becomes at most {factor} times what it was, plus {rounded_text(guarantee.delta, 3)}."
     )
 
 
@@ -58,7 +66,7 @@ def _promise(model: PublishedModel) -> str:
     proof = [f"Proof: {_code(f'proofs/{guarantee.proof}.md')} of pcqr."] if guarantee.proof else []
     facts = (
         f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
-        + (" (pure)." if guarantee.is_pure else "."),
+        + (" (pure)." if guarantee.is_pure else " (not pure: δ is added to the probability of any set of models)."),
         f"Adjacency: {guarantee.adjacency}. The number of records is public.",
         *steps,
         *slack,
@@ -73,7 +81,11 @@ def _promise(model: PublishedModel) -> str:
 def _reading(model: PublishedModel) -> str:
     classes = ", ".join(_code(model.vocabulary.label(label)) for label in range(len(model.classes)))
     gaps = "".join(f"\n\n{_text(sentence)}" for sentence in model.vocabulary.gaps())
-    return f"## The model\n\nIt gives one of the labels {classes}.\n\n{_fenced(model.rules())}{gaps}"
+    lines = model.rules().splitlines()
+    rest = len(lines) - _MANY_LINES
+    if rest > 0:
+        lines = [*lines[:_MANY_LINES], f"… and {rest:,} more lines, which are in rules.txt"]
+    return f"## The model\n\nIt gives one of the labels {classes}.\n\n{_fenced(chr(10).join(lines))}{gaps}"
 
 
 def _inputs(model: PublishedModel) -> str:
@@ -101,6 +113,7 @@ def _origin(model: PublishedModel) -> str:
             if origin.inverse_temperature is not None
             else []
         ),
+        *([f"Settings, all from public numbers: {_settings(origin.settings)}."] if origin.settings else []),
         _public_inputs(origin.public_rows),
         *(
             [f"Public predicates: {len(origin.predicates)} questions, listed in `model.json`."]
@@ -116,6 +129,10 @@ def _origin(model: PublishedModel) -> str:
     return f"## Where it comes from\n\n{_bullets(facts)}"
 
 
+def _settings(settings: tuple[tuple[str, float], ...]) -> str:
+    return _text(", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in settings))
+
+
 def _public_inputs(rows: int | None) -> str:
     if rows is None:
         return "Public inputs: how many public rows there were is not recorded."
@@ -124,13 +141,11 @@ def _public_inputs(rows: int | None) -> str:
     return f"Public inputs: {rows:,} rows without labels, known to all, shaped the class."
 
 
-def _limits(model: PublishedModel) -> str:  # noqa: ARG001
+def _limits(model: PublishedModel) -> str:
     facts = (
-        "No probabilities: it gives labels, and nothing in it is calibrated.",
+        *model.kind.limits,
         "No accuracy is stated. One measured on the private records would be a further release; measure on labelled "
         "data of your own.",
-        "It is one random draw. Another run on the same records gives another model; which questions it asks says "
-        "little about which matter, and nothing about causes.",
         "It has not been tested for fairness between groups, nor on people unlike those in the records.",
         "It refuses what it does not know: missing columns, undeclared categories, infinities.",
     )

@@ -1,61 +1,31 @@
 """The kinds of hypotheses that a model can hold: how each is stored, read, drawn and exported.
 
-A new kind (a linear score, a boosted sum of trees) is one more subclass of `Kind` in `KINDS`, and one more branch of
-`hypothesis` in the JSON Schema beside this file. A kind that is one tree under another name needs no more than its
-JSON and `as_tree`.
+A new kind is one more subclass of `Kind` in `KINDS`, and one more branch of `hypothesis` in the JSON Schema of its
+version beside this file. A kind that is one tree under another name needs no more than its JSON and `as_tree`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.models.boosted import BoostedKind
+from pcqr.models.canvas import Caption
 from pcqr.models.graph import Graph, tree_labels
-from pcqr.models.picture import Caption, draw_tree
+from pcqr.models.kind import H, Kind
+from pcqr.models.linear import LinearKind
+from pcqr.models.picture import draw_tree
 from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules
-from pcqr.models.trees import describe_node, describe_question, restore_node, restore_question
+from pcqr.models.trees import check_node, describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
-
-H = TypeVar("H", bound=Hypothesis)
-
-
-class Kind(ABC, Generic[H]):
-    """One kind of hypothesis. `name` is its name in JSON, `title` its name for people."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    hypothesis: ClassVar[type[Hypothesis]]
-
-    @abstractmethod
-    def check(self, hypothesis: H, words: Vocabulary) -> None:
-        """Raise unless the hypothesis speaks of features and labels that `words` knows."""
-
-    @abstractmethod
-    def describe(self, hypothesis: H, words: Vocabulary) -> dict[str, Any]:
-        """The value of "hypothesis" in JSON."""
-
-    @abstractmethod
-    def restore(self, value: object, where: str, words: Vocabulary) -> H:
-        """The hypothesis that `describe` described; errors say `where` in the document."""
-
-    @abstractmethod
-    def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str: ...
-
-    @abstractmethod
-    def draw(self, hypothesis: H, words: Vocabulary, path: Path, caption: Caption) -> None: ...
-
-    @abstractmethod
-    def add_labels(self, hypothesis: H, graph: Graph) -> str:
-        """Add the nodes that compute int64 labels 0, 1, … from the encoded table; return their name."""
 
 
 class TreeKind(Kind[H]):
@@ -65,6 +35,14 @@ class TreeKind(Kind[H]):
     function of arrays, whatever is in them.
     """
 
+    version = 1
+    picture = "tree.svg"
+    limits = (
+        "No probabilities: it gives labels, and nothing in it is calibrated.",
+        "It is one random draw. Another run on the same records gives another model; which questions it asks says "
+        "little about which matter, and nothing about causes.",
+    )
+
     @abstractmethod
     def as_tree(self, hypothesis: H) -> DecisionTree: ...
 
@@ -72,7 +50,7 @@ class TreeKind(Kind[H]):
         tree = self.as_tree(hypothesis)
         if tree.features != len(words.features):
             raise ParameterError("hypothesis", f"one on the {len(words.features)} features of the schema", tree)
-        _check_node(tree.root, words)
+        check_node(tree.root, words)
 
     def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
         return (flat_rules if flat else indented_rules)(self._shown(hypothesis, words), words)
@@ -139,7 +117,7 @@ class ThresholdKind(TreeKind[Threshold]):
         return Threshold(cut, up)
 
 
-KINDS: tuple[Kind[Any], ...] = (DecisionTreeKind(), StumpKind(), ThresholdKind())
+KINDS: tuple[Kind[Any], ...] = (DecisionTreeKind(), StumpKind(), ThresholdKind(), LinearKind(), BoostedKind())
 
 
 def kind_of(hypothesis: object) -> Kind[Any]:
@@ -149,25 +127,16 @@ def kind_of(hypothesis: object) -> Kind[Any]:
     raise ParameterError("hypothesis", f"a {' or '.join(kind.title for kind in KINDS)}", type(hypothesis).__name__)
 
 
-def kind_named(name: object) -> Kind[Any]:
-    for kind in KINDS:
+def kind_named(name: object, version: int) -> Kind[Any]:
+    """The kind called `name` in files of this `version`."""
+    known = [kind for kind in KINDS if kind.version == version]
+    for kind in known:
         if kind.name == name:
             return kind
-    raise ParameterError("model.kind", f"one of {', '.join(kind.name for kind in KINDS)}", name)
+    raise ParameterError("model.kind", f"one of {', '.join(kind.name for kind in known)} in version {version}", name)
 
 
 def _one_question(feature: int, cut: float, above: bool, features: int) -> DecisionTree:
     if math.isinf(cut):  # x > −∞ always holds, x > ∞ never
         return DecisionTree(Leaf(int(above == (cut < 0))), features)
     return DecisionTree(Split(Predicate(feature, cut), fails=Leaf(int(not above)), holds=Leaf(int(above))), features)
-
-
-def _check_node(node: Leaf | Split, words: Vocabulary) -> None:
-    if isinstance(node, Leaf):
-        if not 0 <= node.label < len(words.classes):
-            raise ParameterError("hypothesis", f"labels from 0 to {len(words.classes) - 1}", node.label)
-        return
-    if not 0 <= node.predicate.feature < len(words.features):
-        raise ParameterError("hypothesis", "predicates on features of the schema", node.predicate)
-    _check_node(node.fails, words)
-    _check_node(node.holds, words)

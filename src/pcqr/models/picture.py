@@ -1,4 +1,4 @@
-"""A tree as a picture, read from left to right: questions, then one label in each row. Needs the extra `plot`.
+"""A tree as a picture, read from left to right: questions, then one label in each row.
 
 Left to right because questions are long and levels are few: every leaf has a line of its own, however wide the names.
 """
@@ -6,47 +6,46 @@ Left to right because questions are long and levels are few: every leaf has a li
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pcqr.errors import MissingExtra, ParameterError
 from pcqr.hypotheses.trees.tree import Leaf, Split
+from pcqr.models.canvas import (
+    FONT,
+    INK,
+    LABELS,
+    LINE,
+    MUTED,
+    PAPER,
+    SMALL,
+    Block,
+    Caption,
+    text_width,
+    write,
+    write_page,
+)
 from pcqr.models.vocabulary import Vocabulary
 
-SUFFIXES = (".svg", ".png", ".pdf")
-INK, MUTED, LINE, PAPER = "#222222", "#6b6b6b", "#9aa4ad", "#ffffff"
 YES, NO = "#3a3a3a", "#8a8a8a"
-WARNING = "#b3261e"
-LABELS = ("#b4532a", "#0b6e99", "#5b7f2b", "#7d4f9e", "#8a6d00", "#a83a6a", "#2f6f6a", "#555555")
-"""White text on each of them has a contrast of at least 4.5 : 1."""
 
 # Lengths in points; one unit of the axes is one point.
-FONT, SMALL, HEADING, NOTE = 10.0, 8.0, 12.0, 11.0
-ROW, LINE_HEIGHT, PADDING, GAP, MARGIN = 30.0, 13.0, 8.0, 62.0, 14.0
+ROW, LINE_HEIGHT, PADDING, GAP = 30.0, 13.0, 8.0, 62.0
 WRAP = 38
-HINTING = 1.03
-"""How much wider than its outlines a line of text can come out in pixels."""
-
-
-@dataclass(frozen=True)
-class Caption:
-    """`title` above the tree, `notes` under the title, one a line; `warning` makes the first note one."""
-
-    title: str
-    notes: tuple[str, ...]
-    warning: bool = False
 
 
 @dataclass
 class Box:
-    """A node with its text, its place in the tree and, once it is known, its place on paper."""
+    """A node with its text, its place in the tree and, once it is known, its place on paper.
 
-    node: Leaf | Split
+    `fill` is the colour of a leaf, None for a question and for a leaf that abstains.
+    """
+
     lines: list[str]
     depth: int
+    is_leaf: bool
+    fill: str | None = None
     children: tuple[Box, ...] = ()
     left: float = 0.0
     middle: float = 0.0
@@ -63,51 +62,38 @@ class Box:
 
 def draw_tree(root: Leaf | Split, words: Vocabulary, path: Path, caption: Caption) -> None:
     """Write the picture of the tree to `path`, in the format that its suffix says."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ParameterError("path", f"a name that ends in {', '.join(SUFFIXES)}", str(path))
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("A picture", "plot") from None
-    # The same tree gives the same file, and a character that the font does not have is a box.
-    with rc_context({"svg.hashsalt": "pcqr"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*Glyph", category=UserWarning)
-        boxes = _boxes(root, words, 0)
-        bottom = _place(boxes[0], boxes)
-        heading = _width([caption.title], HEADING, bold=True)
-        wide = max(heading, _width(caption.notes, SMALL), *(box.right for box in boxes))
-        width, height = wide + 2 * MARGIN, bottom + 2 * MARGIN + 3.0 * HEADING + NOTE * len(caption.notes)
-        figure = Figure(figsize=(width / 72.0, height / 72.0), dpi=200, facecolor=PAPER)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_xlim(-MARGIN, wide + MARGIN)
-        axes.set_ylim(bottom + MARGIN, bottom + MARGIN - height)
-        axes.set_axis_off()
-        top = bottom + 2 * MARGIN - height
-        _write(axes, 0.0, top, caption.title, size=HEADING, weight="bold", va="top")
-        for place, note in enumerate(caption.notes):
-            colour = WARNING if caption.warning and place == 0 else MUTED
-            _write(axes, 0.0, top + 1.6 * HEADING + NOTE * place, note, size=SMALL, color=colour, va="top")
+    write_page(path, caption, lambda: tree_block(root, words))
+
+
+def tree_block(root: Leaf | Split, words: Vocabulary) -> Block:
+    boxes = _boxes(root, words, 0)
+    bottom = _place(boxes[0], boxes)
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        for box in boxes:
+            box.left, box.middle = box.left + x, box.middle + y
         for box in boxes:
             _draw_edges(axes, box)
         for box in boxes:
             _draw_box(axes, box)
-        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+
+    return Block(max(box.right for box in boxes), bottom, draw)
 
 
 def _boxes(node: Leaf | Split, words: Vocabulary, depth: int) -> list[Box]:
     """The boxes of a node and of everything under it, the node's own first."""
     if isinstance(node, Leaf):
-        return [Box(node, _wrapped(words.label(node.label)), depth)]
+        fill = None if words.names[node.label] is None else LABELS[node.label % len(LABELS)]
+        return [Box(_wrapped(words.label(node.label)), depth, is_leaf=True, fill=fill)]
     holds, fails = _boxes(node.holds, words, depth + 1), _boxes(node.fails, words, depth + 1)
     text = words.condition(node.predicate, holds=True)
-    return [Box(node, _wrapped(text + "?"), depth, (holds[0], fails[0])), *holds, *fails]
+    return [Box(_wrapped(text + "?"), depth, is_leaf=False, children=(holds[0], fails[0])), *holds, *fails]
 
 
 def _place(tree: Box, boxes: Sequence[Box]) -> float:
     """Give every box its place; return the lower edge of the lowest."""
     for box in boxes:
-        box.width = _width(box.lines, FONT, bold=isinstance(box.node, Leaf)) + 2 * PADDING
+        box.width = text_width(box.lines, FONT, bold=box.is_leaf) + 2 * PADDING
     left = 0.0
     for depth in range(max(box.depth for box in boxes) + 1):
         column = [box for box in boxes if box.depth == depth]
@@ -141,52 +127,36 @@ def _draw_edges(axes: Any, box: Box) -> None:
         points += [(bend, end[1]), (bend, end[1]), end]
         codes = [Curve.MOVETO, *[Curve.CURVE4] * 6]
         axes.add_patch(PathPatch(Curve(points, codes), facecolor="none", edgecolor=colour, linewidth=1.3))
-        _write(axes, end[0] - 5.0, end[1] - 3.0, word, size=SMALL, color=colour, ha="right", va="bottom")
+        write(axes, end[0] - 5.0, end[1] - 3.0, word, size=SMALL, color=colour, ha="right", va="bottom")
 
 
 def _draw_box(axes: Any, box: Box) -> None:
     from matplotlib.patches import FancyBboxPatch  # noqa: PLC0415
 
-    is_leaf = isinstance(box.node, Leaf)
-    fill = LABELS[box.node.label % len(LABELS)] if isinstance(box.node, Leaf) else PAPER
     axes.add_patch(
         FancyBboxPatch(
             (box.left, box.middle - box.height / 2.0),
             box.width,
             box.height,
-            boxstyle=f"round,pad=0,rounding_size={10.0 if is_leaf else 4.0}",
-            facecolor=fill,
-            edgecolor=fill if is_leaf else LINE,
+            boxstyle=f"round,pad=0,rounding_size={10.0 if box.is_leaf else 4.0}",
+            facecolor=box.fill or PAPER,
+            edgecolor=box.fill or LINE,
             linewidth=1.0,
         )
     )
     for place, line in enumerate(box.lines):
         height = box.middle + LINE_HEIGHT * (place - (len(box.lines) - 1) / 2.0)
-        _write(
+        write(
             axes,
             box.left + PADDING,
             height,
             line,
             size=FONT,
-            color=PAPER if is_leaf else INK,
-            weight="bold" if is_leaf else "normal",
+            color=PAPER if box.fill else MUTED if box.is_leaf else INK,
+            weight="bold" if box.is_leaf else "normal",
             va="center_baseline",
         )
 
 
-def _write(axes: Any, x: float, y: float, text: str, *, size: float, color: str = INK, **style: Any) -> None:
-    axes.text(x, y, text, fontsize=size, color=color, parse_math=False, **style)  # a $ in a name is just a $
-
-
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WRAP, break_on_hyphens=False) or [text]
-
-
-def _width(lines: Sequence[str], size: float, *, bold: bool = False) -> float:
-    """The width of the widest line in points, and a stop, for text without outlines cannot be measured."""
-    from matplotlib.font_manager import FontProperties  # noqa: PLC0415
-    from matplotlib.textpath import TextPath  # noqa: PLC0415
-
-    font = FontProperties(weight="bold" if bold else "normal")
-    paths = (TextPath((0, 0), line.replace("$", "S") + ".", size=size, prop=font) for line in lines)
-    return HINTING * max(float(path.get_extents().x1) for path in paths)

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import math
-import platform
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-import pcqr
 from pcqr.checks import check_integer, check_inverse_temperature
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.models.reading import read_count, read_list, read_number, read_object, read_text
+from pcqr.models.reading import read_count, read_list, read_number, read_object, read_setting, read_text
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
-
-
-def current_versions() -> tuple[tuple[str, str], ...]:
-    return (("pcqr", pcqr.__version__), ("numpy", np.__version__), ("python", platform.python_version()))
 
 
 @dataclass(frozen=True)
@@ -31,8 +21,8 @@ class Provenance:
     `hypotheses`: the class in words. `records`: n, which is public under *replace one record*. `public_rows`: how many
     public rows shaped the class, 0 where everything was declared. `predicates`: the questions that its trees may ask.
     `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
-    for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. None stands for
-    unknown.
+    for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. `settings`: the
+    numbers of the plan of a kind that is not one draw, by name (`pcqr.plan`). None stands for unknown.
     """
 
     hypotheses: str = ""
@@ -42,6 +32,7 @@ class Provenance:
     inverse_temperature: float | None = None
     numerical_slack: float | None = None
     versions: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name, count, least in (("records", self.records, 1), ("public_rows", self.public_rows, 0)):
@@ -52,9 +43,10 @@ class Provenance:
         if self.numerical_slack is not None and not 0 <= self.numerical_slack < math.inf:
             raise ParameterError("numerical_slack", "a finite number ≥ 0", self.numerical_slack)
 
-    def describe(self, words: Vocabulary) -> dict[str, Any]:
+    def describe(self, words: Vocabulary, version: int) -> dict[str, Any]:
+        """For a file of this `version`; settings came with version 2."""
         asked = self.predicates
-        return {
+        described: dict[str, Any] = {
             "hypotheses": self.hypotheses,
             "records": self.records,
             "public_rows": self.public_rows,
@@ -63,11 +55,12 @@ class Provenance:
             "numerical_slack": self.numerical_slack,
             "versions": dict(self.versions),
         }
+        return described if version == 1 else described | {"settings": dict(self.settings)}
 
     @classmethod
-    def restore(cls, value: object, where: str, words: Vocabulary) -> Provenance:
+    def restore(cls, value: object, where: str, words: Vocabulary, version: int) -> Provenance:
         keys = ("hypotheses", "records", "public_rows", "predicates", "inverse_temperature", "numerical_slack")
-        fields = read_object(value, where, (*keys, "versions"))
+        fields = read_object(value, where, (*keys, "versions") if version == 1 else (*keys, "versions", "settings"))
 
         def optional(key: str, read: Any) -> Any:
             return None if fields[key] is None else read(fields[key], f"{where}.{key}")
@@ -78,8 +71,11 @@ class Provenance:
                 for i, entry in enumerate(read_list(entries, path))
             )
 
-        versions = fields["versions"]
-        named = read_object(versions, f"{where}.versions", versions if isinstance(versions, dict) else ("pcqr",))
+        def named(key: str, read: Any) -> Any:
+            found = fields.get(key, {})
+            entries = read_object(found, f"{where}.{key}", found if isinstance(found, dict) else ("pcqr",))
+            return tuple((name, read(entry, f"{where}.{key}.{name}")) for name, entry in entries.items())
+
         return cls(
             hypotheses=read_text(fields["hypotheses"], f"{where}.hypotheses"),
             records=optional("records", read_count),
@@ -87,16 +83,6 @@ class Provenance:
             predicates=optional("predicates", predicates),
             inverse_temperature=optional("inverse_temperature", read_number),
             numerical_slack=optional("numerical_slack", read_number),
-            versions=tuple((name, read_text(found, f"{where}.versions.{name}")) for name, found in named.items()),
+            versions=named("versions", read_text),
+            settings=named("settings", read_setting),
         )
-
-
-def class_in_words(hypotheses: HypothesisClass, records: int | None) -> str:
-    """What `hypotheses` is, for a reader of the model."""
-    if not isinstance(hypotheses, DecisionTrees):
-        return type(hypotheses).__name__
-    depth = hypotheses.depth if records is None or not hypotheses.is_fixed else hypotheses.depth_for(records)
-    size = "" if depth is None else f" of depth {depth}"
-    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"
-    stop = f", stopping prior {hypotheses.stop:g}" if hypotheses.stop else ""
-    return f"decision trees{size}{asked}{stop}"

@@ -9,46 +9,35 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points, as_points
+from pcqr.hypotheses.base import Hypothesis, Points, as_points
+from pcqr.models.canvas import Caption
 from pcqr.models.card import model_card
 from pcqr.models.graph import Graph
-from pcqr.models.kinds import Kind, kind_named, kind_of
-from pcqr.models.picture import Caption
-from pcqr.models.provenance import Provenance, class_in_words, current_versions
+from pcqr.models.kind import Kind, ScoredKind
+from pcqr.models.kinds import KINDS, kind_named, kind_of
+from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
+from pcqr.models.provenance import Provenance
 from pcqr.models.reading import parse, read_flag, read_list, read_number, read_object, read_text
 from pcqr.models.vocabulary import LabelName, Vocabulary, printable
-from pcqr.plan import PublishingPlan, UniversalPlan
-from pcqr.schema import Column, Schema
+from pcqr.schema import Schema
 from pcqr.schema.cells import is_unicode
 
-FORMAT, VERSION = "pcqr-model", 1
+FORMAT, VERSIONS = "pcqr-model", (1, 2)
 MOST_CLASSES = 127
-FILES = MODEL, RULES, CARD, PICTURE, ONNX = "model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"
-
-
-class Learner(Protocol):
-    """A fitted estimator that has published a hypothesis."""
-
-    hypotheses_: HypothesisClass
-    classes_: Any
-    schema_: Schema | None
-    guarantee_: Guarantee
-    plan_: Any
-    n_features_in_: int
-    n_records_: int
-    n_public_: int | None
-
-    @property
-    def hypothesis_(self) -> Hypothesis: ...
+MODEL, RULES, CARD, ONNX = "model.json", "rules.txt", "card.md", "model.onnx"
+PICTURES = tuple(sorted({kind.picture for kind in KINDS}))
+FILES = (MODEL, RULES, CARD, *PICTURES, ONNX)
+"""All names of files that `save` may write, replace or remove."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +46,10 @@ class Saved:
 
     written: tuple[Path, ...]
     left_out: dict[str, str]
+
+
+def _has_scores(model: PublishedModel) -> bool:
+    return isinstance(model.kind, ScoredKind)
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    hypothesis : a `DecisionTree`, `Stump` or `Threshold` on the encoded table.
+    hypothesis : a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis` or `BoostedTrees` on the encoded table.
     classes : the label names, all texts or all numbers of one type, in the order of the labels 0, 1, …
     schema : how records are encoded. Its columns are what `predict` takes.
     guarantee : what was promised.
@@ -97,31 +90,21 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema: Schema | None = None,
         classes: Sequence[LabelName] | None = None,
     ) -> PublishedModel:
-        """The model that a fitted `SemiPrivateLearner` (or a `UniversalRelease` that has published) holds.
+        """The model that a fitted learner holds: a `PrivateClassifier`, a `SemiPrivateLearner`, or a `UniversalRelease`
+        that has published.
 
         `schema` and `classes` are for a learner that was given an encoded table and labels 0, 1, …: what they stand
         for. The hypothesis is kept as it was drawn.
         """
         check_is_fitted(learner, "plan_")
-        if not isinstance(learner.plan_, PublishingPlan):
-            raise ParameterError(
-                "learner", "a SemiPrivateLearner, or a UniversalRelease that has published", type(learner).__name__
-            )
+        check_published(learner)
         names: Any = learner.classes_ if classes is None else classes
         return cls(
             hypothesis=learner.hypothesis_,
             classes=names,
-            schema=schema or learner.schema_ or _plain_schema(learner),
+            schema=schema or learner.schema_ or plain_schema(learner),
             guarantee=learner.guarantee_,
-            provenance=Provenance(
-                hypotheses=class_in_words(learner.hypotheses_, learner.n_records_),
-                records=learner.n_records_,
-                public_rows=_public_rows(learner),
-                predicates=getattr(learner.hypotheses_, "predicates", None),
-                inverse_temperature=learner.plan_.publish.inverse_temperature,
-                numerical_slack=_numerical_slack(learner),
-                versions=current_versions(),
-            ),
+            provenance=provenance_of(learner),
         )
 
     # A classifier ---------------------------------------------------------------------------------------------------
@@ -134,6 +117,17 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `other`), raise `DataError`. An array is taken as a table that is encoded already.
         """
         return self.classes_[self.hypothesis.predict(self._encoded(X))]
+
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
+
+        For linear classifiers and boosted trees alone. A function of the published weights and of `X`, so it costs
+        nothing. No probability: nothing in it is calibrated.
+        """
+        if not isinstance(self.kind, ScoredKind):
+            raise AssertionError("`available_if` asks for scores.")
+        return self.kind.scores(self.hypothesis, self._encoded(X))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Nothing is learnt: the model is published. Here for scikit-learn's tools, which call it."""
@@ -176,7 +170,11 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Vocabulary(self.schema, self.classes)
 
     def rules(self, *, flat: bool = False) -> str:
-        """The model as text: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf."""
+        """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
+
+        Boosted trees: each tree with its weight, or one weighted rule a line, the heaviest first. Linear classifiers: a
+        scorecard, column by column, or one question a line, the largest points first.
+        """
         return self.kind.rules(self.hypothesis, self.vocabulary, flat=flat)
 
     def draw(self, path: str | Path) -> None:
@@ -198,16 +196,19 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # To carry away --------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The model as JSON, described by `pcqr-model-1.schema.json`. All digits of every number are kept."""
+        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2 for kinds that came with it.
+
+        All digits of every number are kept.
+        """
         document = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.kind.version,
             "kind": self.kind.name,
             "classes": list(self.classes),
             "schema": self.schema.to_dict(),
             "hypothesis": self.kind.describe(self.hypothesis, self.vocabulary),
             "guarantee": asdict(self.guarantee),
-            "provenance": self.provenance.describe(self.vocabulary),
+            "provenance": self.provenance.describe(self.vocabulary, self.kind.version),
         }
         return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -217,11 +218,12 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         document = parse(text)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
-        if type(document.get("version")) is not int or document["version"] != VERSION:
-            raise ParameterError("model.version", f"{VERSION}, which this pcqr reads", document.get("version"))
+        version = document.get("version")
+        if type(version) is not int or version not in VERSIONS:
+            raise ParameterError("model.version", f"{' or '.join(map(str, VERSIONS))}, which this pcqr reads", version)
         keys = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
         read_object(document, "model", keys)
-        kind = kind_named(document["kind"])
+        kind = kind_named(document["kind"], version)
         classes = _checked_classes(read_list(document["classes"], "model.classes"))
         if not isinstance(document["schema"], dict):
             raise ParameterError("model.schema", "an object with the key columns", type(document["schema"]).__name__)
@@ -231,7 +233,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes=classes,
             schema=words.schema,
             guarantee=_restored_guarantee(document["guarantee"], "model.guarantee"),
-            provenance=Provenance.restore(document["provenance"], "model.provenance", words),
+            provenance=Provenance.restore(document["provenance"], "model.provenance", words, version),
         )
 
     @classmethod
@@ -270,7 +272,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def save(self, directory: str | Path) -> Saved:
-        """Write model.json, then rules.txt and card.md, then tree.svg and model.onnx where that can be done.
+        """Write model.json, then rules.txt and card.md, then the picture and model.onnx where that can be done.
 
         A picture or an ONNX file that cannot be made (its extra is not installed, say) is left out: the model is
         whole without. Files of these names from an earlier model are replaced or removed.
@@ -280,8 +282,12 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         home.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
+        for name in PICTURES:
+            if name != self.kind.picture:
+                with suppress(OSError):
+                    (home / name).unlink(missing_ok=True)
         written, left_out = list(texts), {}
-        for name, write in ((PICTURE, self.draw), (ONNX, self.to_onnx)):
+        for name, write in ((self.kind.picture, self.draw), (ONNX, self.to_onnx)):
             path = home / name
             try:
                 path.unlink(missing_ok=True)
@@ -327,33 +333,3 @@ def _restored_guarantee(value: object, where: str) -> Guarantee:
         adjacency=read_text(entries["adjacency"], f"{where}.adjacency"),
         steps=texts("steps"),
     )
-
-
-def _public_rows(learner: Learner) -> int | None:
-    """How many public rows shaped the class. None for a class that was made of past queries."""
-    declared = learner.hypotheses_.is_fixed and not learner.hypotheses_.needs_public
-    if declared:
-        return 0
-    return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
-
-
-def _numerical_slack(learner: Learner) -> float:
-    """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
-    plan: PublishingPlan = learner.plan_
-    eta = plan.publish.inverse_temperature
-    if not isinstance(plan, UniversalPlan):
-        return max(0.0, learner.guarantee_.epsilon - 2.0 * eta)
-    return 2.0 * learner.hypotheses_.log_probability_error(
-        learner.n_records_,
-        eta,
-        features=learner.n_features_in_,
-        public=plan.publish.after_queries + (plan.vote.public or 0),
-    )
-
-
-def _plain_schema(learner: Learner) -> Schema:
-    """Numbers as they are, for a learner that had a table of numbers: named as its frame was, else x0, x1, …"""
-    names = getattr(learner, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{place}" for place in range(learner.n_features_in_)]
-    return Schema(tuple(Column(str(name)) for name in names))

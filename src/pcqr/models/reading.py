@@ -71,10 +71,22 @@ def read_number(value: object, where: str) -> float:
     return number
 
 
+def read_setting(value: object, where: str) -> float:
+    """A finite number, an integer where it is written as one."""
+    return value if type(value) is int and abs(value) < 2**63 else read_number(value, where)
+
+
 def read_count(value: object, where: str) -> int:
     """An integer from 0 to 2⁶³ − 1."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise ParameterError(where, "an integer ≥ 0 of 64 bits", _shown(value))
+    return value
+
+
+def read_integer(value: object, where: str, *, most: int = 2**31) -> int:
+    """An integer from −`most` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -most <= value <= most:
+        raise ParameterError(where, f"an integer from −{most} to {most}", _shown(value))
     return value
 
 

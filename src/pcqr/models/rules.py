@@ -18,12 +18,20 @@ def flat_rules(node: Leaf | Split, words: Vocabulary) -> str:
 
     For a simplified tree: of several cuts on one side of a feature the last is the tightest, and is the one shown.
     """
-    return "\n".join(_flat(node, words, {}))
+    return "\n".join(
+        f"{f'IF {conditions} THEN' if conditions else 'ALWAYS'} {words.label(label)}"
+        for conditions, label in paths(node, words)
+    )
+
+
+def paths(node: Leaf | Split, words: Vocabulary) -> Iterator[tuple[str, int]]:
+    """For each leaf the conditions that lead to it, "… AND …", and its label."""
+    yield from _paths(node, words, {})
 
 
 def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[str]:
     if isinstance(node, Leaf):
-        yield f"{margin}predict {words.label(node.label)}"
+        yield f"{margin}{words.verdict(node.label)}"
         return
     yield f"{margin}if {words.condition(node.predicate, holds=True)}:"
     yield from _indented(node.holds, words, margin + "    ")
@@ -31,12 +39,11 @@ def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[st
     yield from _indented(node.fails, words, margin + "    ")
 
 
-def _flat(node: Leaf | Split, words: Vocabulary, path: dict[tuple[int, bool], str]) -> Iterator[str]:
+def _paths(node: Leaf | Split, words: Vocabulary, path: dict[tuple[int, bool], str]) -> Iterator[tuple[str, int]]:
     """`path`: the conditions that lead here, by feature and side."""
     if isinstance(node, Leaf):
-        condition = f"IF {' AND '.join(path.values())} THEN" if path else "ALWAYS"
-        yield f"{condition} {words.label(node.label)}"
+        yield " AND ".join(path.values()), node.label
         return
     for child, holds in ((node.holds, True), (node.fails, False)):
         condition = words.condition(node.predicate, holds=holds)
-        yield from _flat(child, words, path | {(node.predicate.feature, holds): condition})
+        yield from _paths(child, words, path | {(node.predicate.feature, holds): condition})

@@ -14,7 +14,7 @@ RESERVE = 1e-9
 """Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
 
 _FEW, _MANY, _LARGE, _LIKELY = 3, 20, 10.0, 1e-7
-_LARGEST_DELTA = 0.25  # a larger δ_A buys nothing, and the search for a noise scale would end at 0
+LARGEST_DELTA = 0.25  # a larger δ_A buys nothing, and the search for a noise scale would end at 0
 
 
 def votes_budget(
@@ -22,8 +22,8 @@ def votes_budget(
 ) -> tuple[float, float] | None:
     """(ε_A, δ_A) that the sparse vector may spend so that the release is (ε, δ)-DP, or None if nothing is left.
 
-    ε_A = ln(1 + (e^ε − 1)/q) − R − 2λ and δ_A = min(δ/q, ¼), q = `subsample`/`records`, R = `relabel_cost` at `eta` = η, λ the
-    numerical error of the draw. `eta` = None: no relabelling.
+    ε_A = ln(1 + (e^ε − 1)/q) − R − 2λ and δ_A = min(δ/q, ¼), q = `subsample`/`records`, R = `relabel_cost` at
+    `eta` = η, λ the numerical error of the draw. `eta` = None: no relabelling.
     """
     if subsample < 1:
         return None
@@ -33,7 +33,7 @@ def votes_budget(
         error = hypotheses.log_probability_error(subsample, eta, features=request.features, public=public)
         left -= relabel_cost(eta, fixed=hypotheses.is_fixed or public is not None) + 2.0 * error
     left, chance = left * (1.0 - RESERVE), delta * (1.0 - RESERVE) / rate
-    return (left, min(chance, _LARGEST_DELTA)) if left > 0 else None
+    return (left, min(chance, LARGEST_DELTA)) if left > 0 else None
 
 
 def sparse_vectors(

@@ -77,10 +77,15 @@ def plan_universal(request: Request) -> tuple[Candidate, PublishPlan]:
     """Split ε between the votes and the published classifier so that the sum of predicted losses is smallest."""
     after = public_points(request)
     shares = (request.publish_share,) if request.publish_share else PUBLISH_SHARES
-    options = [_evaluate(request, share, after) for share in shares]
-    feasible = [option for option in options if not isinstance(option, InfeasiblePlan)]
-    if not feasible:
-        raise next(option for option in options if isinstance(option, InfeasiblePlan))
+    feasible: list[tuple[float, Candidate, PublishPlan]] = []
+    for share in shares:
+        option = _evaluate(request, share, after)
+        if not isinstance(option, InfeasiblePlan):
+            feasible.append(option)
+        elif feasible:
+            break  # a larger share leaves the votes even less
+        else:
+            raise option
     _, votes, publish = min(feasible, key=lambda option: option[0])
     return votes, publish
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pcqr.guarantee import unamplified
 from pcqr.mechanisms.relabelling import relabel_cost
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, RenyiSparseVector
+from pcqr.planning.budget import LARGEST_DELTA
 from pcqr.planning.certified import CertifiedVotes
 from pcqr.planning.paper import PaperFigures
 from pcqr.planning.request import Request
@@ -63,7 +64,7 @@ def explain_calibrated(request: Request, votes: CertifiedVotes) -> tuple[Line, .
             "ln(1 + (e^ε − 1)/q) − R, for the votes",
             "proofs/ag_priv_cl.md",
         ),
-        Line("δ_A", request.delta / rate, "δ/q", "proofs/ag_priv_cl.md"),
+        Line("δ_A", min(request.delta / rate, LARGEST_DELTA), "min(δ/q, ¼)", "proofs/ag_priv_cl.md"),
         Line("T", vector.unstable, "searched; P(Binomial(m, p) ≥ T) ≤ b", "proofs/certificate.md, E6"),
     ]
     if isinstance(vector, OneSidedSparseVector):

@@ -1,8 +1,8 @@
 """Plans for the linear classifier: noise from (ε, δ), steps from n and the noise. Only public numbers enter.
 
-What (ε, δ) allow all T sums together is one number, μ = √(2ρ): noise of σ = 2M·√T/μ on each. Gradients g, sums scaled
-so that the sensitivity is 1, then carry noise of √T/μ each and 1/μ on their mean, whatever T is: more steps cost time,
-not accuracy. Weights move by about τ times the mean of g, τ = T·(step size)/(1 − β), so they carry noise of about τ/μ:
+What (ε, δ) allow all T sums together is one number μ: noise of σ = 2M·√T/μ on each. The gradients g, which are the sums
+scaled to sensitivity 1, then carry noise of √T/μ each and 1/μ on their mean, whatever T is: more steps cost time, not
+accuracy. Weights move by about τ times the mean of g, τ = T·(step size)/(1 − β), so they carry noise of about τ/μ:
 
     τ = `NOISE` · μ     makes that noise a constant, whatever the table.
     T                   is what it takes to get there with steps of at most `LARGEST_STEP`/n, between `STEPS`.
@@ -30,38 +30,39 @@ _PRECISION = 1e-6  # relative, of the noise
 
 
 def plan_linear(
-    records: int, predicates: int, epsilon: float, delta: float, *, most_steps: int = STEPS[1]
+    records: int, predicates: int, epsilon: float, delta: float, *, classes: int = 2, most_steps: int = STEPS[1]
 ) -> LinearPlan:
     """The plan for n = `records` and B = `predicates` within (`epsilon`, `delta`); `most_steps` limits the time."""
     check_integer("records", records, least=1)
     check_integer("predicates", predicates, least=1)
+    check_integer("classes", classes, least=2)
     check_integer("most_steps", most_steps, least=1)
     check_positive("epsilon", epsilon)
     check_delta(delta)
-    mu = _largest_mu(predicates, float(epsilon), float(delta))
+    mu = _largest_mu(predicates, classes, float(epsilon), float(delta))
     wanted = NOISE * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
-    plan = _plan(records, predicates, steps, mu)
+    plan = _plan(records, predicates, classes, steps, mu)
     guarantee = linear_guarantee(plan, delta)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")
     return plan
 
 
-def _plan(records: int, predicates: int, steps: int, mu: float) -> LinearPlan:
+def _plan(records: int, predicates: int, classes: int, steps: int, mu: float) -> LinearPlan:
     scale = 2.0 * LARGEST_LINEAR_TERM * math.sqrt(steps) / mu
     if scale > LARGEST_SCALE:
         raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
     step_size = min(NOISE * mu * (1.0 - MOMENTUM) / steps, LARGEST_STEP / records)
-    return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size)
+    return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size, classes)
 
 
-def _largest_mu(predicates: int, epsilon: float, delta: float) -> float:
-    """The largest μ, to within `_PRECISION`, whose sums are within (ε, δ); what is returned was itself found to be."""
+def _largest_mu(predicates: int, classes: int, epsilon: float, delta: float) -> float:
+    """The largest μ, to within `_PRECISION`, whose sums are within (ε, δ) whatever T is."""
 
     def is_kept(mu: float) -> bool:
         # T matters to rounding alone, which the last digits of ε cover.
-        return linear_guarantee(_plan(1, predicates, 1, mu), delta).within(epsilon * (1.0 - 1e-9), delta)
+        return linear_guarantee(_plan(1, predicates, classes, 1, mu), delta).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     needed = -math.log(delta)

@@ -94,7 +94,7 @@ def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: fl
         next_best = min(others, key=_excess)
         beside = f" (expected excess error {_excess(best):.2g}, {next_best.algorithm} {_excess(next_best):.2g})"
     proof = (
-        f"its excess error is proved to be at most α = {alpha:.4g}"
+        "its excess error is proved to stay within α"
         if is_proved
         else f"no algorithm is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )

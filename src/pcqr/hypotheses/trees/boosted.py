@@ -42,7 +42,7 @@ class BoostedTrees(Hypothesis):
 
     def margins(self, X: ArrayLike) -> NDArray[np.float64]:
         """F of each row: how far, and to which side, the votes lean. No probability."""
-        return self.step * self.votes(X)
+        return self.step * self.votes(X).astype(np.float64)
 
     def votes(self, X: ArrayLike) -> NDArray[np.int64]:
         """Votes for label 1 minus votes for label 0, for each row."""

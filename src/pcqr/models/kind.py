@@ -1,0 +1,65 @@
+"""What a model needs to know of the kind of hypothesis that it holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.hypotheses.base import Hypothesis, Points
+from pcqr.models.canvas import Caption
+from pcqr.models.graph import Graph
+from pcqr.models.vocabulary import Vocabulary
+
+H = TypeVar("H", bound=Hypothesis)
+
+
+class Kind(ABC, Generic[H]):
+    """One kind of hypothesis. `name` is its name in JSON, `title` its name for people, after "a".
+
+    `version` is the version of the JSON that it is written in, `picture` the file that `save` draws, `limits` what a
+    reader of the card must not take the model for.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    hypothesis: ClassVar[type[Hypothesis]]
+    version: ClassVar[int]
+    picture: ClassVar[str]
+    limits: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def check(self, hypothesis: H, words: Vocabulary) -> None:
+        """Raise unless the hypothesis speaks of features and labels that `words` knows."""
+
+    @abstractmethod
+    def describe(self, hypothesis: H, words: Vocabulary) -> dict[str, Any]:
+        """The value of "hypothesis" in JSON."""
+
+    @abstractmethod
+    def restore(self, value: object, where: str, words: Vocabulary) -> H:
+        """The hypothesis that `describe` described; errors say `where` in the document."""
+
+    @abstractmethod
+    def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str: ...
+
+    @abstractmethod
+    def draw(self, hypothesis: H, words: Vocabulary, path: Path, caption: Caption) -> None: ...
+
+    @abstractmethod
+    def add_labels(self, hypothesis: H, graph: Graph) -> str:
+        """Add the nodes that compute int64 labels 0, 1, … from the encoded table; return their name."""
+
+
+class ScoredKind(Kind[H]):
+    """Two labels, and a score that decides between them. The score is post-processing: it costs nothing to show."""
+
+    version = 2
+    picture = "picture.svg"
+
+    @abstractmethod
+    def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:
+        """How far, and to which side, each of `points` is from the boundary: positive for label 1."""

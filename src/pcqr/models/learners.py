@@ -1,0 +1,136 @@
+"""What a fitted learner has to say about the model that it published. Public facts alone."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import numpy as np
+
+import pcqr
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.models.provenance import Provenance
+from pcqr.plan import (
+    BoostedPublishingPlan,
+    BoostingPlan,
+    LinearPlan,
+    LinearPublishingPlan,
+    PublishingPlan,
+    UniversalPlan,
+)
+from pcqr.schema import Column, Schema
+
+
+class Learner(Protocol):
+    """A fitted estimator that has published a hypothesis."""
+
+    hypotheses_: HypothesisClass
+    classes_: Any
+    schema_: Schema | None
+    guarantee_: Guarantee
+    plan_: Any
+    n_features_in_: int
+    n_records_: int
+    n_public_: int | None
+
+    @property
+    def hypothesis_(self) -> Hypothesis: ...
+
+
+def check_published(learner: Learner) -> None:
+    """Raise unless the learner is of a kind that publishes; whether it has done so yet, its `hypothesis_` says."""
+    if inspect.getattr_static(learner, "hypothesis_", None) is None:
+        raise ParameterError(
+            "learner",
+            "a PrivateClassifier, a SemiPrivateLearner, or a UniversalRelease that has published",
+            type(learner).__name__,
+        )
+
+
+def provenance_of(learner: Learner) -> Provenance:
+    settings = _settings(learner.plan_)
+    drawn = learner.plan_ if isinstance(learner.plan_, PublishingPlan) else None
+    return Provenance(
+        hypotheses=_class_in_words(learner.hypotheses_, learner.n_records_)
+        if settings is None
+        else _in_words(settings),
+        records=learner.n_records_,
+        public_rows=_public_rows(learner),
+        predicates=getattr(learner.hypotheses_, "predicates", None),
+        inverse_temperature=None if drawn is None else drawn.publish.inverse_temperature,
+        numerical_slack=None if drawn is None else _numerical_slack(learner, drawn),
+        versions=current_versions(),
+        settings=() if settings is None else tuple(asdict(settings).items()),
+    )
+
+
+def current_versions() -> tuple[tuple[str, str], ...]:
+    return (("pcqr", pcqr.__version__), ("numpy", np.__version__), ("python", platform.python_version()))
+
+
+def plain_schema(learner: Learner) -> Schema:
+    """Numbers as they are, for a learner that had a table of numbers: named as its frame was, else x0, x1, …"""
+    names = getattr(learner, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{place}" for place in range(learner.n_features_in_)]
+    return Schema(tuple(Column(str(name)) for name in names))
+
+
+def _settings(plan: object) -> LinearPlan | BoostingPlan | None:
+    match plan:
+        case LinearPublishingPlan():
+            return plan.linear
+        case BoostedPublishingPlan():
+            return plan.boosting
+        case _:
+            return None
+
+
+def _in_words(settings: LinearPlan | BoostingPlan) -> str:
+    """What the settings make."""
+    if isinstance(settings, LinearPlan):
+        return (
+            f"linear classifiers over {settings.predicates} public predicates, "
+            f"by {settings.steps} steps of noisy gradient descent"
+        )
+    return (
+        f"votes of {settings.rounds} trees of depth {settings.depth}, "
+        f"each over {settings.offered} of {settings.predicates} public predicates"
+    )
+
+
+def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:
+    """What `hypotheses` is, for a reader of the model."""
+    if not isinstance(hypotheses, DecisionTrees):
+        return type(hypotheses).__name__
+    depth = hypotheses.depth_for(records) if hypotheses.is_fixed else hypotheses.depth
+    size = "" if depth is None else f" of depth {depth}"
+    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"
+    stop = f", stopping prior {hypotheses.stop:g}" if hypotheses.stop else ""
+    return f"decision trees{size}{asked}{stop}"
+
+
+def _public_rows(learner: Learner) -> int | None:
+    """How many public rows shaped the class. None for a class that was made of past queries."""
+    declared = learner.hypotheses_.is_fixed and not learner.hypotheses_.needs_public
+    if declared:
+        return 0
+    return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
+
+
+def _numerical_slack(learner: Learner, plan: PublishingPlan) -> float:
+    """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
+    eta = plan.publish.inverse_temperature
+    if not isinstance(plan, UniversalPlan):
+        return max(0.0, learner.guarantee_.epsilon - 2.0 * eta)
+    return 2.0 * learner.hypotheses_.log_probability_error(
+        learner.n_records_,
+        eta,
+        features=learner.n_features_in_,
+        public=plan.publish.after_queries + (plan.vote.public or 0),
+    )

@@ -1,0 +1,206 @@
+"""What the columns of a record add to a score, as a page of small pictures: steps for numbers, bars for categories.
+
+All steps are drawn to one scale and all bars to another, so that a column that looks strong is strong. What speaks for
+label 1 is drawn upwards or to the right in the colour of that label, what speaks for label 0 the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pcqr.models.canvas import (
+    FONT,
+    INK,
+    LABELS,
+    LINE,
+    MUTED,
+    SMALL,
+    Block,
+    fitted,
+    stacked,
+    text_block,
+    text_width,
+    write,
+)
+from pcqr.models.shapes import Level, Shape
+from pcqr.models.vocabulary import Vocabulary, printable
+
+MOST_PANELS, MOST_BARS, ACROSS = 15, 10, 3
+
+# Lengths in points; one unit of the axes is one point.
+PANEL, GUTTER, SPACE = 240.0, 30.0, 24.0
+TITLE, TALLEST, LOWEST, TICKS, BAR = 17.0, 130.0, 18.0, 15.0, 14.0
+NAMES, MISSING = 104.0, 40.0
+LEGEND, TICK = 9.0, 7.0
+TINT = 0.22
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The lowest and the highest points of some columns, 0 between them."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, *shapes: Shape) -> Scale:
+        points = [level.points for shape in shapes for level in shape.levels]
+        low, high = min([0.0, *points]), max([0.0, *points])
+        return cls(low, high if high > low else low + 1.0)
+
+    @property
+    def range(self) -> float:
+        return self.high - self.low
+
+
+def shapes_block(shapes: Sequence[Shape], words: Vocabulary, explanation: Sequence[str]) -> Block:
+    """`shapes`, the strongest first, in columns of even height, under a legend and an explanation."""
+    shown, left_out = shapes[:MOST_PANELS], shapes[MOST_PANELS:]
+    blocks = [_legend(words), text_block(explanation, size=SMALL)]
+    if shown:
+        blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown))]
+    if left_out:
+        names = ", ".join(printable(shape.column.name) for shape in left_out)
+        weaker = f"Not drawn, since they move the score by at most {_short(left_out[0].strength)}: {names}"
+        blocks.append(text_block([fitted(weaker, SMALL, ACROSS * PANEL + (ACROSS - 1) * GUTTER)], size=SMALL))
+    return stacked(blocks, 8.0)
+
+
+def _panels(shapes: Sequence[Shape]) -> list[Block]:
+    tallest = max((Scale.of(shape).range for shape in shapes if shape.is_numeric), default=1.0)
+    bars = Scale.of(*(shape for shape in shapes if not shape.is_numeric))
+    return [_steps(shape, TALLEST / tallest) if shape.is_numeric else _bars(shape, bars) for shape in shapes]
+
+
+def _legend(words: Vocabulary) -> Block:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    texts = [f"speaks for {words.label(label)}" for label in (0, 1)]
+    widths = [text_width([text], LEGEND) for text in texts]
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        for label, (text, width) in enumerate(zip(texts, widths, strict=True)):
+            axes.add_patch(Rectangle((x, y + 1.0), 9.0, 9.0, facecolor=LABELS[label], edgecolor="none"))
+            write(axes, x + 14.0, y + 5.5, text, size=LEGEND, va="center_baseline")
+            x += width + 36.0
+
+    return Block(sum(widths) + 50.0, 12.0, draw)
+
+
+def _in_columns(panels: Sequence[Block]) -> Block:
+    """Each panel under the column that is shortest so far."""
+    bottoms = [0.0] * min(ACROSS, len(panels))
+    places = []
+    for panel in panels:
+        column = bottoms.index(min(bottoms))
+        places.append((column * (PANEL + GUTTER), bottoms[column]))
+        bottoms[column] += panel.height + SPACE
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        for panel, (right, down) in zip(panels, places, strict=True):
+            panel.draw(axes, x + right, y + down)
+
+    return Block(len(bottoms) * (PANEL + GUTTER) - GUTTER, max(bottoms) - SPACE, draw)
+
+
+def _write_title(axes: Any, x: float, y: float, shape: Shape) -> None:
+    points = [level.points for level in shape.levels]
+    spread = f"{_signed(min(points))} to {_signed(max(points))}"
+    room = PANEL - text_width([spread], SMALL) - 12.0
+    name = fitted(printable(shape.column.name), FONT, room, bold=True)
+    write(axes, x, y, name, size=FONT, weight="bold", va="top")
+    write(axes, x + PANEL, y + 1.5, spread, size=SMALL, color=MUTED, ha="right", va="top")
+
+
+def _steps(shape: Shape, unit: float) -> Block:
+    """A number: one step between two cuts, and a bar for the missing ones. `unit` is the height of one point."""
+    scale = Scale.of(shape)
+    plot = max(LOWEST, unit * scale.range)
+    steps, missing = shape.levels[: len(shape.cuts) + 1], shape.levels[len(shape.cuts) + 1 :]
+    width = (PANEL - MISSING if missing else PANEL) / len(steps)
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        _write_title(axes, x, y, shape)
+        top = y + TITLE
+        zero = top + unit * scale.high
+
+        def height(level: Level) -> float:
+            return zero - unit * level.points
+
+        axes.plot((x, x + PANEL), (zero, zero), color=LINE, linewidth=0.8, zorder=1)
+        for place, level in enumerate(steps):
+            _bar(axes, (x + place * width, zero), (width, height(level) - zero), level, TINT)
+        edges = [x + place * width for place in range(len(steps) + 1)]
+        for level, left, right in zip(steps, edges, edges[1:], strict=False):
+            ends = (height(level), height(level))
+            axes.plot((left, right), ends, color=_colour(level), linewidth=1.8, solid_capstyle="butt", zorder=3)
+        for before, after, edge in zip(steps, steps[1:], edges[1:], strict=False):
+            axes.plot((edge, edge), (height(before), height(after)), color=LINE, linewidth=0.7, zorder=2)
+        for level in missing:
+            left = x + PANEL - 0.5 * MISSING - 1.0
+            _bar(axes, (left, zero), (14.0, height(level) - zero), level, 1.0)
+            write(axes, left + 7.0, top + plot + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
+        _write_ticks(axes, top + plot, shape.cuts, edges[1:-1], x, edges[-1])
+
+    return Block(PANEL, TITLE + plot + TICKS, draw)
+
+
+def _write_ticks(
+    axes: Any, y: float, cuts: Sequence[float], places: Sequence[float], left: float, right: float
+) -> None:
+    """The cuts that there is room for, first and last before the others."""
+    ranked = sorted(range(len(cuts)), key=lambda place: (0 < place < len(cuts) - 1, place))
+    taken: list[tuple[float, float]] = []
+    for place in ranked:
+        text = _short(cuts[place])
+        half = 0.5 * text_width([text], TICK)
+        middle = min(max(places[place], left + half), right - half)
+        if all(middle + half + 7.0 < start or middle - half - 7.0 > end for start, end in taken):
+            taken.append((middle - half, middle + half))
+            axes.plot((places[place],) * 2, (y, y + 3.0), color=LINE, linewidth=0.8)
+            write(axes, middle, y + 4.0, text, size=TICK, color=MUTED, ha="center", va="top")
+
+
+def _bars(shape: Shape, scale: Scale) -> Block:
+    """Categories: the strongest, from the highest to the lowest, and how many there are besides."""
+    strongest = sorted(shape.levels, key=lambda level: -abs(level.points))[:MOST_BARS]
+    rest = len(shape.levels) - len(strongest)
+    shown = sorted(strongest, key=lambda level: -level.points)
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        _write_title(axes, x, y, shape)
+        start, room = x + NAMES + 6.0, PANEL - NAMES - 6.0
+        unit = room / scale.range
+        zero, top = start - unit * scale.low, y + TITLE
+        axes.plot((zero, zero), (top, top + BAR * len(shown)), color=LINE, linewidth=0.8, zorder=1)
+        for place, level in enumerate(shown):
+            middle = top + BAR * (place + 0.5)
+            name = fitted(level.name, SMALL, NAMES)
+            write(axes, x + NAMES, middle, name, size=SMALL, color=INK, ha="right", va="center_baseline")
+            _bar(axes, (zero, middle - 0.32 * BAR), (unit * level.points, 0.64 * BAR), level, 1.0)
+        if rest:
+            words = f"and {rest} more, of at most {_short(abs(strongest[-1].points))}"
+            write(axes, x, top + BAR * len(shown) + 2.0, words, size=TICK, color=MUTED, va="top")
+
+    return Block(PANEL, TITLE + BAR * len(shown) + (TICKS if rest else 0.0), draw)
+
+
+def _bar(axes: Any, corner: tuple[float, float], size: tuple[float, float], level: Level, alpha: float) -> None:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    axes.add_patch(Rectangle(corner, *size, facecolor=_colour(level), edgecolor="none", alpha=alpha, zorder=2))
+
+
+def _colour(level: Level) -> str:
+    return LABELS[int(level.points > 0)]
+
+
+def _short(value: float) -> str:
+    shown = f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.3g}"
+    return shown.replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2g}".replace("-", "−")

@@ -1,0 +1,92 @@
+"""One face for the published classifiers: what it learns, what it shows, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.releases import Forbidden
+
+from pcqr import PrivateClassifier
+from pcqr.errors import ParameterError
+from pcqr.hypotheses import DecisionTree
+from pcqr.hypotheses.linear import LinearHypothesis
+from pcqr.hypotheses.trees.boosted import BoostedTrees
+from pcqr.schema import Schema
+
+KINDS = {"tree": DecisionTree, "linear": LinearHypothesis, "boosted": BoostedTrees}
+
+
+def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((records, 3))
+    return X, ((X[:, 0] > 0.3) & (X[:, 1] > 0.4)).astype(np.int64)
+
+
+@pytest.mark.parametrize("method", KINDS)
+def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
+    X, y = table(4_000)
+    public, _ = table(300, seed=1)
+    fresh, truth = table(1_000, seed=2)
+    classifier = PrivateClassifier(2.0, method=method, entropy=0).fit(X, y, public=public)  # type: ignore[arg-type]
+    assert isinstance(classifier.hypothesis_, KINDS[method])
+    assert classifier.method_ == method
+    assert (classifier.predict(fresh) == truth).mean() > (0.93 if method != "linear" else 0.85)
+    assert classifier.guarantee_.within(2.0, 1e-6)
+    assert classifier.guarantee_.is_pure == (method == "tree")
+    assert not classifier.guarantee_.is_private, "seeded"
+    assert "public points" in " ".join(classifier.guarantee_.assumptions)
+
+
+def test_auto_says_what_it_chose() -> None:
+    X, y = table(2_000)
+    public, _ = table(200, seed=1)
+    assert PrivateClassifier(1.0, entropy=0).fit(X, y, public=public).method_ == "tree"
+    assert PrivateClassifier(6.0, entropy=0).fit(X, y, public=public).method_ == "linear"
+    assert PrivateClassifier(25.0, entropy=0).fit(X, y, public=public).method_ == "boosted"
+
+
+@pytest.mark.parametrize("method", ["linear", "boosted"])
+def test_margins_decide_the_label(method: str) -> None:
+    X, y = table(2_000)
+    names = np.array(["no", "yes"])
+    classifier = PrivateClassifier(4.0, method=method, entropy=0, classes=("no", "yes"))  # type: ignore[arg-type]
+    classifier.fit(X, names[y], public=X[:200] + 1e-9)
+    margins = classifier.decision_function(X)
+    assert (names[(margins > 0).astype(int)] == classifier.predict(X)).all()
+
+
+def test_a_tree_has_no_margins() -> None:
+    X, y = table(500)
+    classifier = PrivateClassifier(1.0, method="tree", entropy=0).fit(X, y, public=X[:100] + 1e-9)
+    assert not hasattr(classifier, "decision_function")
+    assert not hasattr(classifier, "predict_proba")
+
+
+def test_three_classes_make_a_tree() -> None:
+    X, y = table(3_000)
+    y = y + (X[:, 2] > 0.8)
+    classifier = PrivateClassifier(100.0, entropy=0).fit(X, y, public=X[:100] + 1e-9)
+    assert classifier.method_ == "tree"
+    assert set(classifier.classes_) == {0, 1, 2}
+
+
+def test_frames_with_categories() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"age": rng.integers(18, 90, 3_000), "sex": rng.choice(["f", "m"], 3_000)})
+    y = ((frame["age"] > 50) ^ (frame["sex"] == "f")).astype(int).to_numpy()
+    public = frame.sample(200, random_state=1).reset_index(drop=True)
+    classifier = PrivateClassifier(20.0, method="boosted", entropy=0).fit(frame, y, public=public)
+    assert isinstance(classifier.schema_, Schema)
+    assert (classifier.predict(frame) == y).mean() > 0.9
+
+
+def test_what_is_wrong_is_said_before_any_noise_is_drawn() -> None:
+    X, y = table(100)
+    with pytest.raises(ParameterError, match="method"):
+        PrivateClassifier(1.0, method="forest", entropy=Forbidden()).fit(X, y, public=X + 1.0)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="public"):
+        PrivateClassifier(1.0, entropy=Forbidden()).fit(X, y, public=X)
+    with pytest.raises(ParameterError, match="epsilon"):
+        PrivateClassifier(0.0, entropy=Forbidden()).fit(X, y, public=X + 1.0)

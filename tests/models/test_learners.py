@@ -1,0 +1,84 @@
+"""Models from fitted learners: what `PrivateClassifier` published, with public facts alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+from pcqr import Guarantee, ParameterError
+from pcqr.algorithms.boosting import boosting_guarantee
+from pcqr.algorithms.linear import linear_guarantee
+from pcqr.estimators.private_classifier import PrivateClassifier
+from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.models import PublishedModel
+from pcqr.plan import BoostingPlan, LinearPlan
+
+GENERATOR = np.random.default_rng(0)
+COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")
+FRAME = pd.DataFrame({"x": GENERATOR.normal(size=600).round(1), "colour": COLOUR})
+Y = np.where((COLOUR == "red") | (FRAME["x"] > 1.0), "yes", "no")
+PUBLIC = FRAME[:60].reset_index(drop=True).copy()
+
+
+def fitted(method: str) -> PrivateClassifier:
+    classifier = PrivateClassifier(2.0, 1e-6, method=method, entropy=1, classes=("no", "yes"))  # type: ignore[arg-type]
+    return classifier.fit(FRAME, Y, public=PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "drawn_from"),
+    [
+        ("tree", "decision-tree", "decision trees of depth "),
+        ("linear", "linear", "linear classifiers over "),
+        ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
+    ],
+)
+def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
+    learner = fitted(method)
+    model = PublishedModel.from_learner(learner)
+    assert model.kind.name == kind
+    assert model.hypothesis == learner.hypothesis_, "kept as it was drawn"
+    assert model.predict(FRAME).tolist() == learner.predict(FRAME).tolist()
+    assert model.guarantee == learner.guarantee_
+    assert not model.guarantee.is_private, "seeded"
+    assert "NOT PRIVATE" in model.card()
+    assert model.provenance.hypotheses.startswith(drawn_from)
+    assert (model.provenance.records, model.provenance.public_rows) == (600, 60)
+    assert PublishedModel.from_json(model.to_json()) == model
+    if method != "tree":
+        np.testing.assert_array_equal(model.decision_function(FRAME), learner.decision_function(FRAME))
+
+
+def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
+    linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
+    plan = LinearPlan(**dict(linear.provenance.settings))  # type: ignore[arg-type]
+    assert linear_guarantee(plan, 1e-6).epsilon == linear.guarantee.epsilon
+    boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
+    settings = BoostingPlan(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
+    assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon
+
+
+class Plain(BaseEstimator):  # type: ignore[misc]
+    def fit(self) -> None: ...
+
+
+def test_any_learner_with_these_attributes_will_do() -> None:
+    predicates = (Predicate(0, 0.5),)
+    learner: Any = Plain()
+    learner.hypothesis_ = LinearHypothesis(LinearFeatures(predicates, (256,), (0,), 2), (1.0, -0.5))
+    learner.hypotheses_ = DecisionTrees(predicates=predicates)
+    learner.classes_, learner.schema_, learner.guarantee_ = np.array([0, 1]), None, Guarantee(1.0, 1e-6)
+    learner.plan_, learner.n_features_in_, learner.n_records_, learner.n_public_ = "a plan", 2, 10, None
+    model = PublishedModel.from_learner(learner)
+    assert model.schema.names == ("x0", "x1")
+    assert model.predict(np.array([[1.0, 0.0], [0.0, 0.0]])).tolist() == [1, 0]
+    assert model.provenance.public_rows == 0
+    del learner.hypothesis_
+    with pytest.raises(ParameterError, match="learner must be a PrivateClassifier"):
+        PublishedModel.from_learner(learner)
