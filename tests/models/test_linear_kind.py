@@ -22,7 +22,7 @@ from pcqr.hypotheses.linear import UNIT, LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf
 from pcqr.models import Provenance, PublishedModel
-from pcqr.models.linear import shapes_of
+from pcqr.models.scorecard import shapes_of
 from pcqr.models.shapes import Shape
 from pcqr.schema import Column, Schema
 

@@ -320,7 +320,10 @@ class TestJson:
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
             (changed({"version": 3}), "model.version must be 1 or 2, which this pcqr reads; received 3"),
-            (changed({"version": 2}), "model.kind must be one of linear, boosted-trees in version 2"),
+            (
+                changed({"version": 2}),
+                "model.kind must be one of linear, linear-one-against-rest, boosted-trees in version 2",
+            ),
             (changed({"version": True}), "model.version"),
             (changed({"version": 1.0}), "model.version"),
             (changed({"kind": "forest"}), "model.kind must be one of decision-tree, stump, threshold"),

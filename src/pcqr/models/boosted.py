@@ -20,7 +20,7 @@ from pcqr.models.canvas import FONT, INK, Block, Caption, stacked, text_block, w
 from pcqr.models.graph import Graph, constant_labels, sign_labels, vote_scores
 from pcqr.models.kind import ScoredKind
 from pcqr.models.linear import check_two_labels
-from pcqr.models.panels import shapes_block
+from pcqr.models.panels import shapes_block, speaking_for
 from pcqr.models.picture import tree_block
 from pcqr.models.possible import without_impossible
 from pcqr.models.reading import read_list, read_number, read_object
@@ -147,7 +147,7 @@ def _picture(hypothesis: BoostedTrees, words: Vocabulary) -> Block:
         f"and all bars another; the steps between public cuts are drawn equally wide. {_decides(words)}",
     )
     trees = [root for root in voters if isinstance(root, Split)][:TREES_DRAWN]
-    blocks = [shapes_block(shapes_of(hypothesis, voters, words), words, explanation)]
+    blocks = [shapes_block(shapes_of(hypothesis, voters, words), speaking_for(words), explanation)]
     for root in trees:
         heading = f"A tree with {voters[root]} of the {counted(len(hypothesis.trees), 'vote')}"
         blocks.append(

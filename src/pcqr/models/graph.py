@@ -147,6 +147,14 @@ def sign_labels(scores: str, graph: Graph) -> str:
     return graph.add("Cast", graph.add("Greater", scores, zero), to=graph.type("INT64"))
 
 
+def largest_labels(scores: Sequence[str], squared_norms: str, graph: Graph) -> str:
+    """The label with the largest score/√norm, the first of equals; rounded as `predict` rounds, ties included."""
+    norms = graph.add("Sqrt", squared_norms)
+    last = graph.constant("INT64", [1], [1])
+    columns = [graph.add("Unsqueeze", graph.add("Div", score, norms), last) for score in scores]
+    return graph.add("ArgMax", graph.add("Concat", *columns, axis=1), axis=1, keepdims=0)
+
+
 def _leaves(node: Leaf | Split, path: dict[Predicate, bool]) -> Iterator[tuple[dict[Predicate, bool], int]]:
     """Each leaf of a simplified tree: the answers that lead to it, and its label."""
     if isinstance(node, Leaf):

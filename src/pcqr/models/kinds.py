@@ -20,7 +20,7 @@ from pcqr.models.boosted import BoostedKind
 from pcqr.models.canvas import Caption
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.kind import H, Kind
-from pcqr.models.linear import LinearKind
+from pcqr.models.linear import LinearKind, OneAgainstRestKind
 from pcqr.models.picture import draw_tree
 from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules
@@ -117,7 +117,14 @@ class ThresholdKind(TreeKind[Threshold]):
         return Threshold(cut, up)
 
 
-KINDS: tuple[Kind[Any], ...] = (DecisionTreeKind(), StumpKind(), ThresholdKind(), LinearKind(), BoostedKind())
+KINDS: tuple[Kind[Any], ...] = (
+    DecisionTreeKind(),
+    StumpKind(),
+    ThresholdKind(),
+    LinearKind(),
+    OneAgainstRestKind(),
+    BoostedKind(),
+)
 
 
 def kind_of(hypothesis: object) -> Kind[Any]:

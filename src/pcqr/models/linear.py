@@ -1,11 +1,10 @@
-"""Linear classifiers as published models: a scorecard that people can add up by hand."""
+"""Linear classifiers as published models, for two labels and for more: a scorecard that people can add up by hand."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +12,23 @@ from numpy.typing import NDArray
 from pcqr.algorithms.linear import LARGEST_WEIGHT
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
-from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.models.canvas import Caption, write_page
-from pcqr.models.graph import Graph, sign_labels, table_scores
+from pcqr.models.canvas import LABELS, SMALL, Block, Caption, stacked, text_block, write_page
+from pcqr.models.graph import Graph, largest_labels, sign_labels, table_scores
 from pcqr.models.kind import ScoredKind
-from pcqr.models.panels import shapes_block
+from pcqr.models.panels import Side, shapes_block, speaking_for
 from pcqr.models.reading import read_integer, read_list, read_number, read_object
-from pcqr.models.shapes import Shape, Values, column_shapes
+from pcqr.models.scorecard import question_table, scorecard, shapes_of, signed
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
 
-QUESTION = ("feature", "above", "weight", "yes", "no")
-_DIGITS = 4
-"""Significant digits of the largest points in a scorecard."""
+LABELS_DRAWN, COLUMNS_DRAWN = 12, 6
+AGAINST = "#8a8a8a"
+W = TypeVar("W")
 
 
 class LinearKind(ScoredKind[LinearHypothesis]):
-    """Points are what a question adds to θ·φ(x) in units of `UNIT`: its weight times its coordinate of φ."""
-
     name = "linear"
     title = "linear classifier"
     hypothesis = LinearHypothesis
@@ -44,12 +41,7 @@ class LinearKind(ScoredKind[LinearHypothesis]):
 
     def check(self, hypothesis: LinearHypothesis, words: Vocabulary) -> None:
         check_two_labels(words)
-        if hypothesis.feature_map.features != len(words.features):
-            raise ParameterError(
-                "hypothesis", f"one on the {len(words.features)} features of the schema", type(hypothesis).__name__
-            )
-        if max(map(abs, hypothesis.weights)) > LARGEST_WEIGHT:
-            raise ParameterError("hypothesis", f"weights from −{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}", "larger ones")
+        _check_member(hypothesis, words)
 
     def describe(self, hypothesis: LinearHypothesis, words: Vocabulary) -> dict[str, Any]:
         """Score = `unit`·`bias` + Σ `weight`·(`yes` where feature > above, else `no`) over the questions."""
@@ -66,38 +58,21 @@ class LinearKind(ScoredKind[LinearHypothesis]):
 
     def restore(self, value: object, where: str, words: Vocabulary) -> LinearHypothesis:
         fields = read_object(value, where, ("unit", "bias", "questions"))
-        if read_integer(fields["unit"], f"{where}.unit") != UNIT:
-            raise ParameterError(f"{where}.unit", f"{UNIT}", fields["unit"])
-        predicates: list[Predicate] = []
-        weights: list[float] = []
-        yes: list[int] = []
-        no: list[int] = []
-        for place, entry in enumerate(read_list(fields["questions"], f"{where}.questions")):
-            here = f"{where}.questions[{place}]"
-            question = read_object(entry, here, QUESTION)
-            predicates.append(restore_predicate(question, here, words))
-            weights.append(read_number(question["weight"], f"{here}.weight"))
-            for values, key in ((yes, "yes"), (no, "no")):
-                values.append(read_integer(question[key], f"{here}.{key}", most=LARGEST_ENTRY))
-        if not predicates:
-            raise ParameterError(f"{where}.questions", "at least one question", "none")
-        weights.append(read_number(fields["bias"], f"{where}.bias"))
-        return LinearHypothesis(
-            LinearFeatures(tuple(predicates), tuple(yes), tuple(no), len(words.features)), tuple(weights)
-        )
+        phi, weights = _restored_questions(fields, where, words, "weight", read_number)
+        return LinearHypothesis(phi, (*weights, read_number(fields["bias"], f"{where}.bias")))
 
     def rules(self, hypothesis: LinearHypothesis, words: Vocabulary, *, flat: bool) -> str:
         """Column by column, the strongest first, or, if `flat`, question by question, the largest points first."""
-        return _question_table(hypothesis, words) if flat else _scorecard(hypothesis, words)
+        return (question_table if flat else scorecard)([hypothesis], words)
 
     def draw(self, hypothesis: LinearHypothesis, words: Vocabulary, path: Path, caption: Caption) -> None:
         explanation = (
             "What each column adds to the score. All steps have one scale and all bars another; the steps between "
             "public cuts are drawn equally wide.",
-            f"The label is {words.label(1)} where the sum is above {_signed(-hypothesis.weights[-1], 3)}, "
+            f"The label is {words.label(1)} where the sum is above {signed(-hypothesis.weights[-1], 3)}, "
             f"else {words.label(0)}.",
         )
-        write_page(path, caption, lambda: shapes_block(shapes_of(hypothesis, words), words, explanation))
+        write_page(path, caption, lambda: shapes_block(shapes_of(hypothesis, words), speaking_for(words), explanation))
 
     def add_labels(self, hypothesis: LinearHypothesis, graph: Graph) -> str:
         phi = hypothesis.feature_map
@@ -108,71 +83,128 @@ class LinearKind(ScoredKind[LinearHypothesis]):
         return hypothesis.decision_function(points)
 
 
+class OneAgainstRestKind(ScoredKind[OneAgainstRest]):
+    """One linear function for each label; that with the largest value wins, the first one of equals."""
+
+    name = "linear-one-against-rest"
+    title = "linear classifier for several labels"
+    hypothesis = OneAgainstRest
+    limits = LinearKind.limits
+
+    def check(self, hypothesis: OneAgainstRest, words: Vocabulary) -> None:
+        if len(words.classes) != len(hypothesis.members):
+            raise ParameterError("classes", f"{len(hypothesis.members)} labels, one a function", len(words.classes))
+        for member in hypothesis.members:
+            _check_member(member, words)
+
+    def describe(self, hypothesis: OneAgainstRest, words: Vocabulary) -> dict[str, Any]:
+        """As for two labels, with one bias and one weight of every question for each label, in their order."""
+        phi = hypothesis.members[0].feature_map
+        rows = zip(*(member.weights for member in hypothesis.members), strict=True)
+        entries = zip(phi.predicates, rows, phi.holding, phi.failing, strict=False)
+        return {
+            "unit": UNIT,
+            "biases": [member.weights[-1] for member in hypothesis.members],
+            "questions": [
+                describe_predicate(predicate, words) | {"weights": list(weights), "yes": yes, "no": no}
+                for predicate, weights, yes, no in entries
+            ],
+        }
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> OneAgainstRest:
+        fields = read_object(value, where, ("unit", "biases", "questions"))
+
+        def read(entry: object, here: str) -> tuple[float, ...]:
+            listed = read_list(entry, here)
+            if len(listed) != len(words.classes) or len(listed) < 3:
+                raise ParameterError(here, "one number for each of at least 3 labels", f"{len(listed)} numbers")
+            return tuple(read_number(number, f"{here}[{place}]") for place, number in enumerate(listed))
+
+        phi, rows = _restored_questions(fields, where, words, "weights", read)
+        columns = zip(*rows, read(fields["biases"], f"{where}.biases"), strict=True)
+        return OneAgainstRest(tuple(LinearHypothesis(phi, weights) for weights in columns))
+
+    def rules(self, hypothesis: OneAgainstRest, words: Vocabulary, *, flat: bool) -> str:
+        return (question_table if flat else scorecard)(hypothesis.members, words)
+
+    def draw(self, hypothesis: OneAgainstRest, words: Vocabulary, path: Path, caption: Caption) -> None:
+        """The strongest columns of each label, one label under the other."""
+        drawn = hypothesis.members[:LABELS_DRAWN]
+
+        def blocks() -> Iterator[Block]:
+            yield text_block(
+                [
+                    "What each column adds to the score of a label; the label with the largest score wins. Within a "
+                    "label all steps have one scale",
+                    "and all bars another; the steps between public cuts are drawn equally wide.",
+                ],
+                size=SMALL,
+            )
+            for label, member in enumerate(drawn):
+                name = words.label(label)
+                sides = (
+                    Side(f"speaks against {name}", AGAINST),
+                    Side(f"speaks for {name}", LABELS[label % len(LABELS)]),
+                )
+                start = f"The score of {name} starts with {signed(member.weights[-1], 3)}."
+                yield shapes_block(shapes_of(member, words), sides, [start], most=COLUMNS_DRAWN)
+            if rest := len(hypothesis.members) - len(drawn):
+                yield text_block([f"And {rest} more labels, which are not drawn."], size=SMALL)
+
+        write_page(path, caption, lambda: stacked(list(blocks()), 30.0))
+
+    def add_labels(self, hypothesis: OneAgainstRest, graph: Graph) -> str:
+        phi = hypothesis.members[0].feature_map
+        tables = [phi.tables(np.array(member.weights)) for member in hypothesis.members]
+        scores = [table_scores(phi.predicates, table, constant, graph) for table, constant in tables]
+        return largest_labels(scores, table_scores(phi.predicates, *_norm_table(phi), graph), graph)
+
+    def scores(self, hypothesis: OneAgainstRest, points: Points) -> NDArray[np.float64]:
+        return hypothesis.decision_function(points)
+
+
+def _norm_table(phi: LinearFeatures) -> tuple[NDArray[np.float64], float]:
+    """(t, c) such that ‖φ‖² of an encoded row b is c + t[0, b₀] + t[1, b₁] + …: whole numbers."""
+    groups = phi.encode(np.zeros((1, phi.features))).shape[1]
+    codes = np.zeros((groups, 256, groups), dtype=np.uint8)
+    for group in range(groups):
+        codes[group, :, group] = np.arange(256)
+    squares = phi.squared_norms(codes.reshape(-1, groups)).reshape(groups, 256)
+    least = int(squares[0, 0])
+    return (squares - least).astype(np.float64), float(least)
+
+
 def check_two_labels(words: Vocabulary) -> None:
     if len(words.classes) != 2:
         raise ParameterError("classes", "two labels, which a score decides between", f"{len(words.classes)} labels")
 
 
-def shapes_of(hypothesis: LinearHypothesis, words: Vocabulary) -> tuple[Shape, ...]:
-    """What each column adds, exactly: the score is the sum of the columns' points and the bias."""
-    phi = hypothesis.feature_map
-    asked: defaultdict[int, list[tuple[float, float, float]]] = defaultdict(list)
-    for predicate, weight, yes, no in zip(phi.predicates, hypothesis.weights, phi.holding, phi.failing, strict=False):
-        asked[predicate.feature].append((predicate.cut, weight * yes / UNIT, weight * no / UNIT))
-
-    def points(values: Values) -> float:
-        return math.fsum(
-            yes if value > cut else no for feature, value in values.items() for cut, yes, no in asked[feature]
+def _check_member(member: LinearHypothesis, words: Vocabulary) -> None:
+    if member.feature_map.features != len(words.features):
+        raise ParameterError(
+            "hypothesis", f"one on the {len(words.features)} features of the schema", type(member).__name__
         )
-
-    return column_shapes(words.schema, phi.predicates, points)
-
-
-def _scorecard(hypothesis: LinearHypothesis, words: Vocabulary) -> str:
-    shapes, bias = shapes_of(hypothesis, words), hypothesis.weights[-1]
-    decimals = _decimals([bias, *(level.points for shape in shapes for level in shape.levels)])
-    lines = [
-        f"Start with {_signed(bias, decimals)} and add one line of each column. {_decides(words)}",
-        _rounding(decimals),
-    ]
-    for shape in shapes:
-        levels = shape.levels if shape.is_numeric else sorted(shape.levels, key=lambda level: -level.points)
-        lines += ["", shape.column.name if shape.column.name.isprintable() else repr(shape.column.name)[1:-1]]
-        lines += _aligned([(level.points, level.words) for level in levels], decimals)
-    return "\n".join(lines)
+    if max(map(abs, member.weights)) > LARGEST_WEIGHT:
+        raise ParameterError("hypothesis", f"weights from −{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}", "larger ones")
 
 
-def _question_table(hypothesis: LinearHypothesis, words: Vocabulary) -> str:
-    phi = hypothesis.feature_map
-    weights = np.array(hypothesis.weights)
-    gains = weights[:-1] * (np.array(phi.holding) - np.array(phi.failing)) / UNIT
-    start = math.fsum([*(weights[:-1] * np.array(phi.failing) / UNIT), weights[-1]])
-    decimals = _decimals([start, *gains])
-    order = np.argsort(-np.abs(gains), kind="stable")
-    asked = [(float(gains[j]), words.condition(phi.predicates[j], holds=True)) for j in order]
-    heading = f"Start with {_signed(start, decimals)} and add the points of every line that is true. {_decides(words)}"
-    return "\n".join([heading, _rounding(decimals), "", *_aligned(asked, decimals)])
-
-
-def _decides(words: Vocabulary) -> str:
-    return f"The label is {words.label(1)} where the sum is above 0, else {words.label(0)}."
-
-
-def _rounding(decimals: int) -> str:
-    return f"Points are rounded to {decimals} decimals here; model.json has all digits."
-
-
-def _aligned(entries: list[tuple[float, str]], decimals: int) -> list[str]:
-    shown = [(_signed(points, decimals), text) for points, text in entries]
-    width = max(len(points) for points, _ in shown)
-    return [f"    {points:>{width}}  {text}" for points, text in shown]
-
-
-def _decimals(points: list[float]) -> int:
-    """So many that the largest of `points` has `_DIGITS` significant digits."""
-    largest = max(map(abs, points))
-    return max(0, _DIGITS - 1 - math.floor(math.log10(largest))) if largest > 0 else 0
-
-
-def _signed(points: float, decimals: int) -> str:
-    return f"{points:+.{decimals}f}".replace("-", "−")
+def _restored_questions(
+    fields: dict[str, Any], where: str, words: Vocabulary, key: str, read: Callable[[object, str], W]
+) -> tuple[LinearFeatures, list[W]]:
+    """φ, and what `read` makes of the `key` of each question."""
+    if read_integer(fields["unit"], f"{where}.unit") != UNIT:
+        raise ParameterError(f"{where}.unit", f"{UNIT}", fields["unit"])
+    predicates: list[Predicate] = []
+    weights: list[W] = []
+    yes: list[int] = []
+    no: list[int] = []
+    for place, entry in enumerate(read_list(fields["questions"], f"{where}.questions")):
+        here = f"{where}.questions[{place}]"
+        question = read_object(entry, here, ("feature", "above", key, "yes", "no"))
+        predicates.append(restore_predicate(question, here, words))
+        weights.append(read(question[key], f"{here}.{key}"))
+        for values, side in ((yes, "yes"), (no, "no")):
+            values.append(read_integer(question[side], f"{here}.{side}", most=LARGEST_ENTRY))
+    if not predicates:
+        raise ParameterError(f"{where}.questions", "at least one question", "none")
+    return LinearFeatures(tuple(predicates), tuple(yes), tuple(no), len(words.features)), weights

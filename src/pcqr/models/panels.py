@@ -1,7 +1,7 @@
 """What the columns of a record add to a score, as a page of small pictures: steps for numbers, bars for categories.
 
 All steps are drawn to one scale and all bars to another, so that a column that looks strong is strong. What speaks for
-label 1 is drawn upwards or to the right in the colour of that label, what speaks for label 0 the other way.
+a label is drawn upwards or to the right in the colour of that label, what speaks against it the other way.
 """
 
 from __future__ import annotations
@@ -38,6 +38,18 @@ TINT = 0.22
 
 
 @dataclass(frozen=True)
+class Side:
+    """What points below 0, or above 0, say, and their colour."""
+
+    words: str
+    colour: str
+
+
+Sides = tuple[Side, Side]
+"""Below 0, above 0."""
+
+
+@dataclass(frozen=True)
 class Scale:
     """The lowest and the highest points of some columns, 0 between them."""
 
@@ -55,12 +67,20 @@ class Scale:
         return self.high - self.low
 
 
-def shapes_block(shapes: Sequence[Shape], words: Vocabulary, explanation: Sequence[str]) -> Block:
+def speaking_for(words: Vocabulary) -> Sides:
+    """The sides of a score that decides between two labels."""
+    no, yes = (Side(f"speaks for {words.label(label)}", LABELS[label]) for label in (0, 1))
+    return no, yes
+
+
+def shapes_block(
+    shapes: Sequence[Shape], sides: Sides, explanation: Sequence[str], *, most: int = MOST_PANELS
+) -> Block:
     """`shapes`, the strongest first, in columns of even height, under a legend and an explanation."""
-    shown, left_out = shapes[:MOST_PANELS], shapes[MOST_PANELS:]
-    blocks = [_legend(words), text_block(explanation, size=SMALL)]
+    shown, left_out = shapes[:most], shapes[most:]
+    blocks = [_legend(sides), text_block(explanation, size=SMALL)]
     if shown:
-        blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown))]
+        blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown, sides))]
     if left_out:
         names = ", ".join(printable(shape.column.name) for shape in left_out)
         weaker = f"Not drawn, since they move the score by at most {_short(left_out[0].strength)}: {names}"
@@ -68,22 +88,23 @@ def shapes_block(shapes: Sequence[Shape], words: Vocabulary, explanation: Sequen
     return stacked(blocks, 8.0)
 
 
-def _panels(shapes: Sequence[Shape]) -> list[Block]:
+def _panels(shapes: Sequence[Shape], sides: Sides) -> list[Block]:
     tallest = max((Scale.of(shape).range for shape in shapes if shape.is_numeric), default=1.0)
     bars = Scale.of(*(shape for shape in shapes if not shape.is_numeric))
-    return [_steps(shape, TALLEST / tallest) if shape.is_numeric else _bars(shape, bars) for shape in shapes]
+    return [
+        _steps(shape, TALLEST / tallest, sides) if shape.is_numeric else _bars(shape, bars, sides) for shape in shapes
+    ]
 
 
-def _legend(words: Vocabulary) -> Block:
+def _legend(sides: Sides) -> Block:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    texts = [f"speaks for {words.label(label)}" for label in (0, 1)]
-    widths = [text_width([text], LEGEND) for text in texts]
+    widths = [text_width([side.words], LEGEND) for side in sides]
 
     def draw(axes: Any, x: float, y: float) -> None:
-        for label, (text, width) in enumerate(zip(texts, widths, strict=True)):
-            axes.add_patch(Rectangle((x, y + 1.0), 9.0, 9.0, facecolor=LABELS[label], edgecolor="none"))
-            write(axes, x + 14.0, y + 5.5, text, size=LEGEND, va="center_baseline")
+        for side, width in zip(sides, widths, strict=True):
+            axes.add_patch(Rectangle((x, y + 1.0), 9.0, 9.0, facecolor=side.colour, edgecolor="none"))
+            write(axes, x + 14.0, y + 5.5, side.words, size=LEGEND, va="center_baseline")
             x += width + 36.0
 
     return Block(sum(widths) + 50.0, 12.0, draw)
@@ -114,7 +135,7 @@ def _write_title(axes: Any, x: float, y: float, shape: Shape) -> None:
     write(axes, x + PANEL, y + 1.5, spread, size=SMALL, color=MUTED, ha="right", va="top")
 
 
-def _steps(shape: Shape, unit: float) -> Block:
+def _steps(shape: Shape, unit: float, sides: Sides) -> Block:
     """A number: one step between two cuts, and a bar for the missing ones. `unit` is the height of one point."""
     scale = Scale.of(shape)
     plot = max(LOWEST, unit * scale.range)
@@ -131,16 +152,16 @@ def _steps(shape: Shape, unit: float) -> Block:
 
         axes.plot((x, x + PANEL), (zero, zero), color=LINE, linewidth=0.8, zorder=1)
         for place, level in enumerate(steps):
-            _bar(axes, (x + place * width, zero), (width, height(level) - zero), level, TINT)
+            _bar(axes, (x + place * width, zero), (width, height(level) - zero), _colour(level, sides), TINT)
         edges = [x + place * width for place in range(len(steps) + 1)]
         for level, left, right in zip(steps, edges, edges[1:], strict=False):
             ends = (height(level), height(level))
-            axes.plot((left, right), ends, color=_colour(level), linewidth=1.8, solid_capstyle="butt", zorder=3)
+            axes.plot((left, right), ends, color=_colour(level, sides), linewidth=1.8, solid_capstyle="butt", zorder=3)
         for before, after, edge in zip(steps, steps[1:], edges[1:], strict=False):
             axes.plot((edge, edge), (height(before), height(after)), color=LINE, linewidth=0.7, zorder=2)
         for level in missing:
             left = x + PANEL - 0.5 * MISSING - 1.0
-            _bar(axes, (left, zero), (14.0, height(level) - zero), level, 1.0)
+            _bar(axes, (left, zero), (14.0, height(level) - zero), _colour(level, sides), 1.0)
             write(axes, left + 7.0, top + plot + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
         _write_ticks(axes, top + plot, shape.cuts, edges[1:-1], x, edges[-1])
 
@@ -163,7 +184,7 @@ def _write_ticks(
             write(axes, middle, y + 4.0, text, size=TICK, color=MUTED, ha="center", va="top")
 
 
-def _bars(shape: Shape, scale: Scale) -> Block:
+def _bars(shape: Shape, scale: Scale, sides: Sides) -> Block:
     """Categories: the strongest, from the highest to the lowest, and how many there are besides."""
     strongest = sorted(shape.levels, key=lambda level: -abs(level.points))[:MOST_BARS]
     rest = len(shape.levels) - len(strongest)
@@ -179,7 +200,7 @@ def _bars(shape: Shape, scale: Scale) -> Block:
             middle = top + BAR * (place + 0.5)
             name = fitted(level.name, SMALL, NAMES)
             write(axes, x + NAMES, middle, name, size=SMALL, color=INK, ha="right", va="center_baseline")
-            _bar(axes, (zero, middle - 0.32 * BAR), (unit * level.points, 0.64 * BAR), level, 1.0)
+            _bar(axes, (zero, middle - 0.32 * BAR), (unit * level.points, 0.64 * BAR), _colour(level, sides), 1.0)
         if rest:
             words = f"and {rest} more, of at most {_short(abs(strongest[-1].points))}"
             write(axes, x, top + BAR * len(shown) + 2.0, words, size=TICK, color=MUTED, va="top")
@@ -187,14 +208,14 @@ def _bars(shape: Shape, scale: Scale) -> Block:
     return Block(PANEL, TITLE + BAR * len(shown) + (TICKS if rest else 0.0), draw)
 
 
-def _bar(axes: Any, corner: tuple[float, float], size: tuple[float, float], level: Level, alpha: float) -> None:
+def _bar(axes: Any, corner: tuple[float, float], size: tuple[float, float], colour: str, alpha: float) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    axes.add_patch(Rectangle(corner, *size, facecolor=_colour(level), edgecolor="none", alpha=alpha, zorder=2))
+    axes.add_patch(Rectangle(corner, *size, facecolor=colour, edgecolor="none", alpha=alpha, zorder=2))
 
 
-def _colour(level: Level) -> str:
-    return LABELS[int(level.points > 0)]
+def _colour(level: Level, sides: Sides) -> str:
+    return sides[int(level.points > 0)].colour
 
 
 def _short(value: float) -> str:

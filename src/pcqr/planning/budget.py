@@ -14,7 +14,7 @@ RESERVE = 1e-9
 """Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
 
 _FEW, _MANY, _LARGE, _LIKELY = 3, 20, 10.0, 1e-7
-LARGEST_DELTA = 0.25  # a larger δ_A buys nothing, and the search for a noise scale would end at 0
+LARGEST_DELTA = 0.25  # of the votes; where δ/q is larger, the rest is not spent
 
 
 def votes_budget(
