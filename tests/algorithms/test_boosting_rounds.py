@@ -123,6 +123,14 @@ def test_what_does_not_fit_the_plan_is_refused_before_anything_is_drawn() -> Non
         boost(X, y, PREDICATES, PLAN, entropy)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_labels_of_any_integer_type_are_the_same_labels(kind: type) -> None:
+    X, y = corners()
+    assert boost(X, y.astype(kind), PREDICATES, PLAN, SeededEntropy(2)) == boost(
+        X, y, PREDICATES, PLAN, SeededEntropy(2)
+    )
+
+
 # --------------------------------------------------------------------------------------------------------------
 # What it costs
 

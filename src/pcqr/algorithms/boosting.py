@@ -42,7 +42,7 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingP
     _check_plan(plan)
     _check_records(X, y, predicates, plan)
     records, weight = WeightedRecords(X, y, predicates), weight_of_lead(plan)
-    own = 2 * y - 1
+    own = 2 * y.astype(np.int8) - 1  # an unsigned −1 would be 255
     lead = np.zeros(y.shape[0], dtype=np.int32)
     trees = []
     for offered in offered_predicates(plan):

@@ -119,8 +119,16 @@ def publish(
     *,
     private: Annotated[Path, typer.Option(help="The private records: .csv, .csv.gz or .parquet.")],
     label: Annotated[str, typer.Option(help="The column of the private records that holds the label.")],
-    epsilon: Annotated[float, typer.Option(help="ε for the published model. Pure: δ = 0.")],
+    epsilon: Annotated[float, typer.Option(help="ε for the published model.")],
     out: Annotated[Path, typer.Option(help="The directory that the model is written to.")],
+    delta: Annotated[
+        float | None,
+        typer.Option(help="δ for boosted and linear models, far below 1/n. A tree is pure and needs none."),
+    ] = None,
+    method: Annotated[
+        Literal["auto", "tree", "boosted", "linear"] | None,
+        typer.Option(help="What to publish. Default: tree, or with --delta auto, which chooses from n and ε."),
+    ] = None,
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")
     ] = None,
@@ -142,10 +150,10 @@ def publish(
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a decision tree that everybody may use. Each run is a new release and costs ε anew.
+    """Publish a classifier that everybody may use. Each run is a new release and costs ε anew.
 
-    The questions that the tree may ask come from public rows or from a declared schema, never from the private records.
-    Writes model.json, rules.txt, card.md and, with the extras plot and onnx, tree.svg and model.onnx.
+    The questions that it may ask come from public rows or from a declared schema, never from the private records.
+    Writes model.json, rules.txt, card.md and, with the extras plot and onnx, a picture (.svg) and model.onnx.
 
     Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
     2 bad input, nothing was spent.
@@ -160,6 +168,8 @@ def publish(
                 public=public,
                 schema=schema,
                 epsilon=epsilon,
+                delta=delta,
+                method=method,
                 out=out,
                 depth=depth,
                 operations=operations,

@@ -1,4 +1,4 @@
-"""`pcqr publish`: one decision tree on a user's own files, to be carried away."""
+"""`pcqr publish`: a classifier made on a user's own files, to be carried away."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from pcqr import Guarantee, SemiPrivateLearner
+from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner
 from pcqr.cli.console import complain, field_table, print_json, progress
 from pcqr.cli.words import promise
 from pcqr.datasets.tables import Columns, read_table
@@ -22,12 +22,20 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.base import LABELS_READ
 from pcqr.guarantee import rounded_text
 from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
+from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import FILES, MOST_CLASSES, Saved
+from pcqr.plan import BoostedPublishingPlan
+from pcqr.planning.published import Choice, Method, choose
 from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
 
+DEFAULT_DELTA = 1e-6
+MOST_OPERATIONS = 2e11
+_MOST_LINES = 60
 SPENT = 1
 """Exit code: the model was drawn, ε is spent, and something failed afterwards."""
 
@@ -47,6 +55,8 @@ class Job:
     public: Path | None
     schema: Path | None
     epsilon: float
+    delta: float | None
+    method: Choice | None
     out: Path
     depth: int | None
     operations: float
@@ -73,42 +83,85 @@ def run(job: Job, *, as_json: bool) -> None:
         raise ParameterError(
             "--public", "public rows, or --schema a file with the columns: trees ask public questions only", None
         )
+    method = _method(job)
     trees = DecisionTrees(depth=job.depth, operations=job.operations)
     with progress(hidden=as_json) as bar:
         step = bar.add_task("reading and encoding", total=2)
         inputs = _read(job)
         trees = trees.prepared(inputs.public, inputs.schema)
-        _rehearse(trees, inputs, job.epsilon)
-        bar.update(step, advance=1, description=_cost_in_words(trees, inputs.X.shape[0]))
-        learner = SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
-        learner.fit(inputs.X, inputs.y, public=inputs.public)
+        if method == "auto":
+            method = choose(inputs.X.shape[0], job.epsilon, _label_count(inputs))
+        _rehearse(trees, inputs, job.epsilon, method)
+        bar.update(step, advance=1, description=_cost_in_words(trees, inputs.X.shape[0], method))
+        learner = _learner(job, inputs, trees, method)
         bar.update(step, advance=1)
     model = saved = None
     try:
         model = _published(learner, inputs.schema)
         saved = model.save(job.out)
-        depth = trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
-        _summarise(job, model, depth, saved, as_json=as_json)
+        _summarise(job, model, method, _depth(trees, model, inputs, learner), saved, as_json=as_json)
     except Exception as error:  # ε is spent: whatever it is, the user must learn that, and not lose the model
         spent = f"The model was drawn and ε = {rounded_text(learner.guarantee_.epsilon, 6)} is spent"
         _report_failure(job, spent, error, None if saved else model, as_json=as_json)
         raise typer.Exit(SPENT) from None
 
 
-def _cost_in_words(trees: DecisionTrees, records: int) -> str:
+def _method(job: Job) -> Choice:
+    """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
+    method = job.method or ("tree" if job.delta is None else "auto")
+    if method != "tree" and (job.depth is not None or job.operations != MOST_OPERATIONS):
+        raise ParameterError("--method", "tree, where --depth or --operations is given", method)
+    return method
+
+
+def _learner(job: Job, inputs: Inputs, trees: DecisionTrees, method: Method) -> SemiPrivateLearner | PrivateClassifier:
+    learner: SemiPrivateLearner | PrivateClassifier
+    if method == "tree":
+        learner = SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
+    else:
+        delta = DEFAULT_DELTA if job.delta is None else job.delta
+        learner = PrivateClassifier(
+            job.epsilon, delta, method=method, trees=trees, entropy=job.seed, classes=inputs.names
+        )
+    return learner.fit(inputs.X, inputs.y, public=inputs.public)
+
+
+def _depth(trees: DecisionTrees, model: PublishedModel, inputs: Inputs, learner: object) -> int | None:
+    """The depth of what was drawn; None for a linear classifier."""
+    if isinstance(learner, SemiPrivateLearner):
+        return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
+    plan = learner.plan_ if isinstance(learner, PrivateClassifier) else None
+    return plan.boosting.depth if isinstance(plan, BoostedPublishingPlan) else None
+
+
+def _cost_in_words(trees: DecisionTrees, records: int, method: Method) -> str:
+    asked = len(trees.predicates or ())
+    if method != "tree":
+        return f"fitting ({method}): {asked} predicates"
     depth = trees.depth_for(records)
-    asked, steps = len(trees.predicates or ()), trees.cost(records, depth)
-    return f"counting and drawing: depth {depth}, {asked} predicates, about {steps:.0e} steps"
+    return f"counting and drawing: depth {depth}, {asked} predicates, about {trees.cost(records, depth):.0e} steps"
 
 
-def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float) -> None:
-    """Write out a model with the same words and a made-up tree: what cannot be written must fail before ε is spent."""
+def _label_count(inputs: Inputs) -> int:
+    return np.unique(inputs.y).size if inputs.names is None else len(inputs.names)
+
+
+def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Method) -> None:
+    """Write out a model with the same words, made up: what cannot be written must fail before ε is spent."""
     names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
     if len(names) < 2 or trees.predicates is None:
         return  # `fit` says what is wrong
-    tree = DecisionTree(_made_up(trees.predicates), len(inputs.schema.features))
-    origin = Provenance(predicates=trees.predicates)
-    PublishedModel(tree, names, inputs.schema, Guarantee(epsilon), origin).texts()
+    if method != "tree" and len(names) > 2:
+        raise ParameterError("--method", "tree for more than two labels", method)
+    features = len(inputs.schema.features)
+    tree = DecisionTree(_made_up(trees.predicates), features)
+    made_up: Hypothesis = tree
+    if method == "linear":
+        feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
+        made_up = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
+    elif method == "boosted":
+        made_up = BoostedTrees((tree,), 1.0, features)
+    PublishedModel(made_up, names, inputs.schema, Guarantee(epsilon), Provenance(predicates=trees.predicates)).texts()
 
 
 def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
@@ -119,7 +172,7 @@ def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
     return Split(predicates[middle], _made_up(predicates[:middle], 0), _made_up(predicates[middle + 1 :], 1))
 
 
-def _published(learner: SemiPrivateLearner, schema: Schema) -> PublishedModel:
+def _published(learner: SemiPrivateLearner | PrivateClassifier, schema: Schema) -> PublishedModel:
     """The model, with the assumption about label names in the words of the command line."""
     model = PublishedModel.from_learner(learner, schema=schema)
     assumed = model.guarantee.assumptions
@@ -195,7 +248,9 @@ def _check_writable(out: Path) -> None:
             raise ParameterError("--out", "a directory whose files can be written over", str(target))
 
 
-def _summarise(job: Job, model: PublishedModel, depth: int, saved: Saved, *, as_json: bool) -> None:
+def _summarise(
+    job: Job, model: PublishedModel, method: Method, depth: int | None, saved: Saved, *, as_json: bool
+) -> None:
     origin = model.provenance
     if origin.records is None:
         raise AssertionError("The learner knows the number of records.")
@@ -210,6 +265,7 @@ def _summarise(job: Job, model: PublishedModel, depth: int, saved: Saved, *, as_
                 "records": origin.records,
                 "public_rows": origin.public_rows,
                 "predicates": len(origin.predicates or ()),
+                "method": method,
                 "depth": depth,
                 "numerical_slack": origin.numerical_slack,
                 "classes": list(model.classes),
@@ -226,10 +282,20 @@ def _summarise(job: Job, model: PublishedModel, depth: int, saved: Saved, *, as_
     fields |= {"drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
     if model.guarantee.assumptions:
         fields["treated as public"] = "; ".join(model.guarantee.assumptions)
-    fields |= {"model": model.rules(), "files": ", ".join(path.name for path in saved.written) + f" in {job.out}"}
+    fields |= {
+        "model": _shortened(model.rules()),
+        "files": ", ".join(path.name for path in saved.written) + f" in {job.out}",
+    }
     if saved.left_out:
         fields["left out"] = "\n".join(f"{name}: {why}" for name, why in saved.left_out.items())
     Console().print(field_table(fields))
+
+
+def _shortened(rules: str) -> str:
+    lines = rules.splitlines()
+    if len(lines) <= _MOST_LINES:
+        return rules
+    return "\n".join([*lines[:_MOST_LINES], f"… and {len(lines) - _MOST_LINES:,} more lines, in rules.txt"])
 
 
 def _report_failure(job: Job, spent: str, error: Exception, unwritten: PublishedModel | None, *, as_json: bool) -> None:

@@ -26,7 +26,6 @@ from pcqr.plan import BoostedPublishingPlan, LinearPublishingPlan, PublishedPlan
 from pcqr.planning import Request
 from pcqr.planning.published import Choice, Method, plan_published
 
-
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
 _MOST_DECLARED = 130
@@ -40,14 +39,16 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
-    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table. `hypothesis_` is the published classifier, `method_` says which kind it is.
+    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table. `hypothesis_` is the
+    published classifier, `method_` says which kind it is.
 
     Parameters
     ----------
     epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
-    method : "tree", one exact draw over all trees of a depth; "boosted", many small exact trees that vote; "linear", noisy
-        gradient descent; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number of
-        classes, public numbers all.
+    method : "tree", one exact draw over all trees of a depth; "boosted", many small exact trees that vote; "linear",
+        noisy gradient descent; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number
+        of classes, public numbers all.
+    trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`.
     entropy, classes : as for the releases.
 
     `decision_function` exists for linear and boosted classifiers: their margins are functions of public weights. They
@@ -63,12 +64,14 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
         delta: float = 1e-6,
         *,
         method: Choice = "auto",
+        trees: DecisionTrees | None = None,
         entropy: Entropy | int | None = None,
         classes: Sequence[Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.method = method
+        self.trees = trees
         self.entropy = entropy
         self.classes = classes
 
@@ -94,7 +97,7 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
         return tags
 
     def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
-        return DecisionTrees()
+        return DecisionTrees() if self.trees is None else self.trees
 
     def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:
         if hypotheses.is_fixed or not isinstance(hypotheses, DecisionTrees):

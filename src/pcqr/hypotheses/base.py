@@ -137,7 +137,7 @@ class HypothesisClass(Combinatorics):
         """This class after it has seen everything public. Only classes made of public predicates change."""
         return self
 
-    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # noqa: B027 (most classes have no limit)
+    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # most classes have no limit
         """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
 
     @abstractmethod

@@ -100,9 +100,13 @@ class LinearFeatures:
         return _looked_up(_by_byte(holding - failing), codes) + int(failing.sum()) + UNIT**2
 
     def tables(self, weights: Floats) -> tuple[Floats, float]:
-        """(t, c) such that θ·φ of an encoded row b is c + t[0, b₀] + t[1, b₁] + …, θ = `weights`."""
+        """(t, c) such that θ·φ of an encoded row b is c + t[0, b₀] + t[1, b₁] + …, θ = `weights`.
+
+        A function of θ to the last bit, since all private records meet it: terms are added in a fixed order, not by a
+        linear-algebra library, whose rounding may depend on where in memory its arguments happen to lie.
+        """
         holding, failing = np.array(self.holding, dtype=np.float64), np.array(self.failing, dtype=np.float64)
-        constant = float(failing @ weights[:-1]) + UNIT * float(weights[-1])
+        constant = float(np.cumsum(failing * weights[:-1])[-1]) + UNIT * float(weights[-1])
         return _by_byte((holding - failing) * weights[:-1]), constant
 
     def totals(self, histogram: Integers) -> Integers:
@@ -178,7 +182,9 @@ def _by_byte(values: NDArray[Number]) -> NDArray[Number]:
     """One row of 256 for each byte of the code: the sum of `values` over the predicates whose bits are set."""
     padded = np.zeros(-(-values.size // 8) * 8, dtype=values.dtype)
     padded[: values.size] = values
-    rows: NDArray[Number] = padded.reshape(-1, 8) @ _BITS.T.astype(values.dtype)
+    rows = np.zeros((padded.size // 8, 256), dtype=values.dtype)
+    for place, bit in enumerate(_BITS.T):
+        rows += padded[place::8, None] * bit
     return rows
 
 

@@ -55,11 +55,11 @@ class Kind(ABC, Generic[H]):
 
 
 class ScoredKind(Kind[H]):
-    """Two labels, and a score that decides between them. The score is post-processing: it costs nothing to show."""
+    """A score decides between two labels, or one score a label. They are post-processing: it costs nothing to show."""
 
     version = 2
     picture = "picture.svg"
 
     @abstractmethod
     def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:
-        """How far, and to which side, each of `points` is from the boundary: positive for label 1."""
+        """How far each of `points` is from the boundary, positive for label 1; or one column for each label."""

@@ -65,7 +65,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    hypothesis : a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis` or `BoostedTrees` on the encoded table.
+    hypothesis : a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest` or `BoostedTrees` on the
+        encoded table.
     classes : the label names, all texts or all numbers of one type, in the order of the labels 0, 1, …
     schema : how records are encoded. Its columns are what `predict` takes.
     guarantee : what was promised.
@@ -122,7 +123,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        For linear classifiers and boosted trees alone. A function of the published weights and of `X`, so it costs
+        With more than two classes, one column for each, of which the largest decides. For linear classifiers and
+        boosted trees alone. A function of the published weights and of `X`, so it costs
         nothing. No probability: nothing in it is calibrated.
         """
         if not isinstance(self.kind, ScoredKind):

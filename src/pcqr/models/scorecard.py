@@ -47,7 +47,7 @@ def scorecard(members: Sequence[LinearHypothesis], words: Vocabulary) -> str:
     for name, shapes in sorted(by_column.items(), key=lambda entry: -max(shape.strength for shape in entry[1])):
         levels = zip(*(shape.levels for shape in shapes), strict=True)
         lines = [(tuple(level.points for level in same), same[0].words) for same in levels]
-        if not shapes[0].is_numeric:
+        if len(members) == 1 and not shapes[0].is_numeric:
             lines.sort(key=lambda line: -line[0][0])
         parts.append((printable(name), lines))
     start = tuple(member.weights[-1] for member in members)
@@ -77,7 +77,12 @@ def _text(task: str, start: tuple[float, ...], parts: list[tuple[str, list[Line]
         text = [f"Start with {signed(start[0], decimals)} and {task}. {decides}", rounding]
     else:
         names = [words.label(label) for label in range(len(start))]
-        text = [f"For each label, start with its points and {task}. The label with the largest sum wins.", rounding, ""]
+        text = [
+            f"For each label, start with its points and {task}. The label with the largest sum wins, "
+            "the first of equals.",
+            rounding,
+            "",
+        ]
         text += _aligned([(start, "to start with")], decimals, names)
     for name, lines in parts:
         text += ["", *filter(None, [name]), *_aligned(lines, decimals, [] if len(start) == 1 else names)]

@@ -78,6 +78,6 @@ def test_what_is_refused() -> None:
     three = request(hypotheses=replace(TREES, labels=3))
     for method in ("linear", "boosted"):
         with pytest.raises(ParameterError, match="Only binary classification is supported"):
-            plan_published(three, method)  # type: ignore[arg-type]
+            plan_published(three, method)
     assert isinstance(plan_published(three, "auto"), PublishingPlan)
     assert np.isfinite(plan_published(three, "tree").guarantee.epsilon)

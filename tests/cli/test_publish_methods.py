@@ -1,0 +1,69 @@
+"""`pcqr publish --method`: boosted and linear classifiers from files to a directory, with seeded entropy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.datasets import write_table
+from pcqr.models import PublishedModel
+
+RECORDS, PUBLIC = 3_000, 200
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=RECORDS + PUBLIC)
+    colour = np.where(generator.random(RECORDS + PUBLIC) < 0.6, "red", "blue")
+    y = ((x > 0) & (colour == "red")).astype(int)
+    write_table(tmp_path / "train.csv", {"x": list(x[PUBLIC:]), "colour": list(colour[PUBLIC:]), "y": list(y[PUBLIC:])})
+    write_table(tmp_path / "public.csv", {"x": list(x[:PUBLIC]), "colour": list(colour[:PUBLIC])})
+    return tmp_path
+
+
+def publish(files: Path, *options: str) -> Result:
+    needed = ["--private", str(files / "train.csv"), "--label", "y", "--labels", "0,1", "--epsilon", "4"]
+    places = ["--public", str(files / "public.csv"), "--out", str(files / "model"), "--seed", "1"]
+    return CliRunner().invoke(app, ["publish", *needed, *places, *options])
+
+
+@pytest.mark.parametrize(("method", "kind"), [("linear", "LinearHypothesis"), ("boosted", "BoostedTrees")])
+def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str, kind: str) -> None:
+    result = publish(files, "--method", method, "--delta", "1e-5", "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert said["method"] == method
+    assert said["guarantee"]["epsilon"] <= 4
+    assert 0 < said["guarantee"]["delta"] <= 1e-5
+    assert "set of outcomes" in said["promise"]
+    model = PublishedModel.load(files / "model" / "model.json")
+    assert type(model.hypothesis).__name__ == kind
+    labels = model.predict({"x": [1.0, 1.0, -1.0], "colour": ["red", "blue", "red"]})
+    assert list(map(str, labels)) == ["1", "0", "0"]
+
+
+def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(files: Path) -> None:
+    tree = json.loads(publish(files, "--json").stdout)
+    assert tree["method"] == "tree"
+    assert tree["guarantee"]["delta"] == 0
+    chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
+    assert chosen["method"] == "linear", "n·ε = 12,000"
+
+
+def test_the_summary_is_short_even_for_many_trees(files: Path) -> None:
+    result = publish(files, "--method", "boosted")
+    assert result.exit_code == 0, result.output
+    assert "more lines, in rules.txt" in result.stdout
+    assert len(result.stdout.splitlines()) < 120
+
+
+def test_a_depth_is_for_one_tree_only(files: Path) -> None:
+    result = publish(files, "--method", "linear", "--depth", "2")
+    assert result.exit_code == 2
+    assert "--method must be tree, where --depth or --operations is given" in result.output
