@@ -93,8 +93,7 @@ class Stumps(HypothesisClass):
 
     @property
     def boundaries(self) -> int:
-        """One cut, and another for the doubt about its feature."""
-        return 2
+        return 1
 
     def log_growth(self, count: int, features: int = 1) -> float:
         """ln of the number of triples: at most 2·`features`·(`count` + 1), or as many as the declared cuts make."""

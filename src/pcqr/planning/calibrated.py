@@ -27,7 +27,7 @@ from pcqr.planning.search import Knobs
 FloatArray = NDArray[np.float64]
 
 PUBLISH_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
-_RATES = (1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.14, 0.1, 0.06, 0.03, 0.01)
+_RATES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.14, 0.1, 0.06, 0.03, 0.01)
 _THRESHOLD_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.55)
 _MARGIN_SHARES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75)
 _MOST_RECORDS = 10**12

@@ -6,7 +6,7 @@ teacher errs on a share θ in all, and more than a share φ of them dissents on 
 Realisable (after relabelling): a cut between two neighbouring records of a teacher is off by half the difference of
 two gaps of mean 1/N each, which makes θ = b/(2N) for b cuts (`boundaries`) exact on the line. Cuts are as often too
 low as too high, so the majority does not err. Elsewhere teachers with few records may also choose the wrong cuts, and
-may do so together: θ is larger by the factor 1 + (2d/N)². Agnostic (SubSamp): θ ≈ ½·√(d/N), the usual agnostic rate.
+may do so together: θ is larger by the factor 1 + (4d/N)². Agnostic (SubSamp): θ ≈ ½·√(d/N), the usual agnostic rate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pcqr.planning.deviations import binomial_tail
 
 FloatArray = NDArray[np.float64]
 
-DOUBT = ((1.0, 0.8), (2.0, 0.2))
+DOUBT = ((1.0, 0.5), (2.0, 0.5))
 """(factor, weight): the search averages over the model being right and being too optimistic by this factor. A release
 that halts early loses far more than one that reserved a few unstable answers too many."""
 
@@ -40,7 +40,7 @@ def realisable(hypotheses: Combinatorics, features: int, teacher_records: ArrayL
     misplaced = 0.5 * hypotheses.boundaries / size
     wrong = np.zeros_like(size)
     if hypotheses.switches is None:
-        wrong = misplaced * (2.0 * hypotheses.vc_bound(features) / size) ** 2
+        wrong = misplaced * (4.0 * hypotheses.vc_bound(features) / size) ** 2
     return Teachers(np.minimum(0.5, misplaced + wrong), np.minimum(0.5, wrong))
 
 
