@@ -23,6 +23,11 @@ def binomial_tail(count: ArrayLike, trials: int, chance: ArrayLike) -> NDArray[n
     return np.where(u < 0, 1.0, np.where(u < trials, tail, 0.0))
 
 
+def hoeffding_slack(queries: int, failure: float) -> float:
+    """√(ln(1/`failure`)/(2m)): what `sampling_slack` is at most, m = `queries`."""
+    return math.sqrt(-math.log(failure) / (2.0 * queries))
+
+
 @lru_cache(maxsize=256)
 def sampling_slack(queries: int, failure: float) -> float:
     """s such that a Binomial(m, p − s) exceeds m·p with a chance of at most `failure`, whatever p is; m = `queries`.
@@ -30,7 +35,7 @@ def sampling_slack(queries: int, failure: float) -> float:
     Between multiples of 1/m the worst p is the upper end, so P ≤ max_j P(Bin(m, (j+1)/m − s) > j), which is computed;
     for very large m Hoeffding's √(ln(1/failure)/(2m)) is taken. The smallest such s but for 1/256 of the latter.
     """
-    hoeffding = math.sqrt(-math.log(failure) / (2.0 * queries))
+    hoeffding = hoeffding_slack(queries, failure)
     if queries > _MOST_EXACT_QUERIES:
         return hoeffding
     low, high = 0, 256
