@@ -55,7 +55,7 @@ _WHOLE: frozenset[Unknown] = frozenset({"queries", "records"})
 MOST_QUERIES = 10**6
 _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
-_ROUNDS, _FEW_ROUNDS = 4, 3  # along a frontier α is sharpened afterwards
+_ROUNDS, _FEW_ROUNDS = 5, 3  # few where the search begins near a similar solution
 _CLOSE, _USED = 1.03, 0.985
 
 
@@ -249,6 +249,7 @@ def _hardest(
     between logarithms find the crossing in a few rounds from the first of `starts` that n records are enough for.
     Every value that is returned was itself certified.
     """
+    rounds = _ROUNDS if start is None else _FEW_ROUNDS
     records = question.request().records
 
     def needed(demand: float) -> tuple[float, Solved | None]:
@@ -273,7 +274,7 @@ def _hardest(
             waiting.insert(0, max(min(starts), 0.95 * easy * records / at_easy))  # nearly: a little easier will do
     known = {demand: at for demand, at in tried if demand >= easy and math.isfinite(at)}
     hard = min((demand for demand, _ in tried if demand > easy), default=math.inf)
-    for _ in range(_FEW_ROUNDS if name == "alpha" and start is not None else _ROUNDS):
+    for _ in range(rounds):
         if easy >= limit or hard < _CLOSE * easy or at_easy > _USED * records:
             break
         demand = min(_crossing(known, easy, hard, records), limit)
