@@ -55,7 +55,7 @@ _WHOLE: frozenset[Unknown] = frozenset({"queries", "records"})
 MOST_QUERIES = 10**6
 _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
-_ROUNDS, _FEW_ROUNDS = 5, 3  # few where the search begins near a similar solution
+_ROUNDS, _FEW_ROUNDS = 4, 2  # few where the search begins near a similar solution
 _CLOSE, _USED = 1.03, 0.985
 
 
