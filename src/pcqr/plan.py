@@ -7,7 +7,7 @@ what the user asked for before any noise is drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from pcqr.accounting import DiscreteGaussianEvent
@@ -277,7 +277,8 @@ class Prediction:
 class Plan:
     """What was decided before the private data was touched. `prediction` is None in paper mode and for SSPP.
 
-    `certified` is True when the accuracy bound (α, β) is proved at this n. Privacy is proved always.
+    `proved` bounds the excess error but for β (None: nothing is proved at this n), and `certified` says that the bound
+    is at most α. Privacy is proved always.
     """
 
     mode: Mode
@@ -288,7 +289,11 @@ class Plan:
     beta: float
     guarantee: Guarantee
     prediction: Prediction | None = None
-    certified: bool = False
+    proved: float | None = None
+    certified: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "certified", self.proved is not None and self.proved <= self.alpha)
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
         """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""

@@ -34,7 +34,7 @@ from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
 
 DEFAULT_DELTA = 1e-6
-MOST_OPERATIONS = 2e11
+MOST_OPERATIONS = DecisionTrees.operations
 _MOST_LINES = 60
 SPENT = 1
 """Exit code: the model was drawn, ε is spent, and something failed afterwards."""

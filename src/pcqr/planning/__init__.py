@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TypedDict
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp_guarantee
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.guarantee import Guarantee
 from pcqr.plan import Mode, Prediction, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
 from pcqr.planning import calibrated, certificate, paper
 from pcqr.planning.certified import certified_votes
@@ -29,7 +28,7 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
         best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=False, queries=request.queries)
         vote, prediction = best.plan, _expected(request, best.plan, request.queries)
     guarantee = sub_samp_guarantee(vote)
-    return VotingPlan(**_shared(request, mode, guarantee), vote=vote, prediction=prediction)
+    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
 
 
 def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> VotingPlan:
@@ -39,17 +38,13 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
     """
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
+        excess = _vote_excess(request, vote)
     else:
-        vote = _votes(request, start)
+        vote, excess = _votes(request, start)
         prediction = _expected(request, vote, request.queries)
     _check_support(request, vote)
     guarantee = ag_priv_cl_guarantee(vote, request.hypotheses, request.features)
-    return VotingPlan(
-        **_shared(request, mode, guarantee),
-        vote=vote,
-        prediction=prediction,
-        certified=_vote_excess(request, vote) <= request.alpha,
-    )
+    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
 
 
 def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> UniversalPlan:
@@ -59,18 +54,18 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
     """
     if _check_mode(mode) == "paper":
         vote, publish = paper.plan_universal(request)
-        prediction = None
+        prediction, excess = None, _universal_excess(request, vote, publish)
     else:
-        vote, publish = _universal(request, start)
+        vote, publish, excess = _universal(request, start)
         prediction = _expected(request, vote, publish.after_queries)
     _check_support(request, vote)
     guarantee = unv_priv_cl_guarantee(vote, publish, request.hypotheses, request.features)
     return UniversalPlan(
-        **_shared(request, mode, guarantee),
+        **request.promise(guarantee, mode),
         vote=vote,
         publish=publish,
         prediction=prediction,
-        certified=_universal_excess(request, vote, publish) <= request.alpha,
+        proved=_finite(excess),
     )
 
 
@@ -80,29 +75,33 @@ def plan_semi_private(request: Request) -> PublishingPlan:
     publish = PublishPlan(calibrated.publish_temperature(request, request.epsilon, public))
     guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)
     excess = certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, request.beta)
-    return PublishingPlan(
-        **_shared(request, "calibrated", guarantee), publish=publish, certified=excess <= request.alpha
-    )
+    return PublishingPlan(**request.promise(guarantee), publish=publish, proved=_finite(excess))
 
 
-def _votes(request: Request, start: Knobs | None) -> VotePlan:
+def _votes(request: Request, start: Knobs | None) -> tuple[VotePlan, float]:
+    """The votes and what is proved of their excess error."""
     best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries).plan
-    if request.is_pinned or _vote_excess(request, best) <= request.alpha:
-        return best
+    excess = _vote_excess(request, best)
+    if request.is_pinned or excess <= request.alpha:
+        return best, excess
     proved = certified_votes(request, start)
-    return best if proved is None else proved.plan
+    return (best, excess) if proved is None else (proved.plan, _vote_excess(request, proved.plan))
 
 
-def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, PublishPlan]:
+def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, PublishPlan, float]:
+    """Votes, publication, and what is proved of their excess error."""
     best, publish = calibrated.plan_universal(request)
-    if request.is_pinned or _universal_excess(request, best.plan, publish) <= request.alpha:
-        return best.plan, publish
+    excess = _universal_excess(request, best.plan, publish)
+    if request.is_pinned or excess <= request.alpha:
+        return best.plan, publish, excess
     for share in calibrated.PUBLISH_SHARES[:2]:  # with records enough for a proof the published part needs little
         part, shown = calibrated.split(request, share, publish.after_queries)
         if _publish_excess(part, shown) <= request.alpha:
             proved = certified_votes(part, start)  # a larger share would leave them less
-            return (best.plan, publish) if proved is None else (proved.plan, shown)
-    return best.plan, publish
+            if proved is None:
+                break
+            return proved.plan, shown, _universal_excess(request, proved.plan, shown)
+    return best.plan, publish, excess
 
 
 def _expected(request: Request, vote: VotePlan, queries: int) -> Prediction:
@@ -125,6 +124,10 @@ def _universal_excess(request: Request, vote: VotePlan, publish: PublishPlan) ->
     return max(_vote_excess(stage, vote), _publish_excess(stage, publish))
 
 
+def _finite(excess: float) -> float | None:
+    return excess if math.isfinite(excess) else None
+
+
 def _check_support(request: Request, vote: VotePlan) -> None:
     """Refuse, from public numbers, what the relabelling's class could not be drawn on."""
     support = request.hypotheses.largest_support
@@ -144,28 +147,3 @@ def _check_mode(mode: Mode) -> Mode:
     if mode not in ("paper", "calibrated"):
         raise ParameterError("mode", "'paper' or 'calibrated'", mode)
     return mode
-
-
-class _Shared(TypedDict):
-    mode: Mode
-    epsilon: float
-    delta: float
-    queries: int
-    alpha: float
-    beta: float
-    guarantee: Guarantee
-
-
-def _shared(request: Request, mode: Mode, guarantee: Guarantee) -> _Shared:
-    """The fields that all plans have, after the last check before anything private happens: ε and δ are kept."""
-    if not guarantee.within(request.epsilon, request.delta):
-        raise AssertionError(f"The plan gives {guarantee}, more than ε = {request.epsilon}, δ = {request.delta}.")
-    return {
-        "mode": mode,
-        "epsilon": request.epsilon,
-        "delta": request.delta,
-        "queries": request.queries,
-        "alpha": request.alpha,
-        "beta": request.beta,
-        "guarantee": guarantee,
-    }

@@ -41,19 +41,7 @@ def plan_noisy_max(request: Request) -> NoisyVotingPlan:
     """
     vote, prediction = min(_candidates(request), key=lambda candidate: candidate[0])[1:]
     guarantee = noisy_max_guarantee(vote, request.delta)
-    if not guarantee.within(request.epsilon, request.delta):
-        raise AssertionError(f"The plan gives {guarantee}, more than ε = {request.epsilon}, δ = {request.delta}.")
-    return NoisyVotingPlan(
-        mode="calibrated",
-        epsilon=request.epsilon,
-        delta=request.delta,
-        queries=request.queries,
-        alpha=request.alpha,
-        beta=request.beta,
-        guarantee=guarantee,
-        vote=vote,
-        prediction=prediction,
-    )
+    return NoisyVotingPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
 
 
 def smallest_noise(request: Request) -> tuple[NoisyMax, ...]:

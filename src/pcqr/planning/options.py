@@ -9,7 +9,7 @@ from typing import Literal
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
-from pcqr.planning import certificate, model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+from pcqr.planning import model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
@@ -103,9 +103,9 @@ def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: fl
 
 def _option(algorithm: Algorithm, request: Request, start: Knobs | None) -> Option:
     makers: dict[Algorithm, Callable[[Request], Option]] = {
-        "SubSamp": lambda r: _voting("SubSamp", plan_subsample(r, "calibrated"), None),
-        "noisy max": lambda r: _voting("noisy max", plan_noisy_max(r), None),
-        "AgPrivCl": lambda r: _agnostic(r, start),
+        "SubSamp": lambda r: _voting("SubSamp", plan_subsample(r, "calibrated")),
+        "noisy max": lambda r: _voting("noisy max", plan_noisy_max(r)),
+        "AgPrivCl": lambda r: _voting("AgPrivCl", plan_agnostic(r, "calibrated", start)),
         "UnvPrivCl": lambda r: _universal(r, start),
         "SSPP": _semi_private,
     }
@@ -115,35 +115,21 @@ def _option(algorithm: Algorithm, request: Request, start: Knobs | None) -> Opti
         return Option(algorithm, None, objection=str(error))
 
 
-def _voting(algorithm: Algorithm, plan: Plan, proved: float | None) -> Option:
-    return Option(algorithm, plan, proved, plan.prediction)
-
-
-def _agnostic(request: Request, start: Knobs | None) -> Option:
-    plan = plan_agnostic(request, "calibrated", start)
-    excess = certificate.vote_excess(plan.vote, request.hypotheses, request.features, request.queries, request.beta)
-    return _voting("AgPrivCl", plan, _finite(excess))
+def _voting(algorithm: Algorithm, plan: Plan) -> Option:
+    return Option(algorithm, plan, plan.proved, plan.prediction)
 
 
 def _universal(request: Request, start: Knobs | None) -> Option:
     plan = plan_universal(request, "calibrated", start)
-    after, half = plan.publish.after_queries, request.beta / 2.0
-    excess = max(
-        certificate.vote_excess(plan.vote, request.hypotheses, request.features, after, half),
-        certificate.publish_excess(plan.publish, request.hypotheses, request.records, request.features, after, half),
-    )
-    return Option("UnvPrivCl", plan, _finite(excess), _mixed(request, plan))
+    return Option("UnvPrivCl", plan, plan.proved, _mixed(request, plan))
 
 
 def _semi_private(request: Request) -> Option:
     if request.public is None and not request.hypotheses.is_fixed:
         raise InfeasiblePlan("There are no public points to make a class of.", "public unlabelled points (--public P)")
     plan = plan_semi_private(request)
-    excess = certificate.publish_excess(
-        plan.publish, request.hypotheses, request.records, request.features, request.public or 1, request.beta
-    )
     expected = Prediction(0.0, published_excess(request, plan.publish, request.public), 0.0)
-    return Option("SSPP", plan, _finite(excess), expected)
+    return Option("SSPP", plan, plan.proved, expected)
 
 
 def _mixed(request: Request, plan: UniversalPlan) -> Prediction | None:
@@ -171,7 +157,3 @@ def published_excess(request: Request, publish: PublishPlan, public: int | None)
     members = hypotheses.log_growth(public or request.records, request.features)
     missed = 0.0 if public is None else 0.5 * hypotheses.boundaries / public
     return min(1.0, model.relabel_excess(members, publish.inverse_temperature, request.records) + missed)
-
-
-def _finite(excess: float) -> float | None:
-    return excess if math.isfinite(excess) else None

@@ -53,16 +53,8 @@ def plan_published(request: Request, method: Choice) -> PublishedPlan:
         allowed = "'tree' for more than two classes. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
     predicates = len(trees.predicates or ())
-    shared = {
-        "mode": "calibrated",
-        "epsilon": request.epsilon,
-        "delta": request.delta,
-        "queries": request.queries,
-        "alpha": request.alpha,
-        "beta": request.beta,
-    }
     if chosen == "linear":
         linear = plan_linear(request.records, predicates, request.epsilon, request.delta)
-        return LinearPublishingPlan(**shared, guarantee=linear_guarantee(linear, request.delta), linear=linear)  # type: ignore[arg-type]
+        return LinearPublishingPlan(**request.promise(linear_guarantee(linear, request.delta)), linear=linear)
     boosting = plan_boosting(request.records, predicates, request.epsilon, request.delta)
-    return BoostedPublishingPlan(**shared, guarantee=boosting_guarantee(boosting), boosting=boosting)  # type: ignore[arg-type]
+    return BoostedPublishingPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.plan import Mode
+
+
+class Promise(TypedDict):
+    """The fields that all plans have."""
+
+    mode: Mode
+    epsilon: float
+    delta: float
+    queries: int
+    alpha: float
+    beta: float
+    guarantee: Guarantee
 
 
 @dataclass(frozen=True)
@@ -64,3 +79,17 @@ class Request:
             floats=("epsilon", "delta", "alpha", "beta", "sampling_rate", "inverse_temperature", "publish_share"),
             integers=("records", "features", "queries", "teachers", "unstable", "public"),
         )
+
+    def promise(self, guarantee: Guarantee, mode: Mode = "calibrated") -> Promise:
+        """What a plan with this `guarantee` starts from. The last check before anything private: ε and δ are kept."""
+        if not guarantee.within(self.epsilon, self.delta):
+            raise AssertionError(f"The plan gives {guarantee}, more than ε = {self.epsilon}, δ = {self.delta}.")
+        return {
+            "mode": mode,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "queries": self.queries,
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "guarantee": guarantee,
+        }

@@ -56,7 +56,7 @@ class BoostedTrees(Hypothesis):
 def votes_of(tree: DecisionTree, points: Points) -> NDArray[np.int8]:
     """−1, 0 or 1 for each of `points`, which have been checked."""
     votes = np.zeros(points.shape[0], dtype=np.int8)
-    for rows, leaf in tree._flow(points):
+    for rows, leaf in tree.leaves_of(points):
         if leaf.label != ABSTAIN:
             votes[rows] = VOTES[leaf.label]
     return votes

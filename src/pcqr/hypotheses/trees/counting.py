@@ -126,11 +126,12 @@ def count_conjunctions(blocks: Iterable[Block], predicates: int, classes: int, d
         words, bounds = pack(holds, y, classes)
         table[0] += np.bincount(y, minlength=classes).astype(np.int32)
         for size in range(1, depth + 1):
-            _count_size(words, bounds, larger[size - 1], sets.steps, table[sets.start[size] : sets.start[size + 1]])
+            count_size(words, bounds, larger[size - 1], sets.steps, table[sets.start[size] : sets.start[size + 1]])
     return ConjunctionCounts(predicates, depth, table)
 
 
-def _count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
+def count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
+    """Add to `table` the counts of all sets of one size, in order of rank; `larger`: all sets one smaller."""
     # Shares have different larger members: no two of them write to the same row.
     in_shares(larger.shape[0], lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table))
 

@@ -96,7 +96,7 @@ class PartitionFunction:
         return self._split_terms(node, remaining)[0]
 
     def class_counts(self, node: Node) -> IntArray:
-        found: IntArray = self.counts.of_nodes(_member_rows([node]))[0, node.signs]
+        found: IntArray = self.counts.of_nodes(member_rows([node]))[0, node.signs]
         return found
 
     def _split_terms(self, node: Node, remaining: int) -> tuple[IntArray, FloatArray]:
@@ -112,7 +112,7 @@ class PartitionFunction:
 
     def _values(self, nodes: Sequence[Node], remaining: int) -> Values:
         """Z(·, `remaining`) of `nodes`, all with the same number of literals."""
-        sets, signs = _member_rows(nodes), np.array([node.signs for node in nodes])
+        sets, signs = member_rows(nodes), np.array([node.signs for node in nodes])
         if remaining == 0:
             return self._leaves(self.counts.of_nodes(sets)[np.arange(len(nodes)), signs])
         size = sets.shape[1]
@@ -156,7 +156,8 @@ class PartitionFunction:
         _add_pairs(*wider, ranked.steps, sets, self._decay, mistakes, mass)
 
 
-def _member_rows(nodes: Sequence[Node]) -> IntArray:
+def member_rows(nodes: Sequence[Node]) -> IntArray:
+    """The members of each of `nodes`, all of one depth, one row a node."""
     return np.array([node.members for node in nodes], dtype=np.int64).reshape(len(nodes), -1)
 
 

@@ -39,7 +39,7 @@ class DecisionTree(Hypothesis):
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X, self.features, owner="this tree")
         labels = np.empty(points.shape[0], dtype=np.int8)
-        for rows, leaf in self._flow(points):
+        for rows, leaf in self.leaves_of(points):
             labels[rows] = leaf.label
         return labels
 
@@ -58,7 +58,7 @@ class DecisionTree(Hypothesis):
         """
         return DecisionTree(_merged(_pruned(_merged(self.root), {})), self.features)
 
-    def _flow(self, X: Points) -> Iterator[tuple[NDArray[np.int64], Leaf]]:
+    def leaves_of(self, X: Points) -> Iterator[tuple[NDArray[np.int64], Leaf]]:
         """Each leaf with the rows that reach it."""
         waiting: list[tuple[NDArray[np.int64], Leaf | Split]] = [(np.arange(X.shape[0]), self.root)]
         while waiting:

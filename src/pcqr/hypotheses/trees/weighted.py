@@ -31,11 +31,11 @@ from pcqr.hypotheses.trees.counting import (
     IntArray,
     RankedSets,
     Words,
-    _count_size,
+    count_size,
     in_shares,
     pack,
 )
-from pcqr.hypotheses.trees.partition import FloatArray, Node, Values, _member_rows
+from pcqr.hypotheses.trees.partition import FloatArray, Node, Values, member_rows
 from pcqr.hypotheses.trees.predicates import Predicate, evaluate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
@@ -95,7 +95,7 @@ class WeightedRecords:
                 masked, table = words & mask, np.zeros_like(total)
                 for size in range(1, depth + 1):
                     rows = slice(sets.start[size], sets.start[size + 1])
-                    _count_size(masked, bounds, larger[size - 1], sets.steps, table[rows])
+                    count_size(masked, bounds, larger[size - 1], sets.steps, table[rows])
                 total += table << bit
         return ConjunctionCounts(offered.size, depth, total)
 
@@ -164,14 +164,14 @@ class WeightedPartition:
 
     def label_log_weights(self, node: Node) -> FloatArray:
         """−θ·(cost above the least) of a leaf that says 0, 1, ½."""
-        zeros, ones = self.weights.of_nodes(_member_rows([node]))[0, node.signs]
+        zeros, ones = self.weights.of_nodes(member_rows([node]))[0, node.signs]
         costs = np.array([2 * ones, 2 * zeros, zeros + ones])
         found: FloatArray = -self.rate * (costs - costs.min())
         return found
 
     def _values(self, nodes: Sequence[Node], remaining: int) -> Values:
         """Z(·, `remaining`) of `nodes`, all with the same number of literals."""
-        sets, signs = _member_rows(nodes), np.array([node.signs for node in nodes])
+        sets, signs = member_rows(nodes), np.array([node.signs for node in nodes])
         if remaining == 0:
             return self._leaves(self.weights.of_nodes(sets)[np.arange(len(nodes)), signs])
         size = sets.shape[1]
