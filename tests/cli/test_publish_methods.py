@@ -48,6 +48,20 @@ def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str, kind
     assert list(map(str, labels)) == ["1", "0", "0"]
 
 
+def test_three_labels_have_a_linear_classifier_and_no_boosted_one(files: Path) -> None:
+    x = np.random.default_rng(0).normal(size=RECORDS)
+    names = np.array(["low", "middle", "high"])[(x > -0.5).astype(int) + (x > 0.5)]
+    write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list(names)})
+    result = publish(files, "--method", "linear", "--labels", "low,middle,high", "--json")
+    assert result.exit_code == 0, result.output
+    model = PublishedModel.load(files / "model" / "model.json")
+    assert type(model.hypothesis).__name__ == "OneAgainstRest"
+    assert list(model.predict({"x": [-2.0, 0.0, 2.0], "colour": ["red"] * 3})) == ["low", "middle", "high"]
+    refused = publish(files, "--method", "boosted", "--labels", "low,middle,high")
+    assert refused.exit_code == 2
+    assert "--method must be tree or linear for more than two labels" in refused.output
+
+
 def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(files: Path) -> None:
     tree = json.loads(publish(files, "--json").stdout)
     assert tree["method"] == "tree"

@@ -59,12 +59,26 @@ def test_a_tree_has_no_margins() -> None:
     assert not hasattr(classifier, "predict_proba")
 
 
-def test_three_classes_make_a_tree() -> None:
+@pytest.mark.parametrize(("epsilon", "method"), [(1.0, "tree"), (4.0, "linear"), (100.0, "linear")])
+def test_three_classes_make_a_tree_or_one_linear_function_each(epsilon: float, method: str) -> None:
     X, y = table(3_000)
     y = y + (X[:, 2] > 0.8)
-    classifier = PrivateClassifier(100.0, entropy=0).fit(X, y, public=X[:100] + 1e-9)
-    assert classifier.method_ == "tree"
+    classifier = PrivateClassifier(epsilon, entropy=0).fit(X, y, public=X[:100] + 1e-9)
+    assert classifier.method_ == method
     assert set(classifier.classes_) == {0, 1, 2}
+    assert (classifier.predict(X) == y).mean() > 0.7
+    assert classifier.guarantee_.within(epsilon, 1e-6)
+    if method == "linear":
+        margins = classifier.decision_function(X)
+        assert margins.shape == (3_000, 3)
+        assert (margins.argmax(axis=1) == classifier.predict(X)).all()
+
+
+def test_boosting_is_binary() -> None:
+    X, y = table(3_000)
+    y = y + (X[:, 2] > 0.8)
+    with pytest.raises(ParameterError, match="boosting is binary"):
+        PrivateClassifier(4.0, method="boosted", entropy=Forbidden()).fit(X, y, public=X[:100] + 1e-9)
 
 
 def test_frames_with_categories() -> None:

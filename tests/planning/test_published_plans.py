@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,7 +42,8 @@ def request(**changes: object) -> Request:
         (40_000, 1.0, 2, "boosted"),
         (400_000, 0.1, 2, "boosted"),
         (400_000, 0.01, 2, "tree"),
-        (10**6, 4.0, 3, "tree"),
+        (7_999, 1.0, 3, "tree"),
+        (10**6, 4.0, 3, "linear"),
     ],
 )
 def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> None:
@@ -76,8 +76,12 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
     three = request(hypotheses=replace(TREES, labels=3))
-    for method in ("linear", "boosted"):
-        with pytest.raises(ParameterError, match="Only binary classification is supported"):
-            plan_published(three, method)
-    assert isinstance(plan_published(three, "auto"), PublishingPlan)
-    assert np.isfinite(plan_published(three, "tree").guarantee.epsilon)
+    with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
+        plan_published(three, "boosted")
+
+
+def test_several_classes_have_a_block_of_weights_each() -> None:
+    plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto")
+    assert isinstance(plan, LinearPublishingPlan)
+    assert plan.linear.classes == plan.linear.blocks == 3
+    assert plan.guarantee.within(1.0, 1e-6)

@@ -78,6 +78,10 @@ def _row(row: Row) -> dict[str, Any]:
             "passed": finding.passed,
             "witness": str(finding.witness),
             "curve": [list(point) for point in finding.curve],
+            "renyi": [
+                {"order": order, "exact": _number(exact), "claimed": claimed}
+                for order, exact, claimed in finding.divergences
+            ],
         },
         "audited": None
         if audited is None

@@ -23,7 +23,7 @@ from pcqr.estimators.base import LABELS_READ
 from pcqr.guarantee import rounded_text
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
@@ -151,14 +151,16 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
     if len(names) < 2 or trees.predicates is None:
         return  # `fit` says what is wrong
-    if method != "tree" and len(names) > 2:
-        raise ParameterError("--method", "tree for more than two labels", method)
+    if method == "boosted" and len(names) > 2:
+        raise ParameterError("--method", "tree or linear for more than two labels", method)
     features = len(inputs.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)
     made_up: Hypothesis = tree
     if method == "linear":
         feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
         made_up = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
+        if len(names) > 2:
+            made_up = OneAgainstRest((made_up,) * len(names))
     elif method == "boosted":
         made_up = BoostedTrees((tree,), 1.0, features)
     PublishedModel(made_up, names, inputs.schema, Guarantee(epsilon), Provenance(predicates=trees.predicates)).texts()

@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.boosting import boost
-from pcqr.algorithms.linear import linear_descent
+from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.predicates import Predicate
@@ -32,7 +32,7 @@ _MOST_DECLARED = 130
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
-    return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis)
+    return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis | OneAgainstRest)
 
 
 class PrivateClassifier(PrivateEstimator[PublishedPlan]):
@@ -82,10 +82,13 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """How far, and to which side, each row of `X` is from the boundary: positive for the second class."""
+        """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
+
+        With more than two classes one column for each, and the largest decides.
+        """
         check_is_fitted(self, "plan_")
         points = self._table(X, self.schema_)
-        if isinstance(self.hypothesis_, LinearHypothesis):
+        if isinstance(self.hypothesis_, LinearHypothesis | OneAgainstRest):
             return self.hypothesis_.decision_function(points)
         if isinstance(self.hypothesis_, BoostedTrees):
             return self.hypothesis_.margins(points)
@@ -93,7 +96,7 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.method in ("auto", "tree")
+        tags.classifier_tags.multi_class = self.method != "boosted"
         return tags
 
     def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
@@ -131,7 +134,8 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
         match plan:
             case LinearPublishingPlan():
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
-                self.method_, self.hypothesis_ = "linear", linear_descent(features, X, y, plan.linear, entropy)
+                descend = linear_descent if plan.linear.classes == 2 else one_against_rest
+                self.method_, self.hypothesis_ = "linear", descend(features, X, y, plan.linear, entropy)
             case BoostedPublishingPlan():
                 self.method_, self.hypothesis_ = "boosted", boost(X, y, predicates, plan.boosting, entropy)
             case _:

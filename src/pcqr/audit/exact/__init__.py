@@ -8,9 +8,9 @@ and which way truncation errs: proofs/audit.md.
     for case in shipped_cases():
         print(verify(case))
 
-Of your own release: `Case.once` for a function (input, entropy) → everything shown, or `Case` with a `Session` that
-answers queries. Noise and choices must come from `pcqr.noise` and the entropy source that the code is given; what
-cannot be followed raises `Unverifiable`.
+Of your own release: `Case.once` for a function (input, entropy) → everything shown, `Case` with a `Session` that
+answers queries, or `SumCase` with a `Shown` for one sum with discrete Gaussian noise. Noise and choices must come from
+`pcqr.noise` and the entropy source that the code is given; what cannot be followed raises `Unverifiable`.
 """
 
 from pcqr.audit.exact.adversary import Game
@@ -18,16 +18,21 @@ from pcqr.audit.exact.cases import shipped_cases
 from pcqr.audit.exact.curves import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
 from pcqr.audit.exact.events import Unverifiable
 from pcqr.audit.exact.sessions import Conversations, Session, conversations
-from pcqr.audit.exact.verify import Case, Finding, Witness, verify
+from pcqr.audit.exact.sums import HalfSpace, Shown, SumCase
+from pcqr.audit.exact.verify import Case, Divergence, Finding, Witness, verify
 from pcqr.audit.exact.walk import law_of
 
 __all__ = [
     "Case",
     "Conversations",
+    "Divergence",
     "Finding",
     "Game",
+    "HalfSpace",
     "Law",
     "Session",
+    "Shown",
+    "SumCase",
     "Unverifiable",
     "Witness",
     "conversations",

@@ -69,6 +69,13 @@ class Game:
             return max(least, float(self._log_ratios.max()))
         return smallest_epsilon(self.delta_at, delta, least)
 
+    def divergence(self, order: float) -> float:
+        """The Rényi divergence of `order` α > 1, the larger of the two directions, where there is no query to choose.
+
+        ln Σ p^α·q^{1−α} / (α − 1), over the outcomes that finite supports have kept.
+        """
+        return max(_renyi(p, q, order) for p, q in self._directions)
+
     def tell_tale(self, epsilon: float) -> History:
         """A conversation of the best adversary at ε: in each round its query, and the answer that gains it most.
 
@@ -130,3 +137,9 @@ class Game:
             rounds.append(_Round(np.array(of_answer), np.array(of_question)))
             histories = list(situations)
         return rounds
+
+
+def _renyi(p: Floats, q: Floats, order: float) -> float:
+    with np.errstate(divide="ignore"):
+        logs = order * np.log(p[p > 0]) - (order - 1.0) * np.log(q[p > 0])
+    return float(np.logaddexp.reduce(logs)) / (order - 1.0)

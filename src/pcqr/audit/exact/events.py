@@ -143,9 +143,14 @@ def _fresh_factor(fresh: NoiseLaw, bounds: Bounds, coefficient: int, kept: Noise
 
 
 def _folded(event: Above, events: list[Above], measures: dict[int, Measure]) -> Above:
-    """`event` with the noises that it alone mentions, if there are several, added up into one new noise."""
+    """`event` with the noises that it alone mentions, if there are several, added up into one new noise.
+
+    Where there are no others, one of them is kept apart: two noises are compared without adding them up.
+    """
     elsewhere = {noise for other in events if other is not event for noise, _ in other.terms}
     own = [(noise, coefficient) for noise, coefficient in event.terms if noise not in elsewhere]
+    if len(own) == len(event.terms):
+        own = own[1:]
     if len(own) < 2:
         return event
     parts = [measures.pop(noise).times(coefficient) for noise, coefficient in own]

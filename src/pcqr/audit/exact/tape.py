@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,10 @@ class Tape(Entropy):
     def draw(self, law: NoiseLaw) -> NoisyInteger:
         self.laws.append(law)
         return NoisyInteger(self, 0, ((len(self.laws) - 1, 1),))
+
+    def draw_vector(self, law: NoiseLaw, count: int) -> Any:
+        """`count` independent draws at once, as an array of `NoisyInteger`."""
+        return np.array([self.draw(law) for _ in range(count)], dtype=object)
 
     def is_positive(self, constant: int, terms: Terms) -> bool:
         """Take either side of the comparison `constant` + Σ terms > 0."""

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from pcqr.accounting.events import Event, Ledger
+from pcqr.accounting.renyi import divergence
 from pcqr.audit.exact.adversary import Game
-from pcqr.audit.exact.sessions import Conversations, History, Once, Session, conversations
+from pcqr.audit.exact.sessions import Once, Session, conversations
 from pcqr.audit.exact.tape import Tape
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
@@ -18,7 +20,13 @@ from pcqr.guarantee import Guarantee
 ROUNDING = 1e-11
 """What float64 may add to a computed δ, or to an ε at δ = 0: sums of up to 10⁴ positive terms of total mass 1."""
 
+RELATIVE_ROUNDING = 1e-9
+"""Of a Rényi divergence, whose logarithms of sums are divided by α − 1."""
+
 CURVE_POINTS = 25
+
+ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
+"""Of the Rényi divergences that are compared with those of an event."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,8 @@ class Case:
 
     `start` prepares the shipped code on one input with the given entropy source, its only randomness. `rounds` queries
     are asked, each any of the `menu`, repeats included. Equal inputs, where they can be hashed, are computed once.
-    `tape` is not `Tape` itself where a case has a symmetry to make use of.
+    `tape` is not `Tape` itself where a case has a symmetry to make use of. `event` is what an accountant of Rényi
+    divergences takes the release to be, if it is one without queries: that is checked too.
     """
 
     name: str
@@ -37,6 +46,11 @@ class Case:
     menu: Sequence[Any] = (None,)
     rounds: int = 1
     tape: type[Tape] = Tape
+    event: Event | None = None
+
+    def __post_init__(self) -> None:
+        if self.event is not None and len(self.menu) > 1:
+            raise ParameterError("event", "None where there are queries to choose from", self.event)
 
     @classmethod
     def once(
@@ -45,9 +59,23 @@ class Case:
         claimed: Guarantee,
         neighbours: Sequence[tuple[Any, Any]],
         run: Callable[[Any, Entropy], Hashable],
+        event: Event | None = None,
     ) -> Case:
         """The case of a mechanism without queries: `run` returns all that it shows."""
-        return cls(name, claimed, neighbours, partial(Once, run))
+        return cls(name, claimed, neighbours, partial(Once, run), event=event)
+
+    def law(self, given: Any) -> Any:
+        """The law of all that is shown on one input."""
+        return conversations(partial(self.start, given), self.menu, self.rounds, self.tape)
+
+    def game(self, first: Any, second: Any) -> Any:
+        """What an adversary can make of two laws."""
+        return Game(first, second)
+
+    def told(self, game: Any, epsilon: float) -> tuple[tuple[Any, ...], tuple[Hashable, ...]]:
+        """The queries and the answers that tell most at ε."""
+        conversation = game.tell_tale(epsilon)
+        return tuple(self.menu[number] for number, _ in conversation), tuple(answer for _, answer in conversation)
 
 
 @dataclass(frozen=True)
@@ -67,13 +95,26 @@ class Witness:
         return f"{self.first} against {self.second}: {told}"
 
 
+class Divergence(NamedTuple):
+    """A Rényi divergence of `order`: the `exact` one, the worst over the search space, and what is `claimed` of it."""
+
+    order: float
+    exact: float
+    claimed: float
+
+    @property
+    def is_kept(self) -> bool:
+        return self.exact <= self.claimed * (1.0 + RELATIVE_ROUNDING)
+
+
 @dataclass(frozen=True)
 class Finding:
     """What the search found.
 
     `epsilon` is the exact ε at the claimed δ and `delta` the exact δ at the claimed ε, each the worst over the search
     space; `curve` holds (ε, δ(ε)) of the worst pair. `truncated` bounds what finite supports left out, and is contained
-    in `delta`. A finding that fails refutes the claim; one that passes proves it for this search space only.
+    in `delta`. `divergences` are those of the case's event, if it has one. A finding that fails refutes the claim; one
+    that passes proves it for this search space only.
     """
 
     name: str
@@ -83,10 +124,13 @@ class Finding:
     witness: Witness
     curve: tuple[tuple[float, float], ...]
     truncated: float
+    divergences: tuple[Divergence, ...] = ()
 
     @property
     def passed(self) -> bool:
         """No pair of neighbours and no strategy exceeds the claim by more than float64 rounding."""
+        if not all(divergence.is_kept for divergence in self.divergences):
+            return False
         if self.claimed.is_pure:
             return self.epsilon <= self.claimed.epsilon + ROUNDING
         return self.delta <= self.claimed.delta + ROUNDING
@@ -99,24 +143,26 @@ class Finding:
 
 def verify(case: Case) -> Finding:
     """Search the whole space of `case` and report the worst that it holds."""
-    laws: dict[Hashable, Conversations] = {}
+    laws: dict[Hashable, Any] = {}
 
-    def law(given: Any) -> Conversations:
+    def law(given: Any) -> Any:
         key = _key(given)
         if key not in laws:
-            laws[key] = conversations(partial(case.start, given), case.menu, case.rounds, case.tape)
+            laws[key] = case.law(given)
         return laws[key]
 
     claimed, worst = case.claimed, None
     epsilon = delta = 0.0
+    divergences: dict[float, float] = {} if case.event is None else dict.fromkeys(ORDERS, 0.0)
     for first, second in case.neighbours:
-        game = Game(law(first), law(second))
+        game = case.game(law(first), law(second))
         reached = min(1.0, game.delta_at(claimed.epsilon) + game.truncated)
         # A pair that is within the largest ε so far needs no bisection. While all are within δ alone, δ ranks them.
         found = game.epsilon_at(claimed.delta, least=epsilon)
         if worst is None or found > epsilon or (found == 0.0 and reached > delta):
             worst, epsilon = (first, second, game), found
         delta = max(delta, reached)
+        divergences = {order: max(most, game.divergence(order)) for order, most in divergences.items()}
     if worst is None:
         raise ParameterError("neighbours", "at least one pair", case.neighbours)
     first, second, game = worst
@@ -125,9 +171,10 @@ def verify(case: Case) -> Finding:
         claimed=claimed,
         epsilon=epsilon,
         delta=delta,
-        witness=_witness(case, first, second, game.tell_tale(min(epsilon, claimed.epsilon))),
+        witness=Witness(first, second, *case.told(game, min(epsilon, claimed.epsilon))),
         curve=_curve(game, claimed, epsilon),
         truncated=game.truncated,
+        divergences=tuple(Divergence(order, most, _claimed(case, order)) for order, most in divergences.items()),
     )
 
 
@@ -139,12 +186,12 @@ def _key(given: Any) -> Hashable:
     return given  # type: ignore[no-any-return]
 
 
-def _witness(case: Case, first: Any, second: Any, conversation: History) -> Witness:
-    queries = tuple(case.menu[number] for number, _ in conversation)
-    return Witness(first, second, queries, tuple(answer for _, answer in conversation))
+def _claimed(case: Case, order: float) -> float:
+    releases = Ledger.of(() if case.event is None else (case.event,)).releases
+    return math.fsum(count * divergence(release, order) for release, count in releases)
 
 
-def _curve(game: Game, claimed: Guarantee, epsilon: float) -> tuple[tuple[float, float], ...]:
+def _curve(game: Any, claimed: Guarantee, epsilon: float) -> tuple[tuple[float, float], ...]:
     """δ(ε) from 0 to beyond both the claim and, where it is finite, what was found."""
     end = 1.25 * max(claimed.epsilon, epsilon if math.isfinite(epsilon) else 0.0, 0.1)
     grid = [end * step / (CURVE_POINTS - 1) for step in range(CURVE_POINTS)]

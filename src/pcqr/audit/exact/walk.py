@@ -80,14 +80,22 @@ def _symbolic(name: str) -> Callable[[float, Entropy], Any]:
     return draw
 
 
+def _gaussians(scale: float, count: int, entropy: Entropy) -> Any:
+    if not isinstance(entropy, Tape):
+        return _original_gaussians(scale, count, entropy)
+    noise.check_scale("scale", scale)
+    return entropy.draw_vector(NoiseLaw("discrete_gaussian", float(scale)), count)
+
+
 def _weighted_choice(log_weights: NDArray[Any], entropy: Entropy) -> int:
     if not isinstance(entropy, Tape):
         return _original_choice(log_weights, entropy)
     return entropy.weighted_choice(noise._shifted(log_weights))
 
 
-_original_choice = noise.weighted_choice
+_original_gaussians, _original_choice = noise.discrete_gaussians, noise.weighted_choice
 _REPLACEMENTS: dict[str, Callable[..., Any]] = {
     **{name: _symbolic(name) for name in LAWS},
+    "discrete_gaussians": _gaussians,
     "weighted_choice": _weighted_choice,
 }

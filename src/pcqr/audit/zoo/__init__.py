@@ -9,18 +9,20 @@ votes           the missing ½; a gap that moves by 2
 universal       ε spent twice
 floats          Laplace noise in floating point
 teachers        a scaler before the split; one random stream for all
+classifiers     weights relative to the heaviest; noise for adding a record, where one is replaced
 messages        a private value in an error message
 """
 
 from __future__ import annotations
 
-from pcqr.audit.zoo import floats, messages, sparse_vectors, teachers, universal, votes
+from pcqr.audit.zoo import classifiers, floats, messages, sparse_vectors, teachers, universal, votes
 from pcqr.audit.zoo.base import Bug
 
 ZOO: tuple[Bug, ...] = (
     *sparse_vectors.BUGS,
     *votes.BUGS,
     *universal.BUGS,
+    *classifiers.BUGS,
     *floats.BUGS,
     *teachers.BUGS,
     *messages.BUGS,

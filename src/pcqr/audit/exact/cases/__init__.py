@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcqr.audit.exact.cases.classifiers import classifier_cases
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
 from pcqr.audit.exact.cases.peers import peer_cases
 from pcqr.audit.exact.cases.publication import publication_cases
@@ -11,5 +12,5 @@ from pcqr.audit.exact.verify import Case
 
 def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
     """Every case of the fast set, some seconds on one core, or of the `full` one: more tables, queries and rounds."""
-    parts = (mechanism_cases, vote_cases, publication_cases, peer_cases)
+    parts = (mechanism_cases, vote_cases, publication_cases, classifier_cases, peer_cases)
     return tuple(case for cases in parts for case in cases(full=full))

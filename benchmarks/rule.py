@@ -1,0 +1,133 @@
+"""Does `method="auto"` pick well on questions that no setting was chosen on?
+
+    python -m benchmarks.rule --data FOLDER [--tables married,even,…] [--epsilons .03,.1] [--seeds 2] [--methods tree]
+
+Every method of `PrivateClassifier`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, splits and
+public rows as everywhere. Results are stored after every cell, one line a table, ε and method; a later run replaces the
+lines that it makes anew and keeps the others.
+
+Two figures judge the rule, in points of accuracy: its regret against the best method of the cell, known afterwards; and
+its lead over the best method at 3/10 of ε, which is more than one could have by paying for three classifiers and a
+comparison. Randomness is seeded so that a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.accuracy import mean_and_spread, show, wide_console, write_json
+from benchmarks.tables import HELD_OUT, PUBLIC, Task, load
+from pcqr import PrivateClassifier
+from pcqr.planning.published import Method, choose
+
+METHODS: tuple[Method, ...] = ("tree", "linear", "boosted")
+EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0)
+DELTA = 1e-6
+RESULTS = Path("benchmarks/results/rule.json")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table, ε and method: accuracy and seconds of every fit; `load`: how busy the machine was before them."""
+
+    table: str
+    records: int
+    columns: int
+    epsilon: float
+    method: Method
+    majority: float
+    accuracy: Sequence[float]
+    seconds: Sequence[float]
+    load: float
+
+    @property
+    def key(self) -> tuple[str, float, str]:
+        return self.table, self.epsilon, self.method
+
+
+Cases = Mapping[tuple[str, float, str], Case]
+
+
+def measure(task: Task, epsilon: float, method: Method, seeds: int) -> Case:
+    accuracy, seconds, load_before = [], [], os.getloadavg()[0]
+    for seed in range(seeds):
+        start = time.perf_counter()
+        classifier = PrivateClassifier(epsilon, DELTA, method=method, entropy=seed, classes=(0, 1))
+        classifier.fit(task.X, task.y, public=task.public)
+        seconds.append(time.perf_counter() - start)
+        accuracy.append(float(np.mean(classifier.predict(task.X_test) == task.y_test)))
+    records, columns = task.X.shape
+    return Case(task.name, records, columns, epsilon, method, task.majority, accuracy, seconds, load_before)
+
+
+def stored() -> dict[tuple[str, float, str], Case]:
+    if not RESULTS.exists():
+        return {}
+    cases = [Case(**fields) for fields in json.loads(RESULTS.read_text())["cases"]]
+    return {case.key: case for case in cases}
+
+
+def store(cases: Cases) -> None:
+    tables = list(HELD_OUT)
+    ordered = sorted(
+        cases.values(), key=lambda case: (tables.index(case.table), case.epsilon, METHODS.index(case.method))
+    )
+    write_json(RESULTS, {"delta": DELTA, "public": PUBLIC}, [asdict(case) for case in ordered])
+
+
+def rows(cases: Cases) -> list[list[str]]:
+    found = []
+    for name in HELD_OUT:
+        for epsilon in EPSILONS:
+            cell = {method: cases[name, epsilon, method] for method in METHODS if (name, epsilon, method) in cases}
+            if len(cell) < len(METHODS):
+                continue
+            means = {method: 100 * mean_and_spread(case.accuracy)[0] for method, case in cell.items()}
+            records = cell["tree"].records
+            chosen = choose(records, epsilon, 2)
+            found.append(
+                [
+                    name,
+                    f"{epsilon:g}",
+                    f"{records * epsilon:,.0f}",
+                    f"{100 * cell['tree'].majority:.1f}",
+                    *(f"**{means[m]:.1f}**" if m == chosen else f"{means[m]:.1f}" for m in METHODS),
+                    f"{max(means.values()) - means[chosen]:.1f}",
+                ]
+            )
+    return found
+
+
+HEADER = ("question", "ε", "n·ε", "majority", *METHODS, "regret")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rule", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
+    parser.add_argument("--tables", default=",".join(HELD_OUT))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
+    parser.add_argument("--seeds", type=int, default=2)
+    given = parser.parse_args()
+    console, cases = wide_console(), stored()
+    for name in given.tables.split(","):
+        task = load(name, given.data)
+        for epsilon in map(float, given.epsilons.split(",")):
+            for method in given.methods.split(","):
+                case = measure(task, epsilon, method, given.seeds)
+                console.print(*map(str, case.key), f"{100 * np.mean(case.accuracy):.2f}", f"{case.seconds[0]:.1f} s")
+                cases[case.key] = case
+                store(cases)
+    show(f"Each method, δ = {DELTA:g}, per cent; in bold what auto picks", HEADER, rows(cases), console)
+
+
+if __name__ == "__main__":
+    main()
