@@ -242,6 +242,16 @@ class LinearPlan:
 
 
 @dataclass(frozen=True)
+class ComparedPlan:
+    """A tree of `depth` at η = `tree`, a `linear` classifier, and a choice between the two at η = `comparison`."""
+
+    tree: float
+    depth: int
+    linear: LinearPlan
+    comparison: float
+
+
+@dataclass(frozen=True)
 class BoostingPlan:
     """boost: J = `rounds` trees of `depth`, each drawn at η = `inverse_temperature` and each with the weight `step`.
 
@@ -346,7 +356,14 @@ class BoostedPublishingPlan(Plan):
     boosting: BoostingPlan
 
 
-PublishedPlan = PublishingPlan | LinearPublishingPlan | BoostedPublishingPlan
+@dataclass(frozen=True, kw_only=True)
+class ComparedPublishingPlan(Plan):
+    """Publish a tree or a linear classifier at once, by a private comparison."""
+
+    compared: ComparedPlan
+
+
+PublishedPlan = PublishingPlan | LinearPublishingPlan | BoostedPublishingPlan | ComparedPublishingPlan
 
 
 @dataclass(frozen=True, kw_only=True)

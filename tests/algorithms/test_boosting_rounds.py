@@ -64,9 +64,9 @@ def test_no_weight_is_above_one_and_weights_fall_with_the_lead(rounds: int, step
     assert weights.min() >= 0
 
 
-def test_weights_are_on_the_grid_nearest_to_the_exponential() -> None:
+def test_weights_are_on_the_grid_nearest_to_the_slope_of_the_logistic_loss() -> None:
     lead = np.arange(1, PLAN.rounds + 1)
-    exact = GRID * np.exp(-PLAN.step * lead)
+    exact = 2 * GRID / (1.0 + np.exp(PLAN.step * lead))
     assert np.abs(weight_of_lead(PLAN)[PLAN.rounds + lead] - exact).max() <= 0.5
 
 

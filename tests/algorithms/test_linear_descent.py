@@ -111,7 +111,7 @@ def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: LinearPlan,
         velocity = plan.momentum * velocity + plan.step_size * noisy
         theta = theta + velocity
         path.append(theta)
-    kept: Sequence[NDArray[np.float64]] = path[plan.steps // 2 :]
+    kept: Sequence[NDArray[np.float64]] = path[plan.steps - -(-plan.steps // 4) :]
     mean: NDArray[np.float64] = np.mean(kept, axis=0)
     return mean
 

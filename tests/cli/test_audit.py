@@ -69,11 +69,15 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
     for bug in ZOO:
         assert bug.caught_by in rows[bug.name]["flagged_by"]
     shipped = [row for row in told["rows"] if row["part"] == "shipped"]
-    for algorithm in ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl"):
+    algorithms = ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl")
+    for algorithm in (*algorithms, "Boosting", "Linear step", "Noisy max"):
         assert any(row["name"].startswith(algorithm) and row["audited"] for row in shipped), algorithm
     for row in shipped:
         assert not row["flagged"]
         assert row["exact"] or row["audited"]
+        if row["name"].startswith(("Boosting", "Linear step")):
+            assert all(each["exact"] <= each["claimed"] * (1 + 1e-9) for each in row["exact"]["renyi"])
+            assert len(row["exact"]["renyi"]) > 3
     assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
     assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
 

@@ -68,6 +68,10 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     assert tree["guarantee"]["delta"] == 0
     chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
     assert chosen["method"] == "linear", "n·ε = 12,000"
+    compared = json.loads(publish(files, "--method", "compared", "--json").stdout)
+    assert compared["method"] == "tree", "a conjunction suits a tree"
+    assert compared["guarantee"]["proof"] == "compare"
+    assert compared["depth"] == 3
 
 
 def test_the_summary_is_short_even_for_many_trees(files: Path) -> None:

@@ -11,18 +11,20 @@ from sklearn.base import BaseEstimator
 
 from pcqr import Guarantee, ParameterError
 from pcqr.algorithms.boosting import boosting_guarantee
+from pcqr.algorithms.compare import compared_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.models import PublishedModel
-from pcqr.plan import BoostingPlan, LinearPlan
+from pcqr.plan import BoostingPlan, ComparedPlan, LinearPlan
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")
 FRAME = pd.DataFrame({"x": GENERATOR.normal(size=600).round(1), "colour": COLOUR})
 Y = np.where((COLOUR == "red") | (FRAME["x"] > 1.0), "yes", "no")
+NUMBERS = GENERATOR.integers(0, 2, (600, 5)).astype(np.float64)
 PUBLIC = FRAME[:60].reset_index(drop=True).copy()
 
 
@@ -37,6 +39,7 @@ def fitted(method: str) -> PrivateClassifier:
         ("tree", "decision-tree", "decision trees of depth "),
         ("linear", "linear", "linear classifiers over "),
         ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
+        ("compared", "decision-tree", "the better of a tree and a linear classifier over "),
     ],
 )
 def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
@@ -51,7 +54,7 @@ def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> 
     assert model.provenance.hypotheses.startswith(drawn_from)
     assert (model.provenance.records, model.provenance.public_rows) == (600, 60)
     assert PublishedModel.from_json(model.to_json()) == model
-    if method != "tree":
+    if learner.method_ != "tree":
         np.testing.assert_array_equal(model.decision_function(FRAME), learner.decision_function(FRAME))
 
 
@@ -62,6 +65,17 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
     settings = BoostingPlan(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
     assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon
+    learner = PrivateClassifier(40.0, 1e-6, method="compared", entropy=1, classes=("no", "yes"))
+    learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
+    compared = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
+    found: dict[str, Any] = dict(compared.provenance.settings)
+    outer = {name: found.pop(name) for name in ("tree", "depth", "comparison")}
+    both, trees = (
+        ComparedPlan(linear=LinearPlan(**found), **outer),
+        DecisionTrees(predicates=compared.provenance.predicates),
+    )
+    assert learner.method_ == "linear", "a sum suits a linear classifier"
+    assert compared_guarantee(both, trees, learner.n_features_in_, 1e-6).epsilon == compared.guarantee.epsilon
 
 
 class Plain(BaseEstimator):  # type: ignore[misc]

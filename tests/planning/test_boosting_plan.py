@@ -38,7 +38,7 @@ def test_the_rules() -> None:
     assert (small.rounds, small.depth, small.offered) == (32, 3, 80)
     assert (medium.rounds, medium.depth, medium.offered) == (64, 3, 80)
     assert (large.rounds, large.depth, large.offered) == (64, 4, 40)
-    assert [plan.rounds * plan.step for plan in (small, medium, large)] == [5.0, 5.0, 8.0]
+    assert [plan.rounds * plan.step for plan in (small, medium, large)] == [6.0, 6.0, 12.0]
     assert plan_boosting(50_000, 130, 4.0, 1e-6).depth == 3, "a large ε does not fill the leaves"
     assert plan_boosting(10_000, 20, 1.0, 1e-6).offered == 20
     assert plan_boosting(10_000, 20, 1.0, 1e-6, seed=5).seed == 5

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.plan import BoostedPublishingPlan, LinearPublishingPlan, PublishingPlan
+from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, LinearPublishingPlan, PublishingPlan
 from pcqr.planning import Request
-from pcqr.planning.published import choose, plan_published
+from pcqr.planning.published import SMALL_TREE, choose, plan_published, trees_for
 
 PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
 TREES = DecisionTrees(predicates=PREDICATES)
@@ -36,13 +36,15 @@ def request(**changes: object) -> Request:
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
-        (7_999, 1.0, 2, "tree"),
-        (8_000, 1.0, 2, "linear"),
-        (39_999, 1.0, 2, "linear"),
+        (2_999, 1.0, 2, "tree"),
+        (3_000, 1.0, 2, "linear"),
+        (15_999, 1.0, 2, "linear"),
+        (16_000, 1.0, 2, "compared"),
+        (39_999, 1.0, 2, "compared"),
         (40_000, 1.0, 2, "boosted"),
         (400_000, 0.1, 2, "boosted"),
-        (400_000, 0.01, 2, "tree"),
-        (7_999, 1.0, 3, "tree"),
+        (250_000, 0.01, 2, "tree"),
+        (2_999, 1.0, 3, "tree"),
         (10**6, 4.0, 3, "linear"),
     ],
 )
@@ -50,12 +52,24 @@ def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> N
     assert choose(records, epsilon, labels) == expected
 
 
+def test_a_compared_tree_is_as_deep_as_its_records_and_the_time_allow() -> None:
+    wide = replace(TREES, predicates=tuple(Predicate(0, cut) for cut in range(1_440)))
+    plans = (request(records=10_000), request(records=30_000), request(records=10_000, hypotheses=wide))
+    found = [plan_published(each, "compared") for each in plans]
+    assert [plan.compared.depth for plan in found if isinstance(plan, ComparedPublishingPlan)] == [3, 4, 2]
+
+
+def test_trees_are_small_where_little_can_be_learned() -> None:
+    assert trees_for(1_499, 1.0) == SMALL_TREE
+    assert trees_for(150_000, 0.01) == DecisionTrees()
+
+
 @settings(max_examples=20, deadline=None)
 @given(
-    epsilon=st.floats(0.05, 20.0),
+    epsilon=st.floats(0.05, 10.0),
     delta=st.floats(1e-12, 1e-3),
     records=st.integers(100, 10**6),
-    method=st.sampled_from(["auto", "tree", "linear", "boosted"]),
+    method=st.sampled_from(["auto", "tree", "linear", "compared", "boosted"]),
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
     plan = plan_published(request(epsilon=epsilon, delta=delta, records=records), method)  # type: ignore[arg-type]
@@ -66,7 +80,8 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), PublishingPlan)
-    assert isinstance(plan_published(request(), "auto"), LinearPublishingPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto"), LinearPublishingPlan)
+    assert isinstance(plan_published(request(), "auto"), ComparedPublishingPlan)
     assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPublishingPlan)
 
 
@@ -76,8 +91,9 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
     three = request(hypotheses=replace(TREES, labels=3))
-    with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
-        plan_published(three, "boosted")
+    for method in ("boosted", "compared"):
+        with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
+            plan_published(three, method)
 
 
 def test_several_classes_have_a_block_of_weights_each() -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from pcqr.accounting import BoundedRangeEvent, Repeated, compose
 from pcqr.checks import check_delta, check_integer, check_inverse_temperature, check_positive
@@ -55,9 +56,12 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingP
 
 
 def weight_of_lead(plan: BoostingPlan) -> Weights:
-    """The weight in units of 1/G at leads −J, …, J: min(1, e^{−a·lead}), to the nearest unit. Public."""
+    """The weight in units of 1/G at leads −J, …, J: min(1, 2/(1 + e^{a·lead})), to the nearest unit. Public.
+
+    That is the slope of the logistic loss at the margin a·lead, cut at margin 0 and doubled: the linear classifier's.
+    """
     lead = np.arange(-plan.rounds, plan.rounds + 1)
-    weights: Weights = np.rint(GRID * np.exp(-plan.step * np.maximum(lead, 0))).astype(np.uint8)
+    weights: Weights = np.rint(2 * GRID * expit(-plan.step * np.maximum(lead, 0))).astype(np.uint8)
     return weights
 
 

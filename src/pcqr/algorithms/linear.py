@@ -12,19 +12,20 @@ about most classes, as it soon is, they cost hardly more than one. Proof: proofs
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import Repeated, compose
+from pcqr.accounting import Event, GaussianEvent, PureEvent, Repeated, compose
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
 from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis, OneAgainstRest
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon, grid_delta
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
 
@@ -77,7 +78,24 @@ def one_against_rest(
 
 
 def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy) -> Floats:
-    """The mean of the last half of the weights on the way, one row for each block."""
+    """The mean of the weights after each of the last quarter of the steps, one row for each block."""
+    points, labels = check_records(features, X, y, plan)
+    summands = Summands(features, points, labels, plan.bound, plan.classes)
+    shape = plan.blocks, features.size
+    weights, velocity, average = np.zeros((3, *shape))
+    averaged = -(-plan.steps // 4)
+    for step in range(plan.steps):
+        noise = discrete_gaussians(plan.scale, plan.blocks * features.size, entropy).reshape(shape)
+        velocity = plan.momentum * velocity + plan.step_size / plan.sensitivity * (summands.total(weights) + noise)
+        weights = np.clip(weights + velocity, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        if step >= plan.steps - averaged:
+            average += weights
+    mean: Floats = average / averaged
+    return mean
+
+
+def check_records(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan) -> tuple[Points, Labels]:
+    """`X` and `y` as a descent takes them; raises where they and `plan` do not fit, before any noise is drawn."""
     points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y, plan.classes)
     if labels.size != points.shape[0]:
         raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.size} labels")
@@ -85,31 +103,41 @@ def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, e
         raise ParameterError("plan", f"a plan for {labels.size} records", f"one for {plan.records}")
     if len(features.predicates) != plan.predicates:
         raise ParameterError("plan", f"a plan for {len(features.predicates)} predicates", f"one for {plan.predicates}")
-    summands = Summands(features, points, labels, plan.bound, plan.classes)
-    shape = plan.blocks, features.size
-    weights, velocity, average = np.zeros((3, *shape))
-    for step in range(plan.steps):
-        noise = discrete_gaussians(plan.scale, plan.blocks * features.size, entropy).reshape(shape)
-        velocity = plan.momentum * velocity + plan.step_size / plan.sensitivity * (summands.total(weights) + noise)
-        weights = np.clip(weights + velocity, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-        if 2 * step >= plan.steps - 1:
-            average += weights
-    mean: Floats = average / -(-plan.steps // 2)
-    return mean
+    return points, labels
 
 
-def linear_guarantee(plan: LinearPlan, delta: float) -> Guarantee:
+def linear_guarantee(plan: LinearPlan, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
     """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/linear.md).
 
-    The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ.
+    The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ. `beside`
+    are other releases on the same records, before or after the sums (proofs/compare.md).
     """
-    stated = compose([Repeated(plan.event, plan.steps)], delta, accountant="Rényi")
+    stated = compose([Repeated(plan.event, plan.steps), *beside], delta, accountant="Rényi")
+    if beside:
+        return replace(_beside(plan, stated, beside), proof="linear")
     shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
     fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws)
     if fine < stated.epsilon:
         method = "accounted as continuous noise, and the distance from it in δ"
         stated = replace(stated, epsilon=fine, steps=(f"{plan.steps} releases on the same records, {method}",))
     return replace(stated, proof="linear").explained("each a noisy sum of one bounded integer vector a record")
+
+
+def _beside(plan: LinearPlan, stated: Guarantee, beside: Sequence[PureEvent]) -> Guarantee:
+    """The better one of `stated` and the figure for continuous noise, whose curve is known, on δ less the grid's part.
+
+    The sums are one Gaussian release of multiplier 1/μ. The grid's part is taken at `stated.epsilon`, the larger ε.
+    """
+    shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
+    slack = grid_delta(stated.epsilon, plan.scale, plan.draws)
+    if slack > 0.01 * stated.delta:
+        return stated
+    events: list[Event] = [GaussianEvent(1.0 / shift), *beside]
+    continuous = compose(events, stated.delta - slack)  # best: where δ is too small for PLD another figure is there
+    if continuous.epsilon >= stated.epsilon:
+        return stated
+    noise = f"the {plan.steps} noisy sums as one with continuous noise, and the distance from it in δ"
+    return replace(continuous, delta=stated.delta, steps=(*continuous.steps, noise))
 
 
 def largest_factors(squared_norms: Integers, bound: int) -> Integers:

@@ -14,7 +14,7 @@ from pcqr.errors import MissingExtra
 INK, MUTED, GRID = "#222222", "#7a7a7a", "#e6e6e6"
 HOLDS, BROKEN = "#0b6e99", "#d1603d"
 FORBIDDEN = "#efefef"
-COLUMNS = 7
+COLUMNS = 8
 FLOOR, CEILING = 1e-9, 1.0
 """Of δ. What is smaller, 0 included, is drawn on the floor."""
 TITLE_WIDTH = 34

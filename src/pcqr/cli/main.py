@@ -126,8 +126,11 @@ def publish(
         typer.Option(help="δ for boosted and linear models, far below 1/n. A tree is pure and needs none."),
     ] = None,
     method: Annotated[
-        Literal["auto", "tree", "boosted", "linear"] | None,
-        typer.Option(help="What to publish. Default: tree, or with --delta auto, which chooses from n and ε."),
+        Literal["auto", "tree", "linear", "compared", "boosted"] | None,
+        typer.Option(
+            help="What to publish; compared: the better of a tree and a linear model, privately. "
+            "Default: tree, or with --delta auto, which chooses from n and ε."
+        ),
     ] = None,
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")

@@ -28,8 +28,8 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import FILES, MOST_CLASSES, Saved
-from pcqr.plan import BoostedPublishingPlan
-from pcqr.planning.published import Choice, Method, choose
+from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan
+from pcqr.planning.published import Choice, Method, choose, trees_for
 from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
 
@@ -88,6 +88,8 @@ def run(job: Job, *, as_json: bool) -> None:
     with progress(hidden=as_json) as bar:
         step = bar.add_task("reading and encoding", total=2)
         inputs = _read(job)
+        if not _is_sized(job):
+            trees = trees_for(inputs.X.shape[0], job.epsilon)
         trees = trees.prepared(inputs.public, inputs.schema)
         if method == "auto":
             method = choose(inputs.X.shape[0], job.epsilon, _label_count(inputs))
@@ -99,7 +101,8 @@ def run(job: Job, *, as_json: bool) -> None:
     try:
         model = _published(learner, inputs.schema)
         saved = model.save(job.out)
-        _summarise(job, model, method, _depth(trees, model, inputs, learner), saved, as_json=as_json)
+        published = learner.method_ if isinstance(learner, PrivateClassifier) else method
+        _summarise(job, model, published, _depth(trees, model, inputs, learner), saved, as_json=as_json)
     except Exception as error:  # ε is spent: whatever it is, the user must learn that, and not lose the model
         spent = f"The model was drawn and ε = {rounded_text(learner.guarantee_.epsilon, 6)} is spent"
         _report_failure(job, spent, error, None if saved else model, as_json=as_json)
@@ -109,9 +112,14 @@ def run(job: Job, *, as_json: bool) -> None:
 def _method(job: Job) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
     method = job.method or ("tree" if job.delta is None else "auto")
-    if method != "tree" and (job.depth is not None or job.operations != MOST_OPERATIONS):
+    if method != "tree" and _is_sized(job):
         raise ParameterError("--method", "tree, where --depth or --operations is given", method)
     return method
+
+
+def _is_sized(job: Job) -> bool:
+    """Did the user say how large a tree may be?"""
+    return job.depth is not None or job.operations != MOST_OPERATIONS
 
 
 def _learner(job: Job, inputs: Inputs, trees: DecisionTrees, method: Method) -> SemiPrivateLearner | PrivateClassifier:
@@ -128,10 +136,14 @@ def _learner(job: Job, inputs: Inputs, trees: DecisionTrees, method: Method) -> 
 
 def _depth(trees: DecisionTrees, model: PublishedModel, inputs: Inputs, learner: object) -> int | None:
     """The depth of what was drawn; None for a linear classifier."""
-    if isinstance(learner, SemiPrivateLearner):
-        return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
     plan = learner.plan_ if isinstance(learner, PrivateClassifier) else None
-    return plan.boosting.depth if isinstance(plan, BoostedPublishingPlan) else None
+    if isinstance(plan, BoostedPublishingPlan):
+        return plan.boosting.depth
+    if not isinstance(model.hypothesis, DecisionTree):
+        return None
+    if isinstance(plan, ComparedPublishingPlan):
+        return plan.compared.depth
+    return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
 
 
 def _cost_in_words(trees: DecisionTrees, records: int, method: Method) -> str:
@@ -151,19 +163,22 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
     if len(names) < 2 or trees.predicates is None:
         return  # `fit` says what is wrong
-    if method == "boosted" and len(names) > 2:
+    if method in ("boosted", "compared") and len(names) > 2:
         raise ParameterError("--method", "tree or linear for more than two labels", method)
     features = len(inputs.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)
-    made_up: Hypothesis = tree
-    if method == "linear":
-        feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
-        made_up = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
-        if len(names) > 2:
-            made_up = OneAgainstRest((made_up,) * len(names))
-    elif method == "boosted":
-        made_up = BoostedTrees((tree,), 1.0, features)
-    PublishedModel(made_up, names, inputs.schema, Guarantee(epsilon), Provenance(predicates=trees.predicates)).texts()
+    feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
+    line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
+    linear = line if len(names) == 2 else OneAgainstRest((line,) * len(names))
+    made_up: dict[Method, tuple[Hypothesis, ...]] = {
+        "tree": (tree,),
+        "linear": (linear,),
+        "compared": (tree, linear),
+        "boosted": (BoostedTrees((tree,), 1.0, features),),
+    }
+    origin = Provenance(predicates=trees.predicates)
+    for hypothesis in made_up[method]:
+        PublishedModel(hypothesis, names, inputs.schema, Guarantee(epsilon), origin).texts()
 
 
 def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:

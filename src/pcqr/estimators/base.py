@@ -81,7 +81,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             schema = Schema.from_public(public)
         points, raw_labels = self._records(X, y, schema)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        hypotheses = self._declared(hypotheses.prepared(shown, schema), points.shape[1])
+        hypotheses = self._sized(hypotheses, points.shape[0]).prepared(shown, schema)
+        hypotheses = self._declared(hypotheses, points.shape[1])
         if hypotheses.needs_public and not hypotheses.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
         points = hypotheses.check_points(points)
@@ -116,6 +117,10 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _class(self, *, has_public: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""
         return self._default_class(has_public=has_public) if self.hypotheses is None else self.hypotheses
+
+    def _sized(self, hypotheses: HypothesisClass, records: int) -> HypothesisClass:  # noqa: ARG002
+        """The class for n = `records`, where a default depends on it."""
+        return hypotheses
 
     def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:  # noqa: ARG002
         """The class for a table of `features` columns about which nothing public was given, if there is a default."""

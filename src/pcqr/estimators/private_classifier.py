@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.boosting import boost
+from pcqr.algorithms.compare import better_of_two
 from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
@@ -22,9 +23,15 @@ from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstR
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.plan import BoostedPublishingPlan, LinearPublishingPlan, PublishedPlan
+from pcqr.plan import (
+    BoostedPublishingPlan,
+    ComparedPublishingPlan,
+    LinearPublishingPlan,
+    PublishedPlan,
+    PublishingPlan,
+)
 from pcqr.planning import Request
-from pcqr.planning.published import Choice, Method, plan_published
+from pcqr.planning.published import Choice, Method, plan_published, trees_for
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
@@ -40,15 +47,17 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
     or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table. `hypothesis_` is the
-    published classifier, `method_` says which kind it is.
+    published classifier, `method_` says which kind it is: "tree", "linear" or "boosted".
 
     Parameters
     ----------
     epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
     method : "tree", one exact draw over all trees of a depth; "boosted", many small exact trees that vote; "linear",
-        noisy gradient descent; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number
+        noisy gradient descent; "compared", both of these, of which the better one is published, and that comparison is
+        paid for, too; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number
         of classes, public numbers all.
-    trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`.
+    trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`,
+        or smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
     entropy, classes : as for the releases.
 
     `decision_function` exists for linear and boosted classifiers: their margins are functions of public weights. They
@@ -96,11 +105,14 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.method != "boosted"
+        tags.classifier_tags.multi_class = self.method not in ("boosted", "compared")
         return tags
 
     def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
+
+    def _sized(self, hypotheses: HypothesisClass, records: int) -> HypothesisClass:
+        return trees_for(records, self.epsilon) if self.trees is None else hypotheses
 
     def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:
         if hypotheses.is_fixed or not isinstance(hypotheses, DecisionTrees):
@@ -132,12 +144,16 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
             raise ParameterError("public", "public rows or a schema", None)
         X, y = records.X, records.y
         match plan:
+            case ComparedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
+                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
+                self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
+                self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
             case LinearPublishingPlan():
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
                 descend = linear_descent if plan.linear.classes == 2 else one_against_rest
                 self.method_, self.hypothesis_ = "linear", descend(features, X, y, plan.linear, entropy)
             case BoostedPublishingPlan():
                 self.method_, self.hypothesis_ = "boosted", boost(X, y, predicates, plan.boosting, entropy)
-            case _:
+            case PublishingPlan():
                 drawn = sspp(hypotheses, X, y, records.public, plan.publish, entropy)
                 self.method_, self.hypothesis_ = "tree", drawn

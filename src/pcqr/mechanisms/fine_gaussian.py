@@ -37,7 +37,14 @@ def fine_gaussian_delta(shift: float, epsilon: float, scale: float, draws: int) 
     continuous = float(ndtr(likely)) * (1.0 + _NUMERICAL) - math.exp(epsilon + float(log_ndtr(unlikely))) * (
         1.0 - _NUMERICAL
     )
-    return rounded_up(continuous + (1.0 + math.exp(epsilon)) * draws / (16.0 * scale) / scale)
+    return rounded_up(continuous + grid_delta(epsilon, scale, draws))
+
+
+def grid_delta(epsilon: float, scale: float, draws: int) -> float:
+    """(1 + e^ε)·N/(16σ²): what N = `draws` draws on the grid add to the δ of continuous noise; infinite for σ < 2."""
+    if scale < 2.0 or epsilon > _LARGEST_EPSILON:
+        return math.inf
+    return rounded_up((1.0 + math.exp(epsilon)) * draws / (16.0 * scale) / scale)
 
 
 def fine_gaussian_epsilon(shift: float, delta: float, scale: float, draws: int) -> float:

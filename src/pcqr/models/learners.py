@@ -13,11 +13,13 @@ import pcqr
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
     BoostedPublishingPlan,
     BoostingPlan,
+    ComparedPlan,
+    ComparedPublishingPlan,
     LinearPlan,
     LinearPublishingPlan,
     PublishingPlan,
@@ -54,6 +56,7 @@ def check_published(learner: Learner) -> None:
 
 def provenance_of(learner: Learner) -> Provenance:
     settings = _settings(learner.plan_)
+    is_tree = isinstance(learner.hypothesis_, DecisionTree)  # whose file has no settings
     drawn = learner.plan_ if isinstance(learner.plan_, PublishingPlan) else None
     return Provenance(
         hypotheses=_class_in_words(learner.hypotheses_, learner.n_records_)
@@ -65,7 +68,7 @@ def provenance_of(learner: Learner) -> Provenance:
         inverse_temperature=None if drawn is None else drawn.publish.inverse_temperature,
         numerical_slack=None if drawn is None else _numerical_slack(learner, drawn),
         versions=current_versions(),
-        settings=() if settings is None else tuple(asdict(settings).items()),
+        settings=() if settings is None or is_tree else tuple(_flat(settings).items()),
     )
 
 
@@ -81,8 +84,13 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-def _settings(plan: object) -> LinearPlan | BoostingPlan | None:
+Settings = LinearPlan | BoostingPlan | ComparedPlan
+
+
+def _settings(plan: object) -> Settings | None:
     match plan:
+        case ComparedPublishingPlan():
+            return plan.compared
         case LinearPublishingPlan():
             return plan.linear
         case BoostedPublishingPlan():
@@ -91,8 +99,20 @@ def _settings(plan: object) -> LinearPlan | BoostingPlan | None:
             return None
 
 
-def _in_words(settings: LinearPlan | BoostingPlan) -> str:
+def _flat(settings: Settings) -> dict[str, Any]:
+    if not isinstance(settings, ComparedPlan):
+        return asdict(settings)
+    choice = {"depth": settings.depth, "tree": settings.tree, "comparison": settings.comparison}
+    return asdict(settings.linear) | choice
+
+
+def _in_words(settings: Settings) -> str:
     """What the settings make."""
+    if isinstance(settings, ComparedPlan):
+        return (
+            f"the better of a tree and a linear classifier over {settings.linear.predicates} public predicates, "
+            "by a private comparison"
+        )
     if isinstance(settings, LinearPlan):
         return (
             f"linear classifiers over {settings.predicates} public predicates, "

@@ -5,7 +5,7 @@ flights): none of them is best for one table, and a table that was not among the
 
 * A long run pays where the draws are sharp: J = 64 rounds from n·ε = 20,000 on, else 32.
 * Depth 4 pays where leaves stay full and draws sharp: from n·min(ε, 1) = 100,000 on, else depth 3.
-* a = A/J: the votes of all trees together move a margin by at most A = 5, at depth 4 by 8.
+* a = A/J: the votes of all trees together move a margin by at most A = 6, at depth 4 by 12.
 * A round offers 80 predicates at depth 3 and 40 at depth 4, or as many as fit into `operations`.
 * η is the largest that keeps (ε, δ).
 """
@@ -29,7 +29,7 @@ DEEP_FROM = 100_000.0
 """n·min(ε, 1) from which trees have depth 4."""
 
 OFFERED = {3: 80, 4: 40}
-TOTAL_STEP = {3: 5.0, 4: 8.0}
+TOTAL_STEP = {3: 6.0, 4: 12.0}
 MOST_OPERATIONS = 6e11
 """Words of 64 records that a fit may look at; a core looks at some 10⁹ a second."""
 

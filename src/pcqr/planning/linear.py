@@ -4,7 +4,7 @@ What (ε, δ) allow all T sums together is one number μ: noise of σ = 2M·√T
 scaled to sensitivity 1, then carry noise of √T/μ each and 1/μ on their mean, whatever T is: more steps cost time, not
 accuracy. Weights move by about τ times the mean of g, τ = T·(step size)/(1 − β), so they carry noise of about τ/μ:
 
-    τ = `NOISE` · μ     makes that noise a constant, whatever the table.
+    τ = N · μ           makes that noise N, whatever the table: `NOISE`, or `LITTLE_NOISE` where n·ε allows it.
     T                   is what it takes to get there with steps of at most `LARGEST_STEP`/n, between `STEPS`.
 
 The loss of unit vectors has a curvature of at most n/4, so steps below 8(1 + β)/n are stable. The constants were
@@ -15,62 +15,78 @@ more.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from pcqr.accounting import PureEvent
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.errors import InfeasiblePlan
 from pcqr.noise import LARGEST_SCALE
 from pcqr.plan import LARGEST_LINEAR_TERM, LinearPlan
 
-NOISE = 1.0
+NOISE, LITTLE_NOISE, LITTLE_FROM = 1.0, 0.7, 8_000.0
+"""N, and N for n·ε from the third on: where signals are clear, short weights do better."""
 MOMENTUM = 0.9
 LARGEST_STEP = 12.0
 STEPS = (200, 500)
-_PRECISION = 1e-6  # relative, of the noise
+_PRECISION, _COARSE = 1e-6, 1e-3  # relative, of the noise; the second where a figure takes a tenth of a second
 
 
 def plan_linear(
-    records: int, predicates: int, epsilon: float, delta: float, *, classes: int = 2, most_steps: int = STEPS[1]
+    records: int,
+    predicates: int,
+    epsilon: float,
+    delta: float,
+    *,
+    classes: int = 2,
+    most_steps: int = STEPS[1],
+    beside: Sequence[PureEvent] = (),
 ) -> LinearPlan:
-    """The plan for n = `records` and B = `predicates` within (`epsilon`, `delta`); `most_steps` limits the time."""
+    """The plan for n = `records` and B = `predicates` within (`epsilon`, `delta`); `most_steps` limits the time.
+
+    `beside` are other releases on the same records, which (ε, δ) have to pay for, too.
+    """
     check_integer("records", records, least=1)
     check_integer("predicates", predicates, least=1)
     check_integer("classes", classes, least=2)
     check_integer("most_steps", most_steps, least=1)
     check_positive("epsilon", epsilon)
     check_delta(delta)
-    mu = _largest_mu(predicates, classes, float(epsilon), float(delta))
-    wanted = NOISE * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
+    mu = _largest_mu(predicates, classes, float(epsilon), float(delta), beside)
+    noise = LITTLE_NOISE if records * epsilon >= LITTLE_FROM else NOISE
+    wanted = noise * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
-    plan = _plan(records, predicates, classes, steps, mu)
-    guarantee = linear_guarantee(plan, delta)
+    plan = _plan(records, predicates, classes, steps, mu, noise)
+    guarantee = linear_guarantee(plan, delta, beside=beside)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")
     return plan
 
 
-def _plan(records: int, predicates: int, classes: int, steps: int, mu: float) -> LinearPlan:
+def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, noise: float = NOISE) -> LinearPlan:
     scale = 2.0 * LARGEST_LINEAR_TERM * math.sqrt(steps) / mu
     if scale > LARGEST_SCALE:
         raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
-    step_size = min(NOISE * mu * (1.0 - MOMENTUM) / steps, LARGEST_STEP / records)
+    step_size = min(noise * mu * (1.0 - MOMENTUM) / steps, LARGEST_STEP / records)
     return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size, classes)
 
 
-def _largest_mu(predicates: int, classes: int, epsilon: float, delta: float) -> float:
-    """The largest μ, to within `_PRECISION`, whose sums are within (ε, δ) whatever T is."""
+def _largest_mu(predicates: int, classes: int, epsilon: float, delta: float, beside: Sequence[PureEvent] = ()) -> float:
+    """The largest μ, to within the precision, whose sums are within (ε, δ) whatever T is, together with `beside`."""
 
     def is_kept(mu: float) -> bool:
         # T matters to rounding alone, which the last digits of ε cover.
-        return linear_guarantee(_plan(1, predicates, classes, 1, mu), delta).within(epsilon * (1.0 - 1e-9), delta)
+        plan = _plan(1, predicates, classes, 1, mu)
+        return linear_guarantee(plan, delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
-    needed = -math.log(delta)
-    low = math.sqrt(2.0) * epsilon / (math.sqrt(needed + epsilon) + math.sqrt(needed)) * (1.0 - _PRECISION)
+    needed, left = -math.log(delta), epsilon - math.fsum(event.epsilon for event in beside)
+    precision = _COARSE if beside else _PRECISION
+    low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - precision)
     high = 2.0 * low
     while is_kept(high):
         low, high = high, 2.0 * high
-    while high > low * (1.0 + _PRECISION):
+    while high > low * (1.0 + precision):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if is_kept(middle) else (low, middle)
     return low

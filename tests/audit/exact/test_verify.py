@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from pcqr.accounting import BoundedRangeEvent, PureEvent, Repeated
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
+from pcqr.algorithms.boosting import weight_of_lead
 from pcqr.algorithms.sub_samp import votes_guarantee
 from pcqr.audit.exact import Case, Finding, verify
+from pcqr.audit.exact.cases.classifiers import CROWD, TWO_PLACES, boosting_case, boosting_plan
 from pcqr.audit.exact.cases.mechanisms import Distances, many_stable_ones, sparse_vector_case
 from pcqr.audit.exact.cases.peers import noisy_max_case
 from pcqr.audit.exact.cases.publication import PUBLIC, sspp_case, unv_priv_cl_case
@@ -27,12 +30,14 @@ from pcqr.audit.exact.cases.votes import (
     sub_samp_case,
 )
 from pcqr.audit.exact.tape import OneOrder
+from pcqr.audit.exact.verify import ORDERS
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.cuts import group_counts, log_weights
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.hypotheses.trees.weighted import GRID
 from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
 from pcqr.mechanisms.stability import StabilityTest
@@ -102,6 +107,30 @@ def test_inputs_need_not_be_hashable() -> None:
 def test_a_case_needs_neighbours() -> None:
     with pytest.raises(ParameterError, match="neighbours"):
         verify(Case.once("", Guarantee(1.0), [], coin))
+
+
+def test_an_event_is_a_claim_too() -> None:
+    """Randomised response attains what ε-DP allows at every order. Less is refuted, whatever (ε, δ) is claimed."""
+    epsilon = math.log(3)
+    attained = verify(Case.once("", Guarantee(epsilon), [(0, 1)], coin, PureEvent(epsilon)))
+    assert attained.passed
+    for order, exact, claimed in attained.divergences:
+        by_hand = math.log(0.75**order * 0.25 ** (1 - order) + 0.25**order * 0.75 ** (1 - order)) / (order - 1)
+        assert exact == pytest.approx(by_hand)
+        assert exact == pytest.approx(claimed)
+    assert not verify(Case.once("", Guarantee(9.0), [(0, 1)], coin, PureEvent(1.0))).passed
+    assert verify(Case.once("", Guarantee(9.0), [(0, 1)], coin, Repeated(PureEvent(1.0), 2))).passed
+    with pytest.raises(ParameterError, match="event"):
+        replace(sparse_vector_case(RIGHT, many_stable_ones(40), 2), event=PureEvent(1.0))
+
+
+def test_an_impossible_outcome_has_an_infinite_divergence() -> None:
+    def shown(side: int, entropy: Entropy) -> bool:
+        return bool(entropy.below(10, 1)[0] < side)
+
+    found = verify(Case.once("", Guarantee(1.0, 0.9), [(0, 1)], shown, PureEvent(1.0)))
+    assert [each.exact for each in found.divergences] == [math.inf] * len(ORDERS)
+    assert not found.passed
 
 
 def test_tables_and_their_neighbours() -> None:
@@ -215,6 +244,31 @@ def test_a_dichotomy_that_is_left_out(hypotheses: Thresholds) -> None:
     found = verify(Case.once("", claimed, neighbours, common_labels))
     assert found.passed == (type(hypotheses) is Thresholds)
     assert math.isinf(found.epsilon) == (type(hypotheses) is WithoutEmpty)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Boosting
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_rounds_of_boosting_cost_what_they_claim(rounds: int) -> None:
+    """Each round goes against the crowd. In the second the record that is right has the weight of a lead of 1."""
+    plan = boosting_plan(len(CROWD) + 1, rounds)
+    case = boosting_case(plan, replacing_the_last(CROWD, TWO_PLACES))
+    found = verify(case)
+    assert found.passed
+    lighter = weight_of_lead(plan)[rounds + 1] / GRID
+    assert 0.2 < lighter < 0.8
+    assert found.epsilon == pytest.approx(1.0 if rounds == 1 else 1.0 + 0.5 * (1.0 + lighter), abs=1e-4)
+    assert not claims(case, 0.5).passed
+    if rounds == 2:
+        assert not claims(case, 1.0 + 1e-9).passed, "two rounds for the price of one"
+
+
+def test_a_range_below_that_of_a_round_is_refuted_by_its_divergences() -> None:
+    case = boosting_case(boosting_plan(3, 1, cuts=2), all_neighbours(3, TWO_PLACES))
+    assert verify(case).passed
+    assert not verify(replace(case, event=BoundedRangeEvent(0.5))).passed
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -149,6 +149,18 @@ def test_a_refusal_is_not_swallowed() -> None:
         law_of(careless)
 
 
+def test_a_vector_of_noise_is_many_noises() -> None:
+    def first_is_largest(entropy: Entropy) -> bool:
+        sums = np.array([1, 0]) + noise.discrete_gaussians(0.8, 2, entropy)
+        return bool(np.array([1, -1]) @ sums > 0)
+
+    law = law_of(first_is_largest)
+    bell = {z: math.exp(-0.5 * (z / 0.8) ** 2) for z in range(-40, 41)}
+    above = math.fsum(bell[a] * bell[b] for a in bell for b in bell if a + 1 > b) / math.fsum(bell.values()) ** 2
+    assert law[True] == pytest.approx(above, rel=1e-12)
+    assert law[True] + law[False] == pytest.approx(1.0, abs=1e-12)
+
+
 def test_noise_is_no_key() -> None:
     with pytest.raises(TypeError):
         law_of(lambda entropy: {laplace(entropy): 1}[0])
@@ -177,6 +189,7 @@ def test_other_entropy_is_served_as_ever() -> None:
             noise.discrete_laplace(9.0, entropy),
             noise.geometric(9.0, entropy),
             noise.discrete_gaussian(9.0, entropy),
+            *noise.discrete_gaussians(9.0, 3, entropy).tolist(),
             noise.weighted_choice(np.zeros(9), entropy),
         ]
 

@@ -37,6 +37,8 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "no ½ in the vote",
         "gap of sensitivity 2",
         "ε spent twice",
+        "weights relative to the heaviest",
+        "noise for adding a record",
         "float Laplace",
         "scaler before the split",
         "one random stream",
@@ -63,6 +65,8 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert found["gap of sensitivity 2"] == pytest.approx(2.0, abs=0.01), "twice the claim"
     assert 1.9 < found["no ½ in the vote"] <= 2.0
     assert 1.5 < found["ε spent twice"] <= 2.0
+    assert found["weights relative to the heaviest"] > 3.0, "the other 19 weights move together"
+    assert found["noise for adding a record"] > 2.0, "half the noise, twice the claim"
 
 
 @pytest.mark.parametrize("bug", STATISTICAL, ids=lambda bug: bug.name)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pcqr.accounting.events import Event, Ledger
 from pcqr.accounting.renyi import divergence
@@ -27,6 +27,19 @@ CURVE_POINTS = 25
 
 ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
 """Of the Rényi divergences that are compared with those of an event."""
+
+
+class Comparison(Protocol):
+    """How far apart two laws are to the best adversary: `Game` and `SumGame` say it, each of its own laws."""
+
+    @property
+    def truncated(self) -> float: ...
+
+    def delta_at(self, epsilon: float) -> float: ...
+
+    def epsilon_at(self, delta: float, least: float = 0.0) -> float: ...
+
+    def divergence(self, order: float) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,7 @@ class Case:
         """The law of all that is shown on one input."""
         return conversations(partial(self.start, given), self.menu, self.rounds, self.tape)
 
-    def game(self, first: Any, second: Any) -> Any:
+    def game(self, first: Any, second: Any) -> Comparison:
         """What an adversary can make of two laws."""
         return Game(first, second)
 
@@ -191,7 +204,7 @@ def _claimed(case: Case, order: float) -> float:
     return math.fsum(count * divergence(release, order) for release, count in releases)
 
 
-def _curve(game: Any, claimed: Guarantee, epsilon: float) -> tuple[tuple[float, float], ...]:
+def _curve(game: Comparison, claimed: Guarantee, epsilon: float) -> tuple[tuple[float, float], ...]:
     """δ(ε) from 0 to beyond both the claim and, where it is finite, what was found."""
     end = 1.25 * max(claimed.epsilon, epsilon if math.isfinite(epsilon) else 0.0, 0.1)
     grid = [end * step / (CURVE_POINTS - 1) for step in range(CURVE_POINTS)]

@@ -69,9 +69,9 @@ class DecisionTrees(HypothesisClass):
     (`prepared(public=…)`); or a schema. Until then the class is not fixed and cannot be drawn from. Everything that
     defines it is public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
 
-    `depth`: D, at most 6. None is the deepest of 4, 3, 2, 1 at which a draw from n records stays within `operations`
-    steps (see `cost`; a core makes 1 to 2·10⁹ a second) and `memory` bytes: a function of n, B and C alone, never of η.
-    A declared depth that exceeds them is refused. `labels` = C is the number of classes.
+    `depth`: D, at most 6. None is `deepest` or, if that is less, the most at which a draw from n records stays within
+    `operations` steps (see `cost`; a core makes 1 to 2·10⁹ a second) and `memory` bytes: a function of n, B and C
+    alone, never of η. A declared depth that exceeds them is refused. `labels` = C is the number of classes.
     """
 
     depth: int | None = None
@@ -81,6 +81,7 @@ class DecisionTrees(HypothesisClass):
     predicates: tuple[Predicate, ...] | None = None
     operations: float = 2e11
     memory: float = 2e9
+    deepest: int = DEFAULT_DEPTH
 
     needs_public: ClassVar[bool] = True
 
@@ -93,6 +94,9 @@ class DecisionTrees(HypothesisClass):
             check_probability("stop", self.stop)
             if not _LEAST_STOP <= self.stop <= 1.0 - _LEAST_STOP:
                 raise ParameterError("stop", f"0, or between {_LEAST_STOP:g} and 1 − {_LEAST_STOP:g}", self.stop)
+        check_integer("deepest", self.deepest, least=1)
+        if self.deepest > DEEPEST:
+            raise ParameterError("deepest", f"at most {DEEPEST}", self.deepest)
         if self.cuts is not None:
             check_integer("cuts", self.cuts, least=1)
         check_integer("labels", self.labels, least=2)
@@ -116,7 +120,7 @@ class DecisionTrees(HypothesisClass):
     @property
     def vc_dimension(self) -> int:
         """2^D, the number of leaves: what one choice of splits can shatter. Over all of them: `vc_bound`."""
-        return 1 << (self.depth or DEFAULT_DEPTH)
+        return 1 << (self.depth or self.deepest)
 
     def vc_bound(self, features: int) -> int:
         """⌊log₂ |H|⌋; until the predicates are fixed, B is taken to be the most cuts a column."""
@@ -128,12 +132,12 @@ class DecisionTrees(HypothesisClass):
 
     def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002
         """(2^D − 1)·ln B + 2^D·ln C: the number of trees, whatever the points are."""
-        leaves = 1 << (self.depth or DEFAULT_DEPTH)
+        leaves = 1 << (self.depth or self.deepest)
         return (leaves - 1) * math.log(self._count(features)) + leaves * math.log(self.labels)
 
     def log_rarity(self, count: int, features: int = 1) -> float:
         """(2^D − 1)·ln(B/(1−σ)) + 2^D·ln C: every tree says the same as a full one, which never stops."""
-        return self.log_growth(count, features) - ((1 << (self.depth or DEFAULT_DEPTH)) - 1) * math.log1p(-self.stop)
+        return self.log_growth(count, features) - ((1 << (self.depth or self.deepest)) - 1) * math.log1p(-self.stop)
 
     def with_labels(self, labels: int) -> DecisionTrees:
         return replace(self, labels=labels)
@@ -170,7 +174,7 @@ class DecisionTrees(HypothesisClass):
         if self.depth is not None:
             depth = self.depth
         else:
-            affordable = (d for d in range(DEFAULT_DEPTH, 0, -1) if self._excess(records, d) is None)
+            affordable = (d for d in range(self.deepest, 0, -1) if self._excess(records, d) is None)
             depth = next(affordable, 1)
         excess = self._excess(records, depth)
         if excess is not None:

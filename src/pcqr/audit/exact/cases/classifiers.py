@@ -34,7 +34,7 @@ CROWD = (UNANIMOUS,) * 40
 
 
 def boosting_plan(records: int, rounds: int, *, cuts: int = 1, depth: int = 1, delta: float = 0.0) -> BoostingPlan:
-    """η = ½: a round has range 1. A record that a tree gets right has weight ½, near enough, in the next round."""
+    """η = ½: a round has range 1. A record that a tree gets right weighs less in the next round."""
     return BoostingPlan(records, cuts, cuts, depth, rounds, step=0.7, inverse_temperature=0.5, delta=delta)
 
 
@@ -99,7 +99,7 @@ def _weights(features: LinearFeatures, plan: LinearPlan, table: Table, entropy: 
 
 def _linear_steps(*, full: bool) -> Iterator[Case]:
     two = all_neighbours(2, TWO_PLACES)
-    yield step_case(FEATURES, step_plan(320, 4.0), two, 1e-6)
+    yield step_case(FEATURES, step_plan(320, 2.0), two, 1e-5)
     yield step_case(FEATURES, step_plan(320, 1.0), two, 0.01)
     if full:
         yield step_case(FEATURES, step_plan(1000, 1.0), two, 0.01)

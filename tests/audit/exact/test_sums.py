@@ -1,0 +1,235 @@
+"""Noisy sums: their law against sums over all values, what gives itself away, and the linear classifier's steps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcqr.accounting import DiscreteGaussianEvent
+from pcqr.accounting.renyi import divergence
+from pcqr.algorithms.linear import linear_descent
+from pcqr.audit.exact import Unverifiable, verify
+from pcqr.audit.exact.cases.classifiers import FEATURES, TWO_PLACES, step_case, step_plan
+from pcqr.audit.exact.cases.tables import Table, all_neighbours
+from pcqr.audit.exact.integers import NoiseLaw
+from pcqr.audit.exact.sums import Announced, HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector
+from pcqr.audit.exact.walk import intercepted
+from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.guarantee import Guarantee
+from pcqr.noise import discrete_gaussian, discrete_gaussians
+
+SCALE = 0.9
+
+
+def game(first: Vector, second: Vector, scale: float = SCALE) -> SumGame:
+    law = NoiseLaw("discrete_gaussian", scale)
+    return SumGame(SumLaw(NoisySum(first, law), ()), SumLaw(NoisySum(second, law), ()))
+
+
+def laws(shift: Vector, reach: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """P(z) and Q(z) of `shift` + Z and of Z, on all z with entries up to `reach`."""
+    bell = {z: math.exp(-0.5 * (z / SCALE) ** 2) for z in range(-60, 61)}
+    total = math.fsum(bell.values())
+    points = list(itertools.product(range(-reach, reach + 1), repeat=len(shift)))
+    first, second = (
+        np.array([math.prod(bell[z - d] / total for z, d in zip(point, moved, strict=True)) for point in points])
+        for moved in (shift, (0,) * len(shift))
+    )
+    return first, second
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The law of one noisy sum
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=2), st.floats(0.0, 6.0))
+def test_delta_is_that_of_the_best_event(shift: list[int], epsilon: float) -> None:
+    p, q = laws(tuple(shift), 12)
+    best = float(np.maximum(0.0, p - math.exp(epsilon) * q).sum())
+    elsewhere = (7,) * len(shift)
+    moved = tuple(a + d for a, d in zip(elsewhere, shift, strict=True))
+    for found in (game(moved, elsewhere), game(elsewhere, moved)):
+        assert found.delta_at(epsilon) == pytest.approx(best, abs=1e-12)
+
+
+def test_three_coordinates_are_as_good_as_two() -> None:
+    p, q = laws((1, -2, 1), 9)
+    for epsilon in (0.0, 1.0, 4.0):
+        best = float(np.maximum(0.0, p - math.exp(epsilon) * q).sum())
+        assert game((1, -2, 1), (0, 0, 0)).delta_at(epsilon) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [1.3, 2.0, 3.7])
+@pytest.mark.parametrize("shift", [(1,), (2, -1)])
+def test_renyi_divergences(shift: Vector, order: float) -> None:
+    p, q = laws(shift, 18)
+    plain = math.log(math.fsum(np.exp(order * np.log(p) + (1.0 - order) * np.log(q)))) / (order - 1.0)
+    found = game(shift, (0,) * len(shift)).divergence(order)
+    assert found == pytest.approx(plain, rel=1e-10)
+    bound = divergence(DiscreteGaussianEvent(SCALE / math.hypot(*shift)), order)
+    assert found <= bound * (1.0 + 1e-12)
+    if order == 2.0:
+        assert found == pytest.approx(bound), "attained where α·d is an integer"
+
+
+def test_the_best_event_is_a_half_space() -> None:
+    shift, second = (3, 4), (10, -5)
+    found, epsilon = game((13, -1), second), 2.5
+    plane = found.tell_tale(epsilon)
+    p, q = laws(shift, 12)
+    points = itertools.product(range(-12, 13), repeat=2)
+    beyond = [plane.holds([z + b for z, b in zip(point, second, strict=True)]) for point in points]
+    assert p[beyond].sum() - math.exp(epsilon) * q[beyond].sum() == pytest.approx(found.delta_at(epsilon), abs=1e-12)
+    assert str(HalfSpace((3, 0, -4), 7)) == "+3·θ[0] -4·θ[2] > 7"
+
+
+def test_equal_sums_tell_nothing_and_no_noise_is_pure() -> None:
+    same = game((1, 2), (1, 2))
+    assert same.delta_at(0.0) == same.divergence(2.0) == same.epsilon_at(0.0) == 0.0
+    assert game((1, 2), (1, 1)).epsilon_at(0.0) == math.inf
+    reached = game((1, 2), (1, 1)).epsilon_at(1e-3)
+    assert game((1, 2), (1, 1)).delta_at(reached) <= 1e-3 < game((1, 2), (1, 1)).delta_at(reached - 1e-6)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# What runs of code give away
+
+Run = Callable[[int, Entropy], tuple[float, ...]]
+
+
+def noisy(given: int, entropy: Entropy, scale: float = 5.0) -> Any:
+    return np.array([given, 2]) + discrete_gaussians(scale, 2, entropy)
+
+
+def honest(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return tuple(0.5 * noisy(given, entropy))
+
+
+def shows_more(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return (*noisy(given, entropy), float(given))
+
+
+def divides_by_a_secret(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return tuple(noisy(given, entropy) / (1.0 + given))
+
+
+def noise_by_a_secret(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return tuple(noisy(given, entropy, 5.0 + given))
+
+
+def verdict(run: Run) -> Any:
+    claimed = Guarantee(1.0, 1e-2)
+    return verify(SumCase("", claimed, [(0, 1)], partial(Shown, run), event=DiscreteGaussianEvent(5.0)))
+
+
+def test_a_function_of_the_noisy_sum_is_as_private_as_the_sum() -> None:
+    found = verdict(honest)
+    assert found.passed
+    assert [each.exact for each in found.divergences] == pytest.approx([each.claimed for each in found.divergences])
+    assert found.witness.answers == (True,)
+    assert 0 < found.truncated < 1e-80
+
+
+@pytest.mark.parametrize("run", [shows_more, divides_by_a_secret, noise_by_a_secret])
+def test_whatever_else_is_shown_is_found(run: Run) -> None:
+    found = verdict(run)
+    assert not found.passed
+    assert found.epsilon == math.inf
+    assert found.delta == 1.0
+
+
+def two_sums(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return (*noisy(given, entropy), *noisy(given, entropy))
+
+
+def a_coin_too(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return (*noisy(given, entropy), float(entropy.below(2, 1)[0]))
+
+
+def other_noise_too(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return (*noisy(given, entropy), float(discrete_gaussian(0.1, entropy) > 0))
+
+
+def float_sums(given: int, entropy: Entropy) -> tuple[float, ...]:
+    return tuple(0.1 * given + discrete_gaussians(5.0, 1, entropy))
+
+
+@pytest.mark.parametrize("run", [two_sums, a_coin_too, other_noise_too])
+def test_more_than_one_sum_is_refused(run: Run) -> None:
+    with pytest.raises(Unverifiable, match="one sum"):
+        verdict(run)
+
+
+def test_noise_on_floats_is_refused() -> None:
+    with pytest.raises(Unverifiable, match="integers"):
+        verdict(float_sums)
+
+
+def test_real_runs_show_the_same_vector() -> None:
+    session = Shown(noisy, 3, SeededEntropy(1))
+    assert session.ask(HalfSpace((1, 0), -1000)) is True
+    assert session.ask(HalfSpace((1, 1), 1000)) is False
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The linear classifier
+
+
+def test_a_linear_step_attains_its_sensitivity_and_its_zcdp() -> None:
+    plan = step_plan(320, 1.0)
+    case = step_case(FEATURES, plan, all_neighbours(2, TWO_PLACES), 0.01)
+    found = verify(case)
+    assert found.passed
+    for order, exact, claimed in found.divergences:
+        assert claimed == pytest.approx(order * plan.sensitivity**2 / (2 * plan.scale**2))
+        assert exact == pytest.approx(claimed, rel=1e-9)
+    assert found.epsilon == pytest.approx(case.claimed.epsilon, rel=1e-3)
+    worst: Any = case.game(*map(case.law, (found.witness.first, found.witness.second)))
+    assert math.hypot(*worst.shift) == plan.sensitivity == 640
+
+
+def test_noise_below_what_is_claimed_is_refuted_by_either_figure() -> None:
+    plan = step_plan(320, 1.0)
+    case = step_case(FEATURES, plan, all_neighbours(2, TWO_PLACES), 0.01)
+    smaller = step_case(FEATURES, replace(plan, scale=0.98 * plan.scale), case.neighbours, 0.01)
+    assert not verify(replace(smaller, claimed=case.claimed)).passed
+    by_divergence = verify(replace(smaller, event=case.event))
+    assert by_divergence.delta <= by_divergence.claimed.delta
+    assert not by_divergence.passed
+
+
+HISTORIES: list[tuple[Vector, ...]] = [
+    (first, second)
+    for first in ((0, 0), (320, 900), (-10_000, 3), (2**40, -(2**40)))
+    for second in ((0, 0), (-5000, 77))
+]
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_later_steps_move_no_farther_whatever_the_history(history: tuple[Vector, ...]) -> None:
+    """The third sum, after two that came to anything: all that is shown is the same on all tables."""
+    plan = replace(step_plan(1000, 4.0), steps=3, momentum=0.9, step_size=1.5)
+
+    def third(table: Table) -> tuple[NoisySum, tuple[float, ...]]:
+        tape = Announced((*history, (5, 6)))
+        with intercepted():
+            shown = linear_descent(FEATURES, table.points, table.labels, plan, tape)
+        assert [each.law.scale for each in tape.sums] == [plan.scale] * 3
+        return tape.sums[2], shown.weights
+
+    for first, second in all_neighbours(2, TWO_PLACES):
+        (one, shown), (other, also_shown) = third(first), third(second)
+        assert shown == also_shown
+        found = SumGame(SumLaw(one, ()), SumLaw(other, ()))
+        assert sum(each**2 for each in found.shift) <= plan.sensitivity**2
+        assert found.divergence(2.0) <= divergence(plan.event, 2.0) * (1.0 + 1e-9)
