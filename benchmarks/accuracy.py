@@ -91,6 +91,12 @@ def run_all(job: Callable[[J], R], jobs: Sequence[J], describe: Callable[[J], st
     return [results[position] for position in range(len(jobs))]
 
 
+def run_alone(job: Callable[[J], R], given: J) -> R:
+    """`job(given)` in a process of its own, so that its memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(job, given).result()
+
+
 def wide_console() -> Console:
     """The terminal as it is, or lines long enough for the tables where the output goes to a file."""
     console = Console()

@@ -27,11 +27,12 @@ import numpy as np
 from benchmarks import dp_sgd
 from benchmarks.accuracy import markdown, mean_and_spread, wide_console, write_json
 from benchmarks.classifiers_picture import draw
+from benchmarks.dp_sgd import DELTA, EPSILONS
+from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, TABLES, Task, load
 from pcqr import PrivateClassifier
+from pcqr.planning.published import choose
 
-DELTA = 1e-6
-EPSILONS = (0.03, 0.1, 0.3, 1.0, 4.0)
 TARGETS: Mapping[str, Sequence[float]] = {
     "adult": (83.5, 84.5, 85.4, 85.8, 86.1),
     "bank": (88.8, 89.4, 89.4, 89.5, 89.6),
@@ -47,7 +48,6 @@ FRESH = 5_000
 RESULTS = Path("benchmarks/results/classifiers.json")
 PAGE = Path("docs/classifiers.md")
 PICTURE = Path("docs/images/classifiers.png")
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,13 @@ def figure(accuracy: Sequence[float]) -> tuple[float, float]:
 
 
 def measure(task: Task, peer: dp_sgd.Peer, epsilon: float) -> Case:
-    load_before, ours, seconds, method = os.getloadavg()[0], [], [], ""
+    load_before, ours, seconds = os.getloadavg()[0], [], []
     for seed in range(RUNS.get(task.name, FEWEST_RUNS)):
         start = time.perf_counter()
         classifier = PrivateClassifier(epsilon, DELTA, entropy=seed, classes=(0, 1))
         classifier.fit(task.X, task.y, public=task.public)
         seconds.append(time.perf_counter() - start)
         ours.append(classifier.predict(task.X_test) == task.y_test)
-        method = classifier.method_
     setting = dp_sgd.stored()[task.name, epsilon].setting
     seeds = range(FRESH, FRESH + PEER_RUNS.get(task.name, FEWEST_RUNS))
     theirs = [peer.answers(epsilon, setting, seed) == task.y_test for seed in seeds]
@@ -127,7 +126,7 @@ def measure(task: Task, peer: dp_sgd.Peer, epsilon: float) -> Case:
         records=task.y.size,
         epsilon=epsilon,
         majority=task.majority,
-        method=method,
+        method=choose(task.y.size, epsilon, 2),
         accuracy=[float(right.mean()) for right in ours],
         seconds=seconds,
         load=load_before,
@@ -157,13 +156,6 @@ def table(root: Path) -> str:
     return markdown(HEADER, [case.row() for case in stored(root).values()])
 
 
-def write_page() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{table(Path())}\n{END}{after}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.classifiers", description=(__doc__ or "").split("\n")[0]
@@ -181,7 +173,7 @@ def main() -> None:
             case = measure(task, peer, epsilon)
             console.print("  ".join(case.row()), f"  {min(case.seconds):.1f} s", highlight=False)
             store(case)
-    write_page()
+    put_between(PAGE, "accuracy", table(Path()))
     draw(list(stored(Path()).values()), PICTURE)
     console.print(table(Path()), markup=False, highlight=False, soft_wrap=True)
 

@@ -44,11 +44,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.accuracy import mean_and_spread, show, wide_console, write_json
-from benchmarks.linear import DELTA, EPSILONS, Fit
 from benchmarks.tables import TABLES, FloatArray, Task, load
+from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import UNIT, LinearFeatures
 from pcqr.hypotheses.trees.predicates import evaluate
 
+DELTA = 1e-6
+EPSILONS = (0.03, 0.1, 0.3, 1.0, 4.0)
 BATCHES = ((1, 120), (10, 200), (100, 500))
 """(Batches an epoch, steps): full batches, a tenth and a hundredth of the records at a time."""
 CLIPS = (0.5, 0.25, 1.0)
@@ -162,7 +164,8 @@ class Peer:
 
     @classmethod
     def of(cls, task: Task) -> Peer:
-        features = Fit.of(task).features
+        predicates = DecisionTrees().prepared(task.public, None).predicates or ()
+        features = LinearFeatures.of(predicates, task.X.shape[1], task.public)
         return cls(task, unit_vectors(features, task.X), unit_vectors(features, task.X_test))
 
     def answers(self, epsilon: float, setting: Setting, seed: int) -> NDArray[np.bool_]:
