@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.linear import linear_guarantee
@@ -52,7 +53,7 @@ def plan_linear(
     check_integer("most_steps", most_steps, least=1)
     check_positive("epsilon", epsilon)
     check_delta(delta)
-    mu = _largest_mu(predicates, classes, float(epsilon), float(delta), beside)
+    mu = _largest_mu(predicates, classes, float(epsilon), float(delta), tuple(beside))
     noise = LITTLE_NOISE if records * epsilon >= LITTLE_FROM else NOISE
     wanted = noise * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
@@ -71,7 +72,10 @@ def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, no
     return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size, classes)
 
 
-def _largest_mu(predicates: int, classes: int, epsilon: float, delta: float, beside: Sequence[PureEvent] = ()) -> float:
+@lru_cache(maxsize=256)
+def _largest_mu(
+    predicates: int, classes: int, epsilon: float, delta: float, beside: tuple[PureEvent, ...] = ()
+) -> float:
     """The largest μ, to within the precision, whose sums are within (ε, δ) whatever T is, together with `beside`."""
 
     def is_kept(mu: float) -> bool:

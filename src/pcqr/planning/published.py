@@ -1,6 +1,6 @@
-"""Plans for classifiers that are published at once: one exact tree, boosted trees or a linear classifier.
+"""Plans for classifiers that are published at once: one exact tree, a linear one, the better of the two, boosted trees.
 
-All three ask the same public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
+All ask the same public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
 """
 
 from __future__ import annotations
