@@ -33,9 +33,9 @@ def test_every_table_was_run_at_every_epsilon_often_enough() -> None:
     assert all(len(case.accuracy) >= 5 and len(case.peer) >= 5 for case in cases.values())
 
 
-def test_no_figure_is_behind_dp_sgd_by_two_standard_errors_and_some_are_far_ahead_at_every_epsilon() -> None:
+def test_no_figure_is_behind_dp_sgd_by_a_standard_error_and_some_are_far_ahead_at_every_epsilon() -> None:
     cases = classifiers.stored(ROOT).values()
-    assert all(lead > -2 * error for lead, _, error in (case.lead for case in cases))
+    assert all(lead > -error for lead, _, error in (case.lead for case in cases))
     for epsilon in EPSILONS:
         leads = [case.lead for case in cases if case.epsilon == epsilon]
         assert max(lead / error for lead, _, error in leads) > 3

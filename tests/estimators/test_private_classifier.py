@@ -41,7 +41,7 @@ def test_auto_says_what_it_chose() -> None:
     public, _ = table(200, seed=1)
     assert PrivateClassifier(1.0, entropy=0).fit(X, y, public=public).method_ == "tree"
     assert PrivateClassifier(3.0, entropy=0).fit(X, y, public=public).method_ == "linear"
-    assert PrivateClassifier(9.0, entropy=0).fit(X, y, public=public).plan_.guarantee.proof == "compare"
+    assert PrivateClassifier(15.0, entropy=0).fit(X, y, public=public).plan_.guarantee.proof == "compare"
     assert PrivateClassifier(25.0, entropy=0).fit(X, y, public=public).method_ == "boosted"
 
 

@@ -38,8 +38,8 @@ def request(**changes: object) -> Request:
     [
         (2_999, 1.0, 2, "tree"),
         (3_000, 1.0, 2, "linear"),
-        (15_999, 1.0, 2, "linear"),
-        (16_000, 1.0, 2, "compared"),
+        (23_999, 1.0, 2, "linear"),
+        (24_000, 1.0, 2, "compared"),
         (39_999, 1.0, 2, "compared"),
         (40_000, 1.0, 2, "boosted"),
         (400_000, 0.1, 2, "boosted"),
@@ -81,7 +81,7 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), PublishingPlan)
     assert isinstance(plan_published(request(records=5_000), "auto"), LinearPublishingPlan)
-    assert isinstance(plan_published(request(), "auto"), ComparedPublishingPlan)
+    assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPublishingPlan)
     assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPublishingPlan)
 
 

@@ -4,7 +4,7 @@ What (ε, δ) allow all T sums together is one number μ: noise of σ = 2M·√T
 scaled to sensitivity 1, then carry noise of √T/μ each and 1/μ on their mean, whatever T is: more steps cost time, not
 accuracy. Weights move by about τ times the mean of g, τ = T·(step size)/(1 − β), so they carry noise of about τ/μ:
 
-    τ = N · μ           makes that noise N, whatever the table: `NOISE`, or `LITTLE_NOISE` where n·ε allows it.
+    τ = N · μ           makes that noise N, whatever the table: `NOISE`, the less the larger n·ε is.
     T                   is what it takes to get there with steps of at most `LARGEST_STEP`/n, between `STEPS`.
 
 The loss of unit vectors has a curvature of at most n/4, so steps below 8(1 + β)/n are stable. The constants were
@@ -25,8 +25,8 @@ from pcqr.errors import InfeasiblePlan
 from pcqr.noise import LARGEST_SCALE
 from pcqr.plan import LARGEST_LINEAR_TERM, LinearPlan
 
-NOISE, LITTLE_NOISE, LITTLE_FROM = 1.0, 0.7, 8_000.0
-"""N, and N for n·ε from the third on: where signals are clear, short weights do better."""
+NOISE = ((0.0, 1.0), (8_000.0, 0.85), (24_000.0, 0.7))
+"""(n·ε from which on, N): where signals are clear, short weights do better."""
 MOMENTUM = 0.9
 LARGEST_STEP = 12.0
 STEPS = (200, 500)
@@ -54,7 +54,7 @@ def plan_linear(
     check_positive("epsilon", epsilon)
     check_delta(delta)
     mu = _largest_mu(predicates, classes, float(epsilon), float(delta), tuple(beside))
-    noise = LITTLE_NOISE if records * epsilon >= LITTLE_FROM else NOISE
+    noise = max((least, noise) for least, noise in NOISE if least <= records * epsilon)[1]
     wanted = noise * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
     plan = _plan(records, predicates, classes, steps, mu, noise)
@@ -64,7 +64,7 @@ def plan_linear(
     return plan
 
 
-def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, noise: float = NOISE) -> LinearPlan:
+def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, noise: float = 1.0) -> LinearPlan:
     scale = 2.0 * LARGEST_LINEAR_TERM * math.sqrt(steps) / mu
     if scale > LARGEST_SCALE:
         raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")

