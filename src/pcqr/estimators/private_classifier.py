@@ -52,10 +52,10 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
     Parameters
     ----------
     epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
-    method : "tree", one exact draw over all trees of a depth; "linear", noisy gradient descent; "compared", one of each,
-        of which the better one is published, the comparison being paid for, too; "boosted", many small exact trees that
-        vote; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number of classes, public
-        numbers all.
+    method : "tree", one exact draw over all trees of a depth; "linear", noisy gradient descent; "compared", one of
+        each, of which the better one is published, the comparison being paid for, too; "boosted", many small exact
+        trees that vote; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number of
+        classes, public numbers all.
     trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`,
         or smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
     entropy, classes : as for the releases.
