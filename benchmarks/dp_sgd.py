@@ -19,8 +19,7 @@ Tuning. For each table and ε by itself, by accuracy on the *test* rows, which n
 each with the learning rates r₀·3ᵏ, k = −1, 0, 1 and on until the best one has worse ones on both sides, and each with
 the last weights and with the mean of the last half. The `FINALISTS` best settings run again on more seeds, the best of
 them on fresh ones, and those are the figures: free of the luck of the search, not of its sight of the test rows. The
-winner's figure in the search is stored beside them. What is not searched made no difference on Adult: momentum is 0.9
-(without, at ten times the rate, the same), C = 0.1 did as 0.25 did, Adam as plain descent or worse.
+winner's figure in the search is stored beside them. Not searched: momentum, which is 0.9, still smaller C, and Adam.
 
 Results are stored after every ε, one line a table and ε; a later run replaces the lines that it makes anew.
 """

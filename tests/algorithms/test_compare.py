@@ -20,6 +20,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate
 from pcqr.plan import ComparedPlan
+from pcqr.planning.linear import plan_linear
 from pcqr.planning.published import plan_compared
 from pcqr.planning.request import Request
 
@@ -68,6 +69,14 @@ def test_composition_is_cheaper_than_adding_up() -> None:
     alone = linear_guarantee(plan.linear, 1e-6).epsilon
     together = compared_guarantee(plan, TREES, COLUMNS, 1e-6).epsilon
     assert alone < together < alone + 2 * (plan.tree + plan.comparison)
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.0])
+def test_the_linear_classifier_keeps_nine_tenths_of_its_budget(epsilon: float) -> None:
+    records = int(30_000 / epsilon)
+    shared, alone = plan_for(records, epsilon).linear, plan_linear(records, len(PREDICATES), epsilon, 1e-6)
+    kept = (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))
+    assert 0.91 < kept < 0.94
 
 
 def test_less_noise_than_planned_is_not_within_epsilon() -> None:

@@ -113,9 +113,9 @@ def linear_guarantee(plan: LinearPlan, delta: float, *, beside: Sequence[PureEve
     are other releases on the same records, before or after the sums (proofs/compare.md).
     """
     stated = compose([Repeated(plan.event, plan.steps), *beside], delta, accountant="Rényi")
-    if beside:
-        return replace(_beside(plan, stated, beside), proof="linear")
     shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
+    if beside:
+        return replace(_beside(plan, shift, stated, beside), proof="linear")
     fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws)
     if fine < stated.epsilon:
         method = "accounted as continuous noise, and the distance from it in δ"
@@ -123,12 +123,12 @@ def linear_guarantee(plan: LinearPlan, delta: float, *, beside: Sequence[PureEve
     return replace(stated, proof="linear").explained("each a noisy sum of one bounded integer vector a record")
 
 
-def _beside(plan: LinearPlan, stated: Guarantee, beside: Sequence[PureEvent]) -> Guarantee:
+def _beside(plan: LinearPlan, shift: float, stated: Guarantee, beside: Sequence[PureEvent]) -> Guarantee:
     """The better one of `stated` and the figure for continuous noise, whose curve is known, on δ less the grid's part.
 
-    The sums are one Gaussian release of multiplier 1/μ. The grid's part is taken at `stated.epsilon`, the larger ε.
+    The sums are one Gaussian release of multiplier 1/μ, μ = `shift`. The grid's part is taken at `stated.epsilon`, the
+    larger ε.
     """
-    shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
     slack = grid_delta(stated.epsilon, plan.scale, plan.draws)
     if slack > 0.01 * stated.delta:
         return stated
