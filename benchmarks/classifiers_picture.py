@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "linear": "s", "compared": "D", "boosted": "o"}
+MARKERS = {"tree": "^", "linear": "s", "counted": "s", "compared": "D", "boosted": "o"}
 WORDS = {
     "tree": "one exact tree",
     "linear": "a linear classifier",

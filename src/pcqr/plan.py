@@ -242,6 +242,19 @@ class LinearPlan:
 
 
 @dataclass(frozen=True)
+class CountedPlan:
+    """A noisy count of the labels for ε = `count`; if the rarer one has `fewest` records, `linear`, else a tree.
+
+    The tree is drawn at η = `tree`.
+    """
+
+    count: float
+    fewest: int
+    tree: float
+    linear: LinearPlan
+
+
+@dataclass(frozen=True)
 class ComparedPlan:
     """A tree of `depth` at η = `tree`, a `linear` classifier, and a choice between the two at η = `comparison`."""
 
@@ -357,13 +370,22 @@ class BoostedPublishingPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountedPublishingPlan(Plan):
+    """Publish a tree or a linear classifier at once, by a private count of the rarer label."""
+
+    counted: CountedPlan
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparedPublishingPlan(Plan):
     """Publish a tree or a linear classifier at once, by a private comparison."""
 
     compared: ComparedPlan
 
 
-PublishedPlan = PublishingPlan | LinearPublishingPlan | BoostedPublishingPlan | ComparedPublishingPlan
+PublishedPlan = (
+    PublishingPlan | LinearPublishingPlan | CountedPublishingPlan | ComparedPublishingPlan | BoostedPublishingPlan
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator
 from pcqr import Guarantee, ParameterError
 from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.algorithms.compare import compared_guarantee
+from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.models import PublishedModel
-from pcqr.plan import BoostingPlan, ComparedPlan, LinearPlan
+from pcqr.plan import BoostingPlan, ComparedPlan, CountedPlan, LinearPlan
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")
@@ -39,6 +40,7 @@ def fitted(method: str) -> PrivateClassifier:
         ("tree", "decision-tree", "decision trees of depth "),
         ("linear", "linear", "linear classifiers over "),
         ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
+        ("counted", "linear", "a linear classifier over "),
         ("compared", "decision-tree", "the better of a tree and a linear classifier over "),
     ],
 )
@@ -65,17 +67,27 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
     settings = BoostingPlan(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
     assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon
-    learner = PrivateClassifier(40.0, 1e-6, method="compared", entropy=1, classes=("no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("method", "plan", "outer", "guarantee"),
+    [
+        ("compared", ComparedPlan, ("tree", "depth", "comparison"), compared_guarantee),
+        ("counted", CountedPlan, ("count", "fewest", "tree"), counted_guarantee),
+    ],
+)
+def test_the_guarantee_of_a_choice_can_be_recomputed_from_the_file(
+    method: Any, plan: Any, outer: tuple[str, ...], guarantee: Any
+) -> None:
+    learner = PrivateClassifier(40.0, 1e-6, method=method, entropy=1, classes=("no", "yes"))
     learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
-    compared = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
-    found: dict[str, Any] = dict(compared.provenance.settings)
-    outer = {name: found.pop(name) for name in ("tree", "depth", "comparison")}
-    both, trees = (
-        ComparedPlan(linear=LinearPlan(**found), **outer),
-        DecisionTrees(predicates=compared.provenance.predicates),
-    )
-    assert learner.method_ == "linear", "a sum suits a linear classifier"
-    assert compared_guarantee(both, trees, learner.n_features_in_, 1e-6).epsilon == compared.guarantee.epsilon
+    assert learner.method_ == "linear", "a sum of two common labels suits a linear classifier"
+    model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
+    found: dict[str, Any] = dict(model.provenance.settings)
+    own = {name: found.pop(name) for name in outer}
+    trees = DecisionTrees(predicates=model.provenance.predicates)
+    both = plan(linear=LinearPlan(**found), **own)
+    assert guarantee(both, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
 
 
 class Plain(BaseEstimator):  # type: ignore[misc]

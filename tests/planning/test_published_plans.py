@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, LinearPublishingPlan, PublishingPlan
+from pcqr.plan import (
+    BoostedPublishingPlan,
+    ComparedPublishingPlan,
+    CountedPublishingPlan,
+    LinearPublishingPlan,
+    PublishingPlan,
+)
 from pcqr.planning import Request
 from pcqr.planning.published import SMALL_TREE, choose, plan_published, trees_for
 
@@ -37,8 +43,8 @@ def request(**changes: object) -> Request:
     ("records", "epsilon", "labels", "expected"),
     [
         (2_999, 1.0, 2, "tree"),
-        (3_000, 1.0, 2, "linear"),
-        (23_999, 1.0, 2, "linear"),
+        (3_000, 1.0, 2, "counted"),
+        (23_999, 1.0, 2, "counted"),
         (24_000, 1.0, 2, "compared"),
         (39_999, 1.0, 2, "compared"),
         (40_000, 1.0, 2, "boosted"),
@@ -69,7 +75,7 @@ def test_trees_are_small_where_little_can_be_learned() -> None:
     epsilon=st.floats(0.05, 10.0),
     delta=st.floats(1e-12, 1e-3),
     records=st.integers(100, 10**6),
-    method=st.sampled_from(["auto", "tree", "linear", "compared", "boosted"]),
+    method=st.sampled_from(["auto", "tree", "linear", "counted", "compared", "boosted"]),
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
     plan = plan_published(request(epsilon=epsilon, delta=delta, records=records), method)  # type: ignore[arg-type]
@@ -80,7 +86,8 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), PublishingPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto"), LinearPublishingPlan)
+    assert isinstance(plan_published(request(), "linear"), LinearPublishingPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto"), CountedPublishingPlan)
     assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPublishingPlan)
     assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPublishingPlan)
 
@@ -91,7 +98,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
     three = request(hypotheses=replace(TREES, labels=3))
-    for method in ("boosted", "compared"):
+    for method in ("counted", "compared", "boosted"):
         with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
             plan_published(three, method)
 

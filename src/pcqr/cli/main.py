@@ -126,9 +126,10 @@ def publish(
         typer.Option(help="δ for boosted and linear models, far below 1/n. A tree is pure and needs none."),
     ] = None,
     method: Annotated[
-        Literal["auto", "tree", "linear", "compared", "boosted"] | None,
+        Literal["auto", "tree", "linear", "counted", "compared", "boosted"] | None,
         typer.Option(
-            help="What to publish; compared: the better of a tree and a linear model, privately. "
+            help="What to publish; counted: a tree where one label is rare, else a linear model, by a private count; "
+            "compared: the better of the two, privately. "
             "Default: tree, or with --delta auto, which chooses from n and ε."
         ),
     ] = None,

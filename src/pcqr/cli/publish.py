@@ -163,14 +163,14 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
     if len(names) < 2 or trees.predicates is None:
         return  # `fit` says what is wrong
-    if method in ("boosted", "compared") and len(names) > 2:
+    if method in ("counted", "compared", "boosted") and len(names) > 2:
         raise ParameterError("--method", "tree or linear for more than two labels", method)
     features = len(inputs.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)
     made_up: list[Hypothesis] = []
-    if method in ("tree", "compared"):
+    if method in ("tree", "counted", "compared"):
         made_up.append(tree)
-    if method in ("linear", "compared"):
+    if method in ("linear", "counted", "compared"):
         feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
         line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
         made_up.append(line if len(names) == 2 else OneAgainstRest((line,) * len(names)))

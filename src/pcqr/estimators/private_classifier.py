@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.boosting import boost
 from pcqr.algorithms.compare import better_of_two
+from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
@@ -26,6 +27,7 @@ from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import (
     BoostedPublishingPlan,
     ComparedPublishingPlan,
+    CountedPublishingPlan,
     LinearPublishingPlan,
     PublishedPlan,
     PublishingPlan,
@@ -52,10 +54,11 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
     Parameters
     ----------
     epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
-    method : "tree", one exact draw over all trees of a depth; "linear", noisy gradient descent; "compared", one of
-        each, of which the better one is published, the comparison being paid for, too; "boosted", many small exact
-        trees that vote; "auto", the choice that `pcqr.planning.published.choose` makes from n, ε and the number of
-        classes, public numbers all.
+    method : "tree", one exact draw over all trees of a depth; "linear", noisy gradient descent; "counted", a
+        tree where one label is rare, else linear, by a private count; "compared", one of each, of which the better one
+        is published, by a private comparison; "boosted", many small exact trees that vote; "auto", the choice that
+        `pcqr.planning.published.choose` makes from n, ε and the number of classes, public numbers all. Counts and
+        comparisons are paid for out of ε.
     trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`,
         or smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
     entropy, classes : as for the releases.
@@ -105,7 +108,7 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.method not in ("boosted", "compared")
+        tags.classifier_tags.multi_class = self.method not in ("counted", "compared", "boosted")
         return tags
 
     def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
@@ -147,6 +150,10 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
             case ComparedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
                 self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
+                self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
+            case CountedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
+                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
+                self.hypothesis_ = by_rarer_label(hypotheses, features, X, y, plan.counted, entropy)
                 self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
             case LinearPublishingPlan():
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)

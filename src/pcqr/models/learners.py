@@ -20,6 +20,8 @@ from pcqr.plan import (
     BoostingPlan,
     ComparedPlan,
     ComparedPublishingPlan,
+    CountedPlan,
+    CountedPublishingPlan,
     LinearPlan,
     LinearPublishingPlan,
     PublishingPlan,
@@ -84,11 +86,13 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = LinearPlan | BoostingPlan | ComparedPlan
+Settings = LinearPlan | BoostingPlan | CountedPlan | ComparedPlan
 
 
 def _settings(plan: object) -> Settings | None:
     match plan:
+        case CountedPublishingPlan():
+            return plan.counted
         case ComparedPublishingPlan():
             return plan.compared
         case LinearPublishingPlan():
@@ -100,14 +104,19 @@ def _settings(plan: object) -> Settings | None:
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    if not isinstance(settings, ComparedPlan):
-        return asdict(settings)
-    choice = {"depth": settings.depth, "tree": settings.tree, "comparison": settings.comparison}
-    return asdict(settings.linear) | choice
+    """By name, with those of a part beside those of the whole: no two have one name."""
+    named = asdict(settings)
+    of_part: dict[str, Any] = named.pop("linear", {})
+    return of_part | named
 
 
 def _in_words(settings: Settings) -> str:
     """What the settings make."""
+    if isinstance(settings, CountedPlan):
+        return (
+            f"a linear classifier over {settings.linear.predicates} public predicates, or a tree where one label is "
+            "rare, by a private count"
+        )
     if isinstance(settings, ComparedPlan):
         return (
             f"the better of a tree and a linear classifier over {settings.linear.predicates} public predicates, "

@@ -1,28 +1,38 @@
-"""Plans for classifiers that are published at once: one exact tree, a linear one, the better of the two, boosted trees.
+"""Plans for classifiers that are published at once: one exact tree, a linear one, either of the two, boosted trees.
 
 All ask the same public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal, get_args
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.algorithms.compare import any_two, compared_guarantee
+from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import BoostedPublishingPlan, ComparedPlan, ComparedPublishingPlan, LinearPublishingPlan, PublishedPlan
+from pcqr.plan import (
+    BoostedPublishingPlan,
+    ComparedPlan,
+    ComparedPublishingPlan,
+    CountedPlan,
+    CountedPublishingPlan,
+    LinearPublishingPlan,
+    PublishedPlan,
+)
 from pcqr.planning import plan_semi_private
 from pcqr.planning.boosting import plan_boosting
 from pcqr.planning.linear import plan_linear
 from pcqr.planning.request import Request
 
-Method = Literal["tree", "compared", "boosted", "linear"]
-Choice = Literal["auto", "tree", "compared", "boosted", "linear"]
+Method = Literal["tree", "linear", "counted", "compared", "boosted"]
+Choice = Literal["auto", "tree", "linear", "counted", "compared", "boosted"]
 
 ONE_TREE_BELOW = 3_000.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
@@ -30,8 +40,11 @@ ONE_TREE_BELOW = 3_000.0
 SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
 """n·ε below which even that choice is among too many, and the trees that are chosen from then."""
 
+RARE_BELOW, COUNT_SHARE = 560.0, 0.02
+"""Records of the rarer label, times ε, below which it is rare, and the share of ε that the count of them costs."""
+
 COMPARED_FROM = 24_000.0
-"""n·ε from which a linear classifier has to prove itself against a tree; between the two it is linear anyway."""
+"""n·ε from which a linear classifier has to prove itself against a tree; from 3,000 on the rarer label decides."""
 
 BOOSTED_FROM = 40_000.0
 """n·ε from which boosted trees are drawn."""
@@ -39,19 +52,24 @@ BOOSTED_FROM = 40_000.0
 TREE_SHARE, COMPARISON_SHARE = 0.1, 0.05
 """Shares of ε, each by itself; composed, the linear classifier keeps all but some 8 % of it at δ = 10⁻⁶."""
 
+_ROUNDING = 1e-9  # relative: sums of ε are rounded up
+
 
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 3,000; a linear classifier while it is < 24,000; the better of the two, by a private
-    comparison, while it is < 40,000; boosted trees from there on. With more than two `labels` linear from 3,000 on.
-    Settled on Adult, bank marketing, diabetes and covertype together, with their test rows in view.
+    One tree while n·ε < 3,000; while it is < 24,000 a linear classifier, or a tree where a private count finds one
+    label rare; the better of the two, by a private comparison, while it is < 40,000; boosted trees from there on. With
+    more than two `labels` linear from 3,000 on. Settled on Adult, bank marketing, diabetes and covertype together, with
+    their test rows in view.
     """
     strength = records * epsilon
     if strength < ONE_TREE_BELOW:
         return "tree"
-    if labels > 2 or strength < COMPARED_FROM:
+    if labels > 2:
         return "linear"
+    if strength < COMPARED_FROM:
+        return "counted"
     return "boosted" if strength >= BOOSTED_FROM else "compared"
 
 
@@ -70,10 +88,14 @@ def plan_published(request: Request, method: Choice) -> PublishedPlan:
     chosen = choose(request.records, request.epsilon, trees.labels) if method == "auto" else method
     if chosen == "tree":
         return plan_semi_private(request)
-    if chosen in ("boosted", "compared") and trees.labels > 2:
+    if chosen in ("counted", "compared", "boosted") and trees.labels > 2:
         allowed = "'tree' or 'linear' for more than two classes. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
     predicates = len(trees.predicates or ())
+    if chosen == "counted":
+        counted = plan_counted(request, trees)
+        guarantee = counted_guarantee(counted, trees, request.features, request.delta)
+        return CountedPublishingPlan(**request.promise(guarantee), counted=counted)
     if chosen == "compared":
         compared = plan_compared(request, trees)
         guarantee = compared_guarantee(compared, trees, request.features, request.delta)
@@ -83,6 +105,17 @@ def plan_published(request: Request, method: Choice) -> PublishedPlan:
         return LinearPublishingPlan(**request.promise(linear_guarantee(linear, request.delta)), linear=linear)
     boosting = plan_boosting(request.records, predicates, request.epsilon, request.delta)
     return BoostedPublishingPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)
+
+
+def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
+    """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the linear classifier."""
+    count = COUNT_SHARE * request.epsilon
+    left = (request.epsilon - count) * (1.0 - _ROUNDING)
+    tree = inverse_temperature_for(trees, left, records=request.records, features=request.features)
+    linear = plan_linear(
+        request.records, len(trees.predicates or ()), request.epsilon, request.delta, beside=(PureEvent(count),)
+    )
+    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, linear)
 
 
 def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:

@@ -1,0 +1,143 @@
+"""A tree where one label is rare, else a linear classifier: the decision's law, the stated figures, what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from support.releases import Forbidden
+
+from pcqr.algorithms.counted import by_rarer_label, counted_guarantee
+from pcqr.entropy import SeededEntropy
+from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate
+from pcqr.mechanisms.stability import scale_for
+from pcqr.plan import CountedPlan
+from pcqr.planning.linear import plan_linear
+from pcqr.planning.published import plan_counted
+from pcqr.planning.request import Request
+
+COLUMNS = 5
+PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
+TREES = DecisionTrees(predicates=PREDICATES)
+FEATURES = LinearFeatures.of(PREDICATES, COLUMNS)
+
+
+def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedPlan:
+    request = Request(records, COLUMNS, TREES, epsilon, delta, queries=1, alpha=0.1, beta=0.05)
+    return plan_counted(request, TREES)
+
+
+def exact_delta(plan: CountedPlan, epsilon: float) -> float:
+    """The privacy profile of a randomised response and a Gaussian release, in closed form, and the grid's share."""
+    linear = plan.linear
+    shift = math.sqrt(linear.steps) * linear.sensitivity / linear.scale
+
+    def gaussian(at: float) -> float:
+        return float(ndtr(shift / 2 - at / shift) - math.exp(at) * ndtr(-shift / 2 - at / shift))
+
+    losses = -plan.count, plan.count
+    total = sum(gaussian(epsilon - loss) / (1 + math.exp(-loss)) for loss in losses)
+    return total + (1 + math.exp(epsilon)) * linear.draws / (16 * linear.scale**2)
+
+
+@pytest.mark.parametrize(
+    ("records", "epsilon", "delta"),
+    [(10_000, 1.0, 1e-6), (300_000, 0.03, 1e-6), (32_561, 0.3, 1e-9), (2_000, 5.0, 1e-5), (10_000, 1.0, 1e-3)],
+)
+def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, delta: float) -> None:
+    plan = plan_for(records, epsilon, delta)
+    stated = counted_guarantee(plan, TREES, COLUMNS, delta)
+    assert stated.within(epsilon, delta)
+    assert 0.9 * delta < exact_delta(plan, stated.epsilon) <= delta
+    assert 0.999 * epsilon < plan.count + 2 * plan.tree <= stated.epsilon
+
+
+def chance_of_a_tree(plan: CountedPlan, ones: int) -> float:
+    """P(min(c, n − c) < w) for c = `ones` + Z in closed form: Z ≤ w − 1 − ones, or Z ≥ n − w + 1 − ones."""
+    scale = scale_for(plan.count)
+
+    def at_least(t: int) -> float:
+        """P(Z ≥ t)."""
+        tail = math.exp(-abs(t if t > 0 else t - 1) / scale) / (1 + math.exp(-1 / scale))
+        return tail if t > 0 else 1 - tail
+
+    records, least = plan.linear.records, plan.fewest
+    if 2 * least > records:
+        return 1.0
+    return 1 - at_least(least - ones) + at_least(records - least + 1 - ones)
+
+
+def test_the_decision_alone_is_within_its_share_on_all_neighbours() -> None:
+    plan = plan_for(400, 5.0)
+    worst = 0.0
+    for ones in range(400):
+        fewer, more = (chance_of_a_tree(plan, count) for count in (ones, ones + 1))
+        for one, other in ((fewer, more), (1 - fewer, 1 - more)):
+            worst = max(worst, abs(math.log(one / other)))
+    assert 0.9 * plan.count < worst <= plan.count * (1 + 1e-9)
+
+
+def test_the_decision_has_the_law_of_the_proof() -> None:
+    """400 runs on each of two counts: |share − chance| > 4.9 standard deviations has a probability below 10⁻⁶."""
+    plan = replace(plan_for(400, 5.0), fewest=60)
+    X = bits(400)
+    entropy = SeededEntropy(3)
+    for ones in (55, 65):
+        y = (np.arange(400) < ones).astype(np.int8)
+        quick = replace(plan, linear=replace(plan.linear, steps=1))
+        drawn = [by_rarer_label(TREES, FEATURES, X, y, quick, entropy) for _ in range(400)]
+        share = np.mean([isinstance(hypothesis, DecisionTree) for hypothesis in drawn])
+        chance = chance_of_a_tree(quick, ones)
+        assert 0.1 < chance < 0.9
+        assert abs(share - chance) < 4.9 * math.sqrt(chance * (1 - chance) / 400)
+
+
+def test_less_noise_than_planned_is_not_within_epsilon() -> None:
+    plan = plan_for(10_000, 1.0)
+    louder = replace(plan, linear=replace(plan.linear, scale=plan.linear.scale / 1.01))
+    assert not counted_guarantee(louder, TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
+    assert not counted_guarantee(replace(plan, tree=1.001 * plan.tree), TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
+    assert not counted_guarantee(replace(plan, count=2 * plan.count), TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.0])
+def test_the_linear_classifier_keeps_98_per_cent_of_its_budget(epsilon: float) -> None:
+    records = int(10_000 / epsilon)
+    shared, alone = plan_for(records, epsilon).linear, plan_linear(records, len(PREDICATES), epsilon, 1e-6)
+    kept = (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))
+    assert 0.98 < kept < 1.0
+
+
+def bits(records: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_rare_label_makes_a_tree_and_a_common_one_a_linear_classifier(flipped: bool) -> None:
+    X, plan = bits(20_000), plan_for(20_000, 0.5)
+    common, rare = (X[:, 0] == 1).astype(np.int8), (X.sum(axis=1) == COLUMNS).astype(np.int8)
+    if flipped:
+        common, rare = 1 - common, 1 - rare
+    linear = by_rarer_label(TREES, FEATURES, X, common, plan, SeededEntropy(0))
+    tree = by_rarer_label(TREES, FEATURES, X, rare, plan, SeededEntropy(0))
+    assert isinstance(linear, LinearHypothesis)
+    assert isinstance(tree, DecisionTree)
+    assert (linear.predict(X) == common).all()
+    assert (tree.predict(X) == rare).mean() > 0.95
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
+    X, plan = bits(100), plan_for(100, 1.0)
+    y = np.zeros(100, dtype=np.int8)
+    with pytest.raises(ParameterError, match="plan"):
+        by_rarer_label(TREES, FEATURES, X[:50], y[:50], plan, Forbidden())
+    with pytest.raises(DataError, match="y"):
+        by_rarer_label(TREES, FEATURES, X, y + np.int8(2), plan, Forbidden())
+    with pytest.raises(ParameterError, match="2 classes"):
+        by_rarer_label(replace(TREES, labels=3), FEATURES, X, y, plan, Forbidden())
