@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "linear": "s", "counted": "s", "compared": "D", "boosted": "o"}
+MARKERS = {"tree": "^", "counted": "s", "compared": "D", "boosted": "o"}
 WORDS = {
     "tree": "one exact tree",
-    "linear": "a linear classifier",
-    "compared": "the better of these two, privately",
+    "counted": "linear, or a tree where one label is rare",
+    "compared": "linear or a tree, by a private comparison",
     "boosted": "boosted exact trees",
 }
 DASHED = (0, (5, 3))

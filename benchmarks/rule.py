@@ -3,8 +3,8 @@
     python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--seeds 2]
 
 Every method of `PrivateClassifier`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, splits and
-public rows as everywhere; the private comparison where `auto` picks it. Regret is how far the pick is behind the best
-of the three others, which is known afterwards only. Results are stored after every cell, one line a table, ε and
+public rows as everywhere; a private count or comparison where `auto` picks it. Regret is how far the pick is behind the
+best of the three others, which is known afterwards only. Results are stored after every cell, one line a table, ε and
 method; a later run replaces the lines that it makes anew and keeps the others. Seeds make a run repeatable.
 """
 
@@ -26,7 +26,7 @@ from benchmarks.tables import HELD_OUT, PUBLIC, Task, load
 from pcqr import PrivateClassifier
 from pcqr.planning.published import Method, choose
 
-METHODS: tuple[Method, ...] = ("tree", "linear", "boosted", "compared")
+METHODS: tuple[Method, ...] = ("tree", "linear", "boosted", "counted", "compared")
 ALONE = METHODS[:3]
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
 DELTA = 1e-6

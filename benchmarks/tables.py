@@ -101,8 +101,11 @@ HELD_OUT: Mapping[str, Source] = {
         lambda y: y == "EWR",
         keep=("month", "day", "hour", "sched_dep_time", "sched_arr_time", "carrier", "dest", "distance"),
     ),
+    "professional": Source("adult.parquet", "occupation", lambda y: y == "Prof-specialty", drop=("split",)),
+    "metformin": Source("diabetes130.parquet", "metformin", lambda y: y != "No", drop=("encounter_id", "patient_nbr")),
+    "krummholz": Source("covertype.parquet", "Cover_Type", lambda y: y == 7),
 }
-"""Other questions about these tables."""
+"""Other questions about these tables; the last three have a rare answer."""
 QUESTIONS = {
     "adult": "UCI Adult: income over $50,000",
     "bank": "Bank marketing: takes the deposit",

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
+from pcqr.checks import check_finite, check_integer, check_inverse_temperature, check_positive, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.sparse_vector import SparseVector
 from pcqr.noise import check_scale
@@ -245,13 +246,21 @@ class LinearPlan:
 class CountedPlan:
     """A noisy count of the labels for ε = `count`; if the rarer one has `fewest` records, `linear`, else a tree.
 
-    The tree is drawn at η = `tree`.
+    The tree has `depth` and is drawn at η = `tree`. The step size of `linear` is for labels that are equally common; it
+    shrinks with their spread, as the noisy count has it.
     """
 
     count: float
     fewest: int
     tree: float
+    depth: int
     linear: LinearPlan
+
+    def __post_init__(self) -> None:
+        check_positive("count", self.count)
+        check_integer("fewest", self.fewest, least=1)
+        _check_draws(self.linear.records, self.depth, self.tree)
+        keep_plain(self, floats=("count", "tree"), integers=("fewest", "depth"))
 
 
 @dataclass(frozen=True)
@@ -262,6 +271,19 @@ class ComparedPlan:
     depth: int
     linear: LinearPlan
     comparison: float
+
+    def __post_init__(self) -> None:
+        _check_draws(self.linear.records, self.depth, self.tree, self.comparison)
+        keep_plain(self, floats=("tree", "comparison"), integers=("depth",))
+
+
+def _check_draws(records: int, depth: int, *inverse_temperatures: float) -> None:
+    """A part of a run that cannot be drawn must be found out before another part is."""
+    check_integer("depth", depth, least=1)
+    for eta in inverse_temperatures:
+        check_inverse_temperature(eta)
+        if eta * records > LARGEST_EXPONENT:
+            raise ParameterError("inverse_temperature", "at most 2**52 / n", eta)
 
 
 @dataclass(frozen=True)

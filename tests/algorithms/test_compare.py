@@ -113,6 +113,17 @@ def test_the_better_one_is_published() -> None:
     assert (tree.predict(X) == parity).all()
 
 
+def test_where_both_are_as_good_it_is_linear_eight_times_of_nine() -> None:
+    """90 runs, 80 linear ones expected: fewer than 66, or all of them, come out once in 25,000 times."""
+    X = bits(400)
+    plan = replace(plan_for(400, 1.0), comparison=0.0)
+    plan = replace(plan, linear=replace(plan.linear, steps=1))
+    drawn = [
+        better_of_two(TREES, FEATURES, X, X[:, 0].astype(np.int8), plan, SeededEntropy(seed)) for seed in range(90)
+    ]
+    assert 66 <= sum(isinstance(hypothesis, LinearHypothesis) for hypothesis in drawn) <= 89
+
+
 def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     X, plan = bits(100), plan_for(100, 1.0)
     y = np.zeros(100, dtype=np.int8)

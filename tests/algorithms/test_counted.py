@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,3 +142,29 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
         by_rarer_label(TREES, FEATURES, X, y + np.int8(2), plan, Forbidden())
     with pytest.raises(ParameterError, match="2 classes"):
         by_rarer_label(replace(TREES, labels=3), FEATURES, X, y, plan, Forbidden())
+    with pytest.raises(ParameterError, match="predicates of the trees"):
+        by_rarer_label(replace(TREES, predicates=PREDICATES[:3]), FEATURES, X, y, plan, Forbidden())
+    with pytest.raises(ParameterError, match="raise operations"):
+        by_rarer_label(replace(TREES, operations=1.0), FEATURES, X, y, plan, Forbidden())
+
+
+@pytest.mark.parametrize("limits", [{"depth": 6, "operations": 1e3}, {"operations": 1.0}, {"memory": 1.0}])
+def test_trees_that_are_too_large_are_refused_when_planning(limits: dict[str, Any]) -> None:
+    """Not when a rare label asks for one: that they are needed is private, and the count is paid for by then."""
+    request = Request(3_000, COLUMNS, TREES, 2.0, 1e-6, queries=1, alpha=0.1, beta=0.05)
+    with pytest.raises(ParameterError, match="depth"):
+        plan_counted(request, replace(TREES, **limits))
+
+
+@pytest.mark.parametrize(
+    "forged", [{"count": 0.0}, {"count": math.nan}, {"fewest": 0}, {"fewest": 1.5}, {"tree": -1.0}, {"tree": 1e300}]
+)
+def test_a_plan_that_cannot_run_cannot_be_made(forged: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        replace(plan_for(100, 1.0), **forged)
+
+
+def test_a_deep_tree_is_accounted_for_with_its_own_rounding() -> None:
+    deep, fixed = (replace(TREES, deepest=6, depth=depth) for depth in (None, 6))
+    assert deep.depth_for(10**6) == 6
+    assert deep.log_probability_error(10**6, 0.5) == fixed.log_probability_error(10**6, 0.5)

@@ -41,7 +41,7 @@ def fitted(method: str) -> PrivateClassifier:
         ("linear", "linear", "linear classifiers over "),
         ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
         ("counted", "linear", "a linear classifier over "),
-        ("compared", "decision-tree", "the better of a tree and a linear classifier over "),
+        ("compared", "linear", "the better of a tree of depth 3 and a linear classifier over "),
     ],
 )
 def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
@@ -73,7 +73,7 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     ("method", "plan", "outer", "guarantee"),
     [
         ("compared", ComparedPlan, ("tree", "depth", "comparison"), compared_guarantee),
-        ("counted", CountedPlan, ("count", "fewest", "tree"), counted_guarantee),
+        ("counted", CountedPlan, ("count", "fewest", "tree", "depth"), counted_guarantee),
     ],
 )
 def test_the_guarantee_of_a_choice_can_be_recomputed_from_the_file(

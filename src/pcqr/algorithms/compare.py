@@ -19,7 +19,13 @@ from pcqr.hypotheses.base import Hypothesis, Labels, Points
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf
-from pcqr.plan import ComparedPlan, PublishPlan
+from pcqr.plan import ComparedPlan, CountedPlan, PublishPlan
+
+ODDS = 8
+"""How many times as likely the linear classifier is where both make as many mistakes.
+
+The tree was drawn for its few mistakes on these very records, so it has to be ahead by more than chance.
+"""
 
 
 def better_of_two(
@@ -27,17 +33,28 @@ def better_of_two(
 ) -> Hypothesis:
     """Draw one of `trees`, descend to a linear classifier over `features`, and return the better one.
 
-    P(h) ∝ e^{−η·mistakes(h)} for the two, η = `plan.comparison`. `compared_guarantee` holds for what is returned.
+    P(tree) : P(linear) = e^{−η·mistakes(tree)} : 8·e^{−η·mistakes(linear)}, η = `plan.comparison`.
+    `compared_guarantee` holds for what is returned.
     """
-    points, labels = check_records(features, X, y, plan.linear)
-    if trees.labels != 2 or plan.linear.classes != 2:
-        raise ParameterError("plan", "a plan for 2 classes", "one for more")
+    points, labels = check_both(trees, features, X, y, plan)
     tree = sspp(replace(trees, depth=plan.depth), points, labels, None, PublishPlan(plan.tree), entropy)
     linear = linear_descent(features, points, labels, plan.linear, entropy)
-    chosen = sspp(Finite((tree, linear)), points, labels, None, PublishPlan(plan.comparison), entropy)
+    chosen = sspp(Finite((tree, *[linear] * ODDS)), points, labels, None, PublishPlan(plan.comparison), entropy)
     if not isinstance(chosen, Member):
         raise TypeError(type(chosen).__name__)
-    return (tree, linear)[chosen.index]
+    return tree if chosen.index == 0 else linear
+
+
+def check_both(
+    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedPlan | CountedPlan
+) -> tuple[Points, Labels]:
+    """`X` and `y` as the two learners take them. Raises where something does not fit, before anything is drawn."""
+    if trees.labels != 2 or plan.linear.classes != 2:
+        raise ParameterError("plan", "a plan for 2 classes", "one for more")
+    if trees.predicates != features.predicates:
+        raise ParameterError("features", "made of the predicates of the trees", "others")
+    replace(trees, depth=plan.depth).depth_for(plan.linear.records)
+    return check_records(features, X, y, plan.linear)
 
 
 def compared_guarantee(plan: ComparedPlan, trees: DecisionTrees, features: int, delta: float) -> Guarantee:

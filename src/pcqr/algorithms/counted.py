@@ -1,21 +1,23 @@
 """A tree where one label is rare, else a linear classifier: a noisy count of the labels decides.
 
 What a linear classifier learns from are the records of both labels. Where one of them is rare, noise hides it, while a
-tree starts from the common label and loses nothing. How rare it is costs a fiftieth of ε to know. Proof:
-proofs/counted.md.
+tree starts from the common label and loses nothing. How rare it is costs a fiftieth of ε to know. The count also says
+how far the weights should go: what a sum of records tells is as large as the spread of their labels, 2√(q(1−q)) for a
+share q of the rarer one, and the noise, which grows with the way, is kept in proportion. Proof: proofs/counted.md.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from pcqr.accounting import PureEvent, compose
-from pcqr.algorithms.linear import check_records, linear_descent, linear_guarantee
+from pcqr.algorithms.compare import check_both
+from pcqr.algorithms.linear import linear_descent, linear_guarantee
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
-from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Labels, Points
 from pcqr.hypotheses.linear import LinearFeatures
@@ -32,21 +34,26 @@ def by_rarer_label(
 
     `counted_guarantee` holds for what is returned, and would hold for the noisy count as well.
     """
-    points, labels = check_records(features, X, y, plan.linear)
-    if trees.labels != 2 or plan.linear.classes != 2:
-        raise ParameterError("plan", "a plan for 2 classes", "one for more")
+    points, labels = check_both(trees, features, X, y, plan)
     ones = int(np.count_nonzero(labels)) + discrete_laplace(scale_for(plan.count), entropy)
-    if min(ones, plan.linear.records - ones) < plan.fewest:
-        return sspp(trees, points, labels, None, PublishPlan(plan.tree), entropy)
-    return linear_descent(features, points, labels, plan.linear, entropy)
+    rarer = min(ones, plan.linear.records - ones)
+    if rarer < plan.fewest:
+        return sspp(replace(trees, depth=plan.depth), points, labels, None, PublishPlan(plan.tree), entropy)
+    share = rarer / plan.linear.records
+    spread = 2.0 * math.sqrt(share * (1.0 - share))
+    steps = replace(plan.linear, step_size=plan.linear.step_size * spread)
+    return linear_descent(features, points, labels, steps, entropy)
 
 
 def counted_guarantee(plan: CountedPlan, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
     """The count and then the worse of the two, with a δ of at most `delta` (proofs/counted.md)."""
     count = PureEvent(plan.count)
-    tree = sspp_guarantee(PublishPlan(plan.tree), trees, plan.linear.records, features, None)
-    pure = compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic")
-    stated = linear_guarantee(plan.linear, delta, beside=(count,))
-    return replace(stated, epsilon=max(stated.epsilon, pure.epsilon), proof="counted").explained(
-        "a noisy count of the labels, and then a linear classifier's noisy sums or a tree, whichever costs more"
+    drawn = replace(trees, depth=plan.depth)
+    tree = sspp_guarantee(PublishPlan(plan.tree), drawn, plan.linear.records, features, None)
+    with_tree = compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic")
+    with_sums = linear_guarantee(plan.linear, delta, beside=(count,))
+    worse = max(with_sums, with_tree, key=lambda figure: figure.epsilon)
+    return replace(worse, delta=with_sums.delta, proof="counted").explained(
+        f"a noisy count of the labels, and then a linear classifier's noisy sums (ε = {with_sums.epsilon:.6g}, δ = "
+        f"{with_sums.delta:.3g}, with the count) or a tree (ε = {with_tree.epsilon:.6g})"
     )

@@ -28,7 +28,7 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import FILES, MOST_CLASSES, Saved
-from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan
+from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, CountedPublishingPlan
 from pcqr.planning.published import Choice, Method, choose, trees_for
 from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
@@ -143,6 +143,8 @@ def _depth(trees: DecisionTrees, model: PublishedModel, inputs: Inputs, learner:
         return None
     if isinstance(plan, ComparedPublishingPlan):
         return plan.compared.depth
+    if isinstance(plan, CountedPublishingPlan):
+        return plan.counted.depth
     return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
 
 

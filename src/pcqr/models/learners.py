@@ -114,13 +114,13 @@ def _in_words(settings: Settings) -> str:
     """What the settings make."""
     if isinstance(settings, CountedPlan):
         return (
-            f"a linear classifier over {settings.linear.predicates} public predicates, or a tree where one label is "
-            "rare, by a private count"
+            f"a linear classifier over {settings.linear.predicates} public predicates, or a tree of depth "
+            f"{settings.depth} where one label is rare, by a private count"
         )
     if isinstance(settings, ComparedPlan):
         return (
-            f"the better of a tree and a linear classifier over {settings.linear.predicates} public predicates, "
-            "by a private comparison"
+            f"the better of a tree of depth {settings.depth} and a linear classifier over "
+            f"{settings.linear.predicates} public predicates, by a private comparison"
         )
     if isinstance(settings, LinearPlan):
         return (

@@ -42,10 +42,11 @@ def plan_linear(
     classes: int = 2,
     most_steps: int = STEPS[1],
     beside: Sequence[PureEvent] = (),
+    noise: float | None = None,
 ) -> LinearPlan:
     """The plan for n = `records` and B = `predicates` within (`epsilon`, `delta`); `most_steps` limits the time.
 
-    `beside` are other releases on the same records, which (ε, δ) have to pay for, too.
+    `beside` are other releases on the same records, which (ε, δ) have to pay for, too. `noise` is N (None: `NOISE`).
     """
     check_integer("records", records, least=1)
     check_integer("predicates", predicates, least=1)
@@ -54,7 +55,8 @@ def plan_linear(
     check_positive("epsilon", epsilon)
     check_delta(delta)
     mu = _largest_mu(predicates, classes, float(epsilon), float(delta), tuple(beside))
-    noise = max((least, noise) for least, noise in NOISE if least <= records * epsilon)[1]
+    if noise is None:
+        noise = max((least, value) for least, value in NOISE if least <= records * epsilon)[1]
     wanted = noise * mu * records * (1.0 - MOMENTUM) / LARGEST_STEP
     steps = min(max(math.ceil(min(wanted, STEPS[1])), STEPS[0]), int(most_steps))
     plan = _plan(records, predicates, classes, steps, mu, noise)

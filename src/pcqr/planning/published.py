@@ -111,11 +111,17 @@ def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
     """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the linear classifier."""
     count = COUNT_SHARE * request.epsilon
     left = (request.epsilon - count) * (1.0 - _ROUNDING)
+    trees = replace(trees, depth=trees.depth_for(request.records))
     tree = inverse_temperature_for(trees, left, records=request.records, features=request.features)
     linear = plan_linear(
-        request.records, len(trees.predicates or ()), request.epsilon, request.delta, beside=(PureEvent(count),)
+        request.records,
+        len(trees.predicates or ()),
+        request.epsilon,
+        request.delta,
+        beside=(PureEvent(count),),
+        noise=1.0,  # where labels are equally common; less where they are not
     )
-    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, linear)
+    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, trees.depth_for(request.records), linear)
 
 
 def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:

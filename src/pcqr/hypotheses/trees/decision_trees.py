@@ -228,8 +228,11 @@ class DecisionTrees(HypothesisClass):
         features: int = 1,
         public: int | None = None,  # noqa: ARG002
     ) -> float:
-        """2^(D+1)·u·(D·(2·min(ηn, 746) + 7B + C + 24) + 4ηn + 4000), u = `UNIT_ROUNDOFF`: proofs/trees.md."""
-        depth, exponent = self.depth or DEFAULT_DEPTH, inverse_temperature * records
+        """2^(D+1)·u·(D·(2·min(ηn, 746) + 7B + C + 24) + 4ηn + 4000), u = `UNIT_ROUNDOFF`: proofs/trees.md.
+
+        Where the depth is left to `depth_for`, D is the largest that it may choose.
+        """
+        depth, exponent = self.depth or self.deepest, inverse_temperature * records
         level = 2.0 * min(exponent, 746.0) + 7.0 * self._count(features) + self.labels + 24.0
         return 2.0 ** (depth + 1) * UNIT_ROUNDOFF * (depth * level + 4.0 * exponent + 4000.0)
 
