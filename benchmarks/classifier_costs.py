@@ -28,9 +28,10 @@ DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
     ("adult", 0.1, "linear"),
+    ("adult", 0.1, "counted"),
     ("adult", 1.0, "compared"),
     ("adult", 4.0, "boosted"),
-    ("covertype", 0.03, "linear"),
+    ("covertype", 0.03, "counted"),
     ("covertype", 0.1, "boosted"),
     ("covertype", 1.0, "boosted"),
 )

@@ -247,7 +247,7 @@ class CountedPlan:
     """A noisy count of the labels for ε = `count`; if the rarer one has `fewest` records, `linear`, else a tree.
 
     The tree has `depth` and is drawn at η = `tree`. The step size of `linear` is for labels that are equally common; it
-    shrinks with their spread, as the noisy count has it.
+    shrinks with the root of their spread, as the noisy count has it.
     """
 
     count: float
