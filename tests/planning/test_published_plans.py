@@ -63,6 +63,9 @@ def test_a_compared_tree_is_as_deep_as_its_records_and_the_time_allow() -> None:
     plans = (request(records=10_000), request(records=30_000), request(records=10_000, hypotheses=wide))
     found = [plan_published(each, "compared") for each in plans]
     assert [plan.compared.depth for plan in found if isinstance(plan, ComparedPublishingPlan)] == [3, 4, 2]
+    shallow = plan_published(request(records=10_000, hypotheses=replace(TREES, deepest=1)), "compared")
+    assert isinstance(shallow, ComparedPublishingPlan)
+    assert shallow.compared.depth == 1, "never deeper than the user allows"
 
 
 def test_trees_are_small_where_little_can_be_learned() -> None:

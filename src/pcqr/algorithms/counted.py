@@ -53,8 +53,10 @@ def counted_guarantee(plan: CountedPlan, trees: DecisionTrees, features: int, de
     tree = sspp_guarantee(PublishPlan(plan.tree), drawn, plan.linear.records, features, None)
     with_tree = compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic")
     with_sums = linear_guarantee(plan.linear, delta, beside=(count,))
-    worse = max(with_sums, with_tree, key=lambda figure: figure.epsilon)
-    return replace(worse, delta=with_sums.delta, proof="counted").explained(
-        f"a noisy count of the labels, and then a linear classifier's noisy sums (ε = {with_sums.epsilon:.6g}, δ = "
-        f"{with_sums.delta:.3g}, with the count) or a tree (ε = {with_tree.epsilon:.6g})"
+    halves = (("linear classifier", with_sums), ("tree", with_tree))
+    steps = tuple(f"where a {name} comes out: {step}" for name, half in halves for step in half.steps)
+    worse = max(with_sums.epsilon, with_tree.epsilon)
+    return replace(with_sums, epsilon=worse, steps=steps, proof="counted").explained(
+        f"a noisy count of the labels and then a linear classifier (ε = {with_sums.epsilon:.6g}, δ = "
+        f"{with_sums.delta:.3g}, with the count) or a tree (ε = {with_tree.epsilon:.6g}, with the count)"
     )

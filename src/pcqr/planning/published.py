@@ -128,7 +128,7 @@ def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:
     """A tenth of ε for the tree, a twentieth for the choice, and what composition leaves for the linear classifier."""
     shares = TREE_SHARE * request.epsilon, COMPARISON_SHARE * request.epsilon
     if request.records * shares[0] < SMALL_TREE_BELOW:
-        trees = replace(trees, deepest=SMALL_TREE.deepest)
+        trees = replace(trees, deepest=min(trees.deepest, SMALL_TREE.deepest))
     depth = trees.depth_for(request.records)
     tree, comparison = (
         inverse_temperature_for(hypotheses, share, records=request.records, features=request.features)
