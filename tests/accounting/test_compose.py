@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pcqr.accounting import (
@@ -137,6 +137,7 @@ EVENTS = st.lists(
 
 @given(EVENTS, st.floats(1e-8, 1e-3), st.floats(1.0, 10.0))
 @settings(max_examples=50)
+@example([PureEvent(1.0), *[BoundedRangeEvent(0.5)] * 2, BoundedRangeEvent(0.375)], 3.04e-4, 1.0)  # two low points
 def test_more_events_cost_more_and_more_delta_less(events: list[Event], delta: float, factor: float) -> None:
     whole = compose(events, delta, accountant="Rényi").epsilon
     slack = 1e-9 * (1.0 + whole)

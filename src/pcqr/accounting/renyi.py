@@ -29,6 +29,7 @@ from pcqr.guarantee import ROUNDING, rounded_text
 
 NAME = "Rényi"
 _LOG_ORDERS = (-14.0, 28.0)  # of α − 1: from 10⁻⁶ to 10¹²
+_FIRST_GRID, _GRID = 160, 16  # steps
 _LARGEST_ARGUMENT = 600.0  # of sinh, with room for a product of two
 
 
@@ -108,14 +109,29 @@ def _shift(excess: float) -> float:
 
 
 def _smallest(function: Callable[[float], float]) -> float:
-    """The least value met on grids of α − 1 that close in on the best point, logarithmic."""
+    """The least value met on logarithmic grids of α − 1 that close in on each low point of the first one.
+
+    There may be several: pure events have one at a moderate order and one at the largest, bounded ranges a third.
+    """
     low, high = _LOG_ORDERS
+    values = _on_grid(function, low, high, _FIRST_GRID)
+    step = (high - low) / _FIRST_GRID
+    lower = [i for i in range(_FIRST_GRID + 1) if i == 0 or values[i] < values[i - 1]]
+    places = [i for i in lower if i == _FIRST_GRID or values[i] <= values[i + 1]]
+    return min(_close_in(function, low + step * (i - 1), low + step * (i + 1)) for i in places)
+
+
+def _close_in(function: Callable[[float], float], low: float, high: float) -> float:
+    """The least value on six grids, each between the neighbours of the best point of the one before."""
     best = math.inf
-    for _ in range(7):
-        step = (high - low) / 32
-        orders = [1.0 + math.exp(low + i * step) for i in range(33)]
-        values = [function(order - 1.0) for order in orders]  # α − 1 of an α that float64 holds
-        place = min(range(33), key=values.__getitem__)
+    for _ in range(6):
+        values, step = _on_grid(function, low, high, _GRID), (high - low) / _GRID
+        place = min(range(_GRID + 1), key=values.__getitem__)
         best = min(best, values[place])
-        low, high = low + max(0, place - 1) * step, low + min(32, place + 1) * step
+        low, high = low + max(0, place - 1) * step, low + min(_GRID, place + 1) * step
     return best
+
+
+def _on_grid(function: Callable[[float], float], low: float, high: float, steps: int) -> list[float]:
+    orders = [1.0 + math.exp(low + i * (high - low) / steps) for i in range(steps + 1)]
+    return [function(order - 1.0) for order in orders]  # α − 1 of an α that float64 holds
