@@ -23,8 +23,8 @@ Mode = Literal["paper", "calibrated"]
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
 
-MOST_LINEAR_RECORDS, LARGEST_LINEAR_TERM = 2**31, 2**24
-"""n and M of a `LinearPlan`: sums of n integers of at most M stay far within 64 bits."""
+MOST_LINEAR_RECORDS, LARGEST_LINEAR_TERM = 2**31 - 1, 2**24
+"""n and M of a `LinearPlan`: sums of n integers of at most M stay far within 64 bits. Trees count no more records."""
 
 
 @dataclass(frozen=True)

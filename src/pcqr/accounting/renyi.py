@@ -111,7 +111,7 @@ def _shift(excess: float) -> float:
 def _smallest(function: Callable[[float], float]) -> float:
     """The least value met on logarithmic grids of α − 1 that close in on each low point of the first one.
 
-    There may be several: pure events have one at a moderate order and one at the largest, bounded ranges a third.
+    There may be several: bounds that are the smaller of two kink, and those of pure events fall again at large orders.
     """
     low, high = _LOG_ORDERS
     values = _on_grid(function, low, high, _FIRST_GRID)

@@ -29,7 +29,7 @@ from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import FILES, MOST_CLASSES, Saved
 from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, CountedPublishingPlan
-from pcqr.planning.published import Choice, Method, choose, trees_for
+from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.schema import Schema
 from pcqr.schema.cells import categories, cells
 
@@ -165,7 +165,7 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     names = np.unique(inputs.y).tolist() if inputs.names is None else inputs.names
     if len(names) < 2 or trees.predicates is None:
         return  # `fit` says what is wrong
-    if method in ("counted", "compared", "boosted") and len(names) > 2:
+    if method in TWO_CLASSES_ONLY and len(names) > 2:
         raise ParameterError("--method", "tree or linear for more than two labels", method)
     features = len(inputs.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)

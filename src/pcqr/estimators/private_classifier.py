@@ -33,7 +33,7 @@ from pcqr.plan import (
     PublishingPlan,
 )
 from pcqr.planning import Request
-from pcqr.planning.published import Choice, Method, plan_published, trees_for
+from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
@@ -108,7 +108,7 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.method not in ("counted", "compared", "boosted")
+        tags.classifier_tags.multi_class = self.method not in TWO_CLASSES_ONLY
         return tags
 
     def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
@@ -147,13 +147,12 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
             raise ParameterError("public", "public rows or a schema", None)
         X, y = records.X, records.y
         match plan:
-            case ComparedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
+            case CountedPublishingPlan() | ComparedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
-                self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
-                self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
-            case CountedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
-                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
-                self.hypothesis_ = by_rarer_label(hypotheses, features, X, y, plan.counted, entropy)
+                if isinstance(plan, CountedPublishingPlan):
+                    self.hypothesis_ = by_rarer_label(hypotheses, features, X, y, plan.counted, entropy)
+                else:
+                    self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
                 self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
             case LinearPublishingPlan():
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)

@@ -124,8 +124,10 @@ class Finite(HypothesisClass):
         return Member(index, self.members[index])
 
     def _mistakes(self, X: Points, y: Labels) -> IntArray:
-        """Mistakes of each member, one prediction at a time: O(n·|H|) time, O(n + |H|) memory."""
-        return np.array(
-            [np.count_nonzero(self._member(index).predict(X) != y) for index in range(len(self.members))],
-            dtype=np.int64,
-        )
+        """Mistakes of each member, one prediction at a time: O(n·|H|) time, O(n + |H|) memory.
+
+        A model that is listed several times, for a prior, is asked once.
+        """
+        asked = {id(member): self._member(index) for index, member in enumerate(self.members)}
+        mistakes = {key: np.count_nonzero(member.predict(X) != y) for key, member in asked.items()}
+        return np.array([mistakes[id(member)] for member in self.members], dtype=np.int64)

@@ -34,6 +34,8 @@ from pcqr.planning.request import Request
 Method = Literal["tree", "linear", "counted", "compared", "boosted"]
 Choice = Literal["auto", "tree", "linear", "counted", "compared", "boosted"]
 
+TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted", "compared", "boosted")
+
 ONE_TREE_BELOW = 3_000.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
 
@@ -88,7 +90,7 @@ def plan_published(request: Request, method: Choice) -> PublishedPlan:
     chosen = choose(request.records, request.epsilon, trees.labels) if method == "auto" else method
     if chosen == "tree":
         return plan_semi_private(request)
-    if chosen in ("counted", "compared", "boosted") and trees.labels > 2:
+    if chosen in TWO_CLASSES_ONLY and trees.labels > 2:
         allowed = "'tree' or 'linear' for more than two classes. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
     predicates = len(trees.predicates or ())
@@ -111,7 +113,8 @@ def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
     """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the linear classifier."""
     count = COUNT_SHARE * request.epsilon
     left = (request.epsilon - count) * (1.0 - _ROUNDING)
-    trees = replace(trees, depth=trees.depth_for(request.records))
+    depth = trees.depth_for(request.records)
+    trees = replace(trees, depth=depth)
     tree = inverse_temperature_for(trees, left, records=request.records, features=request.features)
     linear = plan_linear(
         request.records,
@@ -121,7 +124,7 @@ def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
         beside=(PureEvent(count),),
         noise=1.0,  # where labels are equally common; less where they are not
     )
-    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, trees.depth_for(request.records), linear)
+    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, depth, linear)
 
 
 def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:

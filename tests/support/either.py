@@ -1,0 +1,55 @@
+"""What tests of learners that publish a tree or a linear classifier share: a class, a feature map, a closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from pcqr.hypotheses.linear import LinearFeatures
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.plan import LinearPlan
+from pcqr.planning.linear import plan_linear
+from pcqr.planning.request import Request
+
+COLUMNS = 5
+PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
+TREES = DecisionTrees(predicates=PREDICATES)
+FEATURES = LinearFeatures.of(PREDICATES, COLUMNS)
+BUDGETS = [(10_000, 1.0, 1e-6), (300_000, 0.03, 1e-6), (32_561, 0.3, 1e-9), (2_000, 5.0, 1e-5), (10_000, 1.0, 1e-3)]
+"""(n, ε, δ) that the stated figures are checked at."""
+
+
+def request_for(records: int, epsilon: float, delta: float = 1e-6) -> Request:
+    return Request(records, COLUMNS, TREES, epsilon, delta, queries=1, alpha=0.1, beta=0.05)
+
+
+def bits(records: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
+
+
+def exact_delta(linear: LinearPlan, pure: Sequence[float], epsilon: float) -> float:
+    """The privacy profile of a Gaussian release beside randomised responses at each ε of `pure`, in closed form.
+
+    The grid's share is added.
+    """
+    shift = math.sqrt(linear.steps) * linear.sensitivity / linear.scale
+
+    def gaussian(at: float) -> float:
+        return float(ndtr(shift / 2 - at / shift) - math.exp(at) * ndtr(-shift / 2 - at / shift))
+
+    total = 0.0
+    for losses in product(*((-part, part) for part in pure)):
+        chance = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
+        total += chance * gaussian(epsilon - sum(losses))
+    return total + (1 + math.exp(epsilon)) * linear.draws / (16 * linear.scale**2)
+
+
+def share_kept(shared: LinearPlan, epsilon: float, delta: float) -> float:
+    """μ of `shared`, whose budget others use as well, as a share of what the linear classifier would have alone."""
+    alone = plan_linear(shared.records, shared.predicates, epsilon, delta)
+    return (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))
