@@ -1,0 +1,50 @@
+"""How many rows that are called public are rows of the private table?
+
+What is found here is a private statistic. It is for the data holder alone, before anything is drawn: to refuse, or to
+warn on a terminal. It must never reach an asker, a file, or an error of `answer` and `predict`.
+
+Rows are compared bit by bit after encoding. Near-copies cannot be seen: rounded values, a column shuffled, added or
+left out, rows made from private ones by a model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, with well-spread bits: 2⁶⁴ over the golden ratio
+
+
+def coinciding_rows(shown: NDArray[np.float64], private: NDArray[np.float64]) -> int:
+    """The number of rows of `shown` that equal some row of `private`, bit by bit, −0 taken as 0.
+
+    Both are encoded tables of one width. Hashes find the candidates, the rows themselves decide; the time grows with
+    the cells of both tables, plus a sort of the hashes.
+    """
+    seen, kept = _hashes(shown), _hashes(private)
+    suspects = np.flatnonzero(np.isin(seen, kept))
+    if not suspects.size:
+        return 0
+    rows = {row.tobytes() for row in _plain(private[np.isin(kept, seen[suspects])])}
+    return sum(row.tobytes() in rows for row in _plain(shown[suspects]))
+
+
+def is_mostly_private(shown: NDArray[np.float64], private: NDArray[np.float64]) -> bool:
+    """Do more than half of the rows of `shown` coincide with private ones? Then they are no public rows."""
+    return 2 * coinciding_rows(shown, private) > len(shown)
+
+
+def _hashes(table: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """One hash for each row, a column at a time. Shifts come before products: small whole numbers as floats have zeros
+    in all their low bits, and a product alone would keep them there."""
+    hashes = np.zeros(table.shape[0], dtype=np.uint64)
+    for column in table.T:
+        hashes ^= _plain(column).view(np.uint64)
+        hashes ^= hashes >> np.uint64(32)
+        hashes *= _MIX
+    return hashes
+
+
+def _plain(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Contiguous, with one zero: −0 + 0 = 0, and nothing else changes."""
+    return np.ascontiguousarray(values, dtype=np.float64) + 0.0
