@@ -33,6 +33,7 @@ from pcqr.hypotheses.trees.weighted import (
 )
 from pcqr.noise import Chooser
 from pcqr.plan import BoostingPlan
+from pcqr.progress import tracked
 
 
 def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy) -> BoostedTrees:
@@ -46,7 +47,7 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingP
     own = 2 * y.astype(np.int8) - 1  # an unsigned −1 would be 255
     lead = np.zeros(y.shape[0], dtype=np.int32)
     trees = []
-    for offered in offered_predicates(plan):
+    for offered in tracked("trees", offered_predicates(plan)):
         weights = records.weigh(weight[plan.rounds + lead], offered, plan.depth)
         asked = [predicates[b] for b in offered]
         root = draw_tree(weights, asked, plan.inverse_temperature, Chooser(entropy))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.progress import tracked
 
 _FIXED_VOTE = 0
 
@@ -32,7 +33,7 @@ class Teachers:
 
     def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, count: int, entropy: Entropy) -> None:
         parts = np.array_split(entropy.permutation(X.shape[0]), count)
-        self._members = [_train(hypotheses, X[part], y[part]) for part in parts]
+        self._members = [_train(hypotheses, X[part], y[part]) for part in tracked("teachers", parts)]
 
     def ones(self, X: Points) -> NDArray[np.int64]:
         """For each row of `X` the number of votes for label 1. Private: never to be shown or logged."""

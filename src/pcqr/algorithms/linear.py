@@ -28,6 +28,7 @@ from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, Line
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon, grid_delta
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
+from pcqr.progress import tracked
 
 Signs = NDArray[np.int8]
 
@@ -84,7 +85,7 @@ def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, e
     shape = plan.blocks, features.size
     weights, velocity, average = np.zeros((3, *shape))
     averaged = -(-plan.steps // 4)
-    for step in range(plan.steps):
+    for step in tracked("steps", range(plan.steps)):
         noise = discrete_gaussians(plan.scale, plan.blocks * features.size, entropy).reshape(shape)
         velocity = plan.momentum * velocity + plan.step_size / plan.sensitivity * (summands.total(weights) + noise)
         weights = np.clip(weights + velocity, -LARGEST_WEIGHT, LARGEST_WEIGHT)

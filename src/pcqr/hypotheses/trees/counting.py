@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pcqr.compiled import compiled
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import Labels
+from pcqr.progress import tracked
 
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
@@ -133,10 +134,14 @@ def count_conjunctions(blocks: Iterable[Block], predicates: int, classes: int, d
 def count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
     """Add to `table` the counts of all sets of one size, in order of rank; `larger`: all sets one smaller."""
     # Shares have different larger members: no two of them write to the same row.
-    in_shares(larger.shape[0], lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table))
+    in_shares(
+        f"counting sets of {larger.shape[1] + 1} predicates",
+        larger.shape[0],
+        lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table),
+    )
 
 
-def in_shares(total: int, work: Callable[[int, int], None]) -> None:
+def in_shares(stage: str, total: int, work: Callable[[int, int], None]) -> None:
     """Call `work`(low, high) for consecutive shares of range(`total`), in threads: the kernels hold no lock."""
     threads = os.cpu_count() or 1
     shares = min(total // _LEAST_SHARE, 8 * threads)
@@ -145,7 +150,7 @@ def in_shares(total: int, work: Callable[[int, int], None]) -> None:
         return
     edges = np.linspace(0, total, shares + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(threads) as pool:
-        for job in [pool.submit(work, low, high) for low, high in pairwise(edges)]:
+        for job in tracked(stage, [pool.submit(work, low, high) for low, high in pairwise(edges)]):
             job.result()
 
 

@@ -136,7 +136,7 @@ class PartitionFunction:
             self._add_up(size, remaining, share, mistakes[share], mass[share])
             mass[share] *= scale
 
-        in_shares(shape[0], fill)
+        in_shares(f"weighing trees of depth {remaining}", shape[0], fill)
         return mistakes, mass
 
     def _add_up(self, size: int, remaining: int, share: slice, mistakes: Int32Array, mass: FloatArray) -> None:

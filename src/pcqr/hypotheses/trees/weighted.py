@@ -206,7 +206,7 @@ class WeightedPartition:
                 _add_pairs(*wider, ranked.steps, sets, self.rate, cost[share], mass[share])
             mass[share] /= self.weights.predicates
 
-        in_shares(shape[0], fill)
+        in_shares(f"weighing trees of depth {remaining}", shape[0], fill)
         return cost, mass
 
 

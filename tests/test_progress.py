@@ -1,0 +1,94 @@
+"""Progress is told to who listens, in public numbers, and to nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr import AgnosticRelease, PrivateClassifier
+from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.progress import Progress, reporting, tracked
+
+
+def test_nothing_is_told_where_nobody_listens() -> None:
+    told: list[Progress] = []
+    assert list(tracked("parts", "abc")) == ["a", "b", "c"]
+    with reporting(told.append):
+        pass
+    assert list(tracked("parts", "abc")) == ["a", "b", "c"]
+    assert told == []
+
+
+def test_a_part_is_done_when_the_next_one_is_asked_for() -> None:
+    told: list[Progress] = []
+    with reporting(told.append):
+        for place, part in enumerate(tracked("parts", "ab")):
+            assert part == "ab"[place]
+            assert told[-1] == Progress("parts", place, 2)
+    assert told[-1] == Progress("parts", 2, 2)
+
+
+def test_stages_within_a_stage_are_silent_and_later_ones_are_not() -> None:
+    told: list[Progress] = []
+    with reporting(told.append):
+        for _ in tracked("outer", range(2)):
+            assert list(tracked("inner", range(5))) == [0, 1, 2, 3, 4]
+        list(tracked("later", range(1)))
+    assert [(p.stage, p.done) for p in told] == [("outer", 0), ("outer", 1), ("outer", 2), ("later", 0), ("later", 1)]
+
+
+def test_a_loop_that_is_broken_off_silences_nothing_after_it() -> None:
+    told: list[Progress] = []
+
+    def broken() -> Iterator[int]:
+        for part in tracked("broken", range(3)):
+            yield part
+            raise ValueError("broken off")
+
+    with reporting(told.append):
+        with pytest.raises(ValueError, match="broken off"):
+            list(broken())
+        list(tracked("later", range(1)))
+    assert told[-1] == Progress("later", 1, 1)
+
+
+def test_a_listener_that_raises_breaks_off_the_fit() -> None:
+    def stop(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    X = np.linspace(0, 1, 5_000)[:, None]
+    release = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0)
+    with reporting(stop), pytest.raises(KeyboardInterrupt):
+        release.fit(X, X[:, 0] > 0.5)
+    assert not hasattr(release, "plan_")
+
+
+FITS: dict[str, Any] = {
+    "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
+    "trees": lambda: PrivateClassifier(4.0, method="boosted", entropy=0),
+    "steps": lambda: PrivateClassifier(4.0, method="linear", entropy=0),
+    "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
+}
+
+
+@pytest.mark.parametrize("stage", FITS)
+def test_every_long_fit_counts_its_parts_and_says_nothing_of_the_records(stage: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((3_000, 6 if "weighing" in stage else 1))
+    public = rng.random((400, X.shape[1]))
+
+    def counters(y: Any) -> list[Progress]:
+        told: list[Progress] = []
+        with reporting(told.append):
+            FITS[stage]().fit(X, y, public=None if stage == "teachers" else public)
+        return told
+
+    told = counters(X[:, 0] > 0.5)
+    assert told == counters(rng.random(3_000) > 0.9)
+    steps = [p for p in told if p.stage == stage]
+    assert (steps[0].done, steps[-1].done) == (0, steps[-1].total)
+    assert all(later.done == earlier.done + 1 for earlier, later in pairwise(steps) if later.done)
