@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
+import pcqr
 from pcqr.cli.main import app
 
 
@@ -21,13 +23,42 @@ def test_help_does_not_wait_for_the_numerical_libraries() -> None:
     assert result.stdout.strip() == "[]"
 
 
+def test_its_version() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.output.strip() == f"pcqr {pcqr.__version__}"
+
+
+def test_python_m_pcqr_is_the_same_command() -> None:
+    result = subprocess.run([sys.executable, "-m", "pcqr", "--version"], check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == f"pcqr {pcqr.__version__}"
+    usage = subprocess.run([sys.executable, "-m", "pcqr", "--help"], check=True, capture_output=True, text=True)
+    assert "Usage: pcqr" in usage.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes_commands_and_options(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Typer asks which shell it runs in, once; this makes it an argument, whatever runs the tests.
+    monkeypatch.setattr("typer.completion._get_shell_name", lambda: shell)
+    shown = CliRunner().invoke(app, ["--show-completion"], prog_name="pcqr")
+    assert shown.exit_code == 0, shown.output
+    assert "_PCQR_COMPLETE" in shown.output
+    assert f"complete_{shell}" in shown.output
+
+
+def test_what_bash_asks_for_is_completed() -> None:
+    asked = {"_PCQR_COMPLETE": "complete_bash", "COMP_WORDS": "pcqr pre", "COMP_CWORD": "1"}
+    result = CliRunner().invoke(app, [], prog_name="pcqr", env=asked)
+    assert result.output.split() == ["predict"]
+
+
 def test_tracebacks_stay_plain() -> None:
     assert app.pretty_exceptions_enable is False
 
 
 def test_every_command_has_help() -> None:
     listed = CliRunner().invoke(app, ["--help"]).output
-    for command in ("answer", "demo", "datasets", "publish", "audit"):
+    for command in ("answer", "demo", "datasets", "plan", "predict", "publish", "audit", "schema"):
         assert command in listed
         assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
 

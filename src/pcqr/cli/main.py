@@ -10,20 +10,36 @@ from typing import Annotated, Literal
 
 import typer
 
+from pcqr import __version__
 from pcqr.cli.console import reporting
 
 app = typer.Typer(
     name="pcqr",
-    help="Answer classification queries on private records under differential privacy, then publish a classifier.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # a decorated traceback may show local values, and those are private
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pcqr {__version__}")
+        raise typer.Exit
+
+
 ClassName = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces"]
 Algorithm = Literal["subsamp", "agnostic", "universal"]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Answer classification queries on private records under differential privacy, then publish a classifier."""
 
 
 @app.command()
@@ -181,6 +197,62 @@ def publish(
                 drop=tuple(drop or ()),
                 seed=seed,
             ),
+            as_json=as_json,
+        )
+
+
+@app.command()
+def predict(
+    *,
+    model: Annotated[Path, typer.Argument(help="A published model: the folder of pcqr publish, or its model.json.")],
+    file: Annotated[Path, typer.Argument(help="The rows to label: .csv, .csv.gz or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where the labels go: .csv, .csv.gz or .parquet.")],
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Add the scores of a linear or boosted model. They are no probabilities."),
+    ] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Apply a published model to a file. Costs nothing, however often; needs no private data.
+
+    Columns are found by name, in any order. The predictions have the columns row (1 is the first) and label.
+
+    Exit codes: 0 done; 2 bad input, nothing was written.
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.predict import Job, run  # noqa: PLC0415
+
+        run(Job(model, file, out, tuple(drop or ()), scores, overwrite), as_json=as_json)
+
+
+@app.command()
+def schema(
+    *,
+    file: Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .csv.gz or .parquet. Never private records.")],
+    out: Annotated[Path | None, typer.Option(help="Where the schema goes: .toml or .json. Default: nowhere.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,
+    most_categories: Annotated[int, typer.Option(min=1, help="The most categories that a column keeps.")] = 100,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Make a schema from public rows: which columns are numbers, their bounds, which categories the others have.
+
+    The rows must be public, and running this declares that they are: the schema shows their smallest and largest
+    numbers and their categories. Nothing is spent. Use it with --schema of answer and publish.
+
+    Exit codes: 0 done; 2 bad input, nothing was written.
+    """
+    with reporting(as_json=as_json):
+        from pcqr.cli.schema import run  # noqa: PLC0415
+
+        run(
+            file,
+            out=out,
+            drop=tuple(drop or ()),
+            most_categories=most_categories,
+            overwrite=overwrite,
             as_json=as_json,
         )
 

@@ -7,14 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from pcqr.guarantee import Guarantee, rounded_text
-from pcqr.models.vocabulary import number, printable
-from pcqr.schema import Column
+from pcqr.models.vocabulary import allowed_values, number, printable
 
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
-
-_MANY = 12
-"""Categories that the card lists for a column; the rest is counted. All of them are in model.json."""
 
 _MANY_LINES = 200
 """Lines of rules on the card. All of them are in rules.txt."""
@@ -90,18 +86,9 @@ def _reading(model: PublishedModel) -> str:
 
 def _inputs(model: PublishedModel) -> str:
     rows = "\n".join(
-        f"| {_text(column.name)} | {column.kind} | {_allowed(column)} |" for column in model.schema.columns
+        f"| {_text(column.name)} | {column.kind} | {_text(allowed_values(column))} |" for column in model.schema.columns
     )
     return f"## What it takes\n\n| column | kind | values |\n|---|---|---|\n{rows}"
-
-
-def _allowed(column: Column) -> str:
-    if column.kind == "numeric":
-        bounds = "" if column.bounds is None else f", clipped to [{', '.join(map(number, column.bounds))}]"
-        return "finite numbers" + (", may be missing" if column.missing else "") + bounds
-    shown = ", ".join(map(_text, column.categories[:_MANY]))
-    rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
-    return shown + rest + (", or any other" if column.other else "") + ", or missing"
 
 
 def _origin(model: PublishedModel) -> str:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.schema import Feature, Schema
+from pcqr.schema import Column, Feature, Schema
 
 LabelName = str | int | float | bool
+
+_MANY = 12
+"""Categories of a column that are listed; the rest is counted. All of them are in the schema."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,16 @@ class Vocabulary:
         return tuple(
             f"A missing {printable(name)} counts as {number(value)}." for name, value in self.schema.filled_with.items()
         )
+
+
+def allowed_values(column: Column) -> str:
+    """What `column` takes, in words: "finite numbers, may be missing, clipped to [17, 90]", "red, blue, or missing"."""
+    if column.kind == "numeric":
+        bounds = "" if column.bounds is None else f", clipped to [{', '.join(map(number, column.bounds))}]"
+        return "finite numbers" + (", may be missing" if column.missing else "") + bounds
+    shown = ", ".join(f"'{name}'" if "," in name else name for name in map(printable, column.categories[:_MANY]))
+    rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
+    return shown + rest + (", or any other" if column.other else "") + ", or missing"
 
 
 def number(value: float) -> str:

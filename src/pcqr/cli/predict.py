@@ -1,0 +1,113 @@
+"""`pcqr predict`: a published model applied to a file. Nothing private is needed, and nothing is spent."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from pcqr.cli.console import field_table, print_json
+from pcqr.cli.outputs import check_output, replacing
+from pcqr.datasets.tables import Columns, check_suffix, read_table, write_table
+from pcqr.errors import DataError, ParameterError
+from pcqr.models import PublishedModel
+from pcqr.models.card import guarantee_in_words
+from pcqr.models.kind import ScoredKind
+from pcqr.plan import counted
+from pcqr.schema.cells import listed
+
+FREE = "Nothing: whatever is computed from a published model costs nothing, however often."
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of one run, as they were typed."""
+
+    model: Path
+    file: Path
+    out: Path
+    drop: tuple[str, ...]
+    scores: bool
+    overwrite: bool
+
+
+def run(job: Job, *, as_json: bool) -> None:
+    """Load, check, predict, write, summarise."""
+    check_suffix(job.out)
+    check_output(job.out, inputs=(job.model, job.file, job.model / "model.json"), overwrite=job.overwrite)
+    model = _loaded(job.model)
+    if job.scores and not isinstance(model.kind, ScoredKind):
+        raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)
+    table = _features(read_table(job.file), model, job)
+    labels = model.predict(table).tolist()
+    columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "label": labels}
+    if job.scores:
+        columns |= _scores(model, table)
+    with replacing(job.out) as draft:
+        write_table(draft, columns)
+    _summarise(job, model, labels, as_json=as_json)
+
+
+def _loaded(path: Path) -> PublishedModel:
+    try:
+        return PublishedModel.load(path)
+    except ParameterError as error:
+        if error.name != "path":
+            raise
+        raise ParameterError("MODEL", "a folder that pcqr publish wrote, or its model.json", error.received) from None
+
+
+def _features(table: Columns, model: PublishedModel, job: Job) -> Columns:
+    """The columns of `table` that the model takes; others are refused unless they are to be dropped."""
+    for name in job.drop:
+        if name not in table:
+            raise ParameterError("--drop", "the name of a column of the file", name)
+    kept = {name: values for name, values in table.items() if name not in job.drop}
+    extra = [name for name in kept if name not in model.schema.names]
+    if extra:
+        raise DataError(
+            str(job.file),
+            "a table with the columns of the model alone",
+            f"also {listed(extra)} (to leave out: {' '.join(f'--drop {shlex.quote(name)}' for name in extra)})",
+        )
+    return kept
+
+
+def _scores(model: PublishedModel, table: Columns) -> dict[str, list[float]]:
+    """One column "score", positive for the second label; with more labels one for each, the largest decides."""
+    found = model.decision_function(table)
+    if found.ndim == 1:
+        return {"score": found.tolist()}
+    return {f"score {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
+
+
+def _summarise(job: Job, model: PublishedModel, labels: list[Any], *, as_json: bool) -> None:
+    counts = Counter(labels)
+    if as_json:
+        print_json(
+            {
+                "rows": len(labels),
+                "counts": {str(name): counts[name] for name in model.classes},
+                "cost": {"epsilon": 0, "delta": 0},
+                "kind": model.kind.name,
+                "guarantee": asdict(model.guarantee),
+                "out": str(job.out),
+            }
+        )
+        return
+    by_label = "\n".join(f"{counts[name]:,} {model.vocabulary.label(i)}" for i, name in enumerate(model.classes))
+    fields = {
+        "model": f"{model.kind.title}, {job.model}",
+        "its promise": guarantee_in_words(model.guarantee, model.provenance.records),
+        counted(len(labels), "row"): by_label,
+        "cost": FREE,
+        "predictions": str(job.out),
+    }
+    if not model.guarantee.is_private:
+        fields["its promise"] = f"NOT PRIVATE: the randomness was seeded. {fields['its promise']}"
+    Console().print(field_table(fields))
