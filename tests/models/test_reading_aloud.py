@@ -100,7 +100,7 @@ class TestCard:
             "decision trees of depth 3 over 9 public predicates",
             "50 rows without labels",
             "**Treated as public:** the label names.",
-            "| age | numeric | finite numbers, may be missing, clipped to [17, 90] |",
+            "| age | numeric | finite numbers, may be missing, clipped to 17 … 90 |",
             "A missing age counts as 17.",
             "No probabilities",
             "No accuracy is stated",

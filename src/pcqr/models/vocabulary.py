@@ -70,9 +70,9 @@ class Vocabulary:
 
 
 def allowed_values(column: Column) -> str:
-    """What `column` takes, in words: "finite numbers, may be missing, clipped to [17, 90]", "red, blue, or missing"."""
+    """What `column` takes, in words: "finite numbers, may be missing, clipped to 17 … 90", "red, blue, or missing"."""
     if column.kind == "numeric":
-        bounds = "" if column.bounds is None else f", clipped to [{', '.join(map(number, column.bounds))}]"
+        bounds = "" if column.bounds is None else f", clipped to {' … '.join(map(number, column.bounds))}"
         return "finite numbers" + (", may be missing" if column.missing else "") + bounds
     shown = ", ".join(f"'{name}'" if "," in name else name for name in map(printable, column.categories[:_MANY]))
     rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
