@@ -16,7 +16,7 @@ def test_every_exception_is_in_the_tree_of_the_docstring() -> None:
     defined = [item for _, item in inspect.getmembers(errors, inspect.isclass) if item.__module__ == errors.__name__]
     assert PcqrError in defined
     for exception in defined:
-        assert issubclass(exception, PcqrError)
+        assert issubclass(exception, PcqrError | UserWarning)
         assert exception.__name__ in str(errors.__doc__)
 
 

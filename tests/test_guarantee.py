@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.errors import ParameterError
-from pcqr.guarantee import ADJACENCY, Guarantee, amplified, positive, rounded_up, unamplified
+from pcqr.cli.words import promise
+from pcqr.errors import ParameterError, WeakGuarantee
+from pcqr.guarantee import ADJACENCY, Guarantee, amplified, positive, rounded_up, unamplified, warn_if_weak
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 
 epsilons = st.floats(1e-6, 60.0)
@@ -120,6 +122,51 @@ def test_within_and_wording() -> None:
     assert str(Guarantee(1.0)) == f"pure differential privacy with ε = 1 under '{ADJACENCY}'"
     assert "δ = 1e-06" in str(Guarantee(1.0, 1e-6))
     assert str(Guarantee(1.0).drawn_with(private_entropy=False)).startswith("NOT PRIVATE")
+
+
+def test_the_text_carries_what_is_treated_as_public() -> None:
+    read = "the names of the labels, read from y because `classes` was not declared"
+    plain = str(Guarantee(1.0, 1e-6))
+    assert str(Guarantee(1.0, 1e-6).assuming(read, "bounds")) == f"{plain}. Treated as public: {read}; bounds."
+    seeded = str(Guarantee(1.0).assuming(read).drawn_with(private_entropy=False))
+    assert seeded.startswith("NOT PRIVATE")
+    assert read in seeded
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "records", "said"),
+    [
+        (Guarantee(10.0, 1e-6), 10_000, ()),
+        (Guarantee(0.1, 9.99e-4), None, ()),
+        (Guarantee(0.1, 9.9e-4), 1_000, ()),
+        (Guarantee(1000.0), None, ("ε = 1000 ",)),
+        (Guarantee(10.1), 50, ("factor of e^10.1.",)),
+        (Guarantee(1.0, 0.5), None, ("δ = 0.5 is large: ",)),
+        (Guarantee(1.0, 1e-4), 10_000, ("1/n for n = 10,000: ",)),
+        (Guarantee(800.0, 2.0**-7), 10, ("ε = 800 ", "δ = 0.00782 is large: ")),
+    ],
+)
+def test_figures_that_say_little_get_a_sentence_each(
+    guarantee: Guarantee, records: int | None, said: tuple[str, ...]
+) -> None:
+    caveats = guarantee.caveats(records)
+    assert len(caveats) == len(said)
+    for caveat, part in zip(caveats, said, strict=True):
+        assert part in caveat
+        assert caveat.endswith(".")
+    assert all(caveat in str(guarantee) for caveat in guarantee.caveats())
+    assert all(caveat in promise(guarantee, 10_000) for caveat in guarantee.caveats(10_000))
+
+
+def test_a_weak_guarantee_is_warned_of_once_and_an_ordinary_one_is_not() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_weak(Guarantee(1.0, 1e-6), 1_000)
+    with pytest.warns(WeakGuarantee) as caught:
+        warn_if_weak(Guarantee(1000.0, 0.5), 1_000)
+    (warning,) = caught
+    assert "ε = 1000 " in str(warning.message)
+    assert "δ = 0.5 " in str(warning.message)
 
 
 def test_short_floats_do_not_shorten_a_guarantee() -> None:

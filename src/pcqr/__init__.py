@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcqr.entropy import SeededEntropy, SystemEntropy
-    from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError
+    from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError, WeakGuarantee
     from pcqr.estimators import (
         AgnosticRelease,
         NoisyMaxAggregate,
@@ -45,6 +45,7 @@ _HOME = {
     "SubsampleAggregate": "pcqr.estimators",
     "SystemEntropy": "pcqr.entropy",
     "UniversalRelease": "pcqr.estimators",
+    "WeakGuarantee": "pcqr.errors",
 }
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "SubsampleAggregate",
     "SystemEntropy",
     "UniversalRelease",
+    "WeakGuarantee",
 ]
 
 

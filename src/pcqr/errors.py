@@ -1,4 +1,4 @@
-"""Every exception that pcqr raises.
+"""Every exception that pcqr raises, and its warnings.
 
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
@@ -7,6 +7,8 @@
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
+
+    WeakGuarantee (UserWarning)         a figure too large to mean much: said at `fit`, before anything is spent
 
 Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
 record, a label of a record, a vote or a margin.
@@ -101,3 +103,7 @@ class MissingExtra(PcqrError, ImportError):
         self.purpose = purpose
         self.extra = extra
         super().__init__(f"{purpose} needs an optional dependency: pip install 'pcqr[{extra}]'.")
+
+
+class WeakGuarantee(UserWarning):
+    """ε or δ is so large that the guarantee says little (`Guarantee.caveats`)."""

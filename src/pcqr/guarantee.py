@@ -10,15 +10,22 @@ from __future__ import annotations
 import decimal
 import math
 import sys
+import warnings
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from pcqr.checks import keep_plain
-from pcqr.errors import ParameterError
+from pcqr.errors import ParameterError, WeakGuarantee
 
 ADJACENCY = "replace one record"
 ROUNDING = 1e-12
 _LARGEST_EXPONENT = 700.0  # e^700 is a float64
+
+WEAK_EPSILON = 10.0
+"""Above this ε odds may change more than 22,000-fold: such a figure protects nobody by itself."""
+
+WEAK_DELTA = 1e-3
+"""From this δ on a guarantee says little whatever n is; where n is known, from 1/n on."""
 
 
 def rounded_up(value: float) -> float:
@@ -119,16 +126,41 @@ class Guarantee:
     def drawn_with(self, *, private_entropy: bool) -> Guarantee:
         return replace(self, is_private=self.is_private and private_entropy)
 
+    def caveats(self, records: int | None = None) -> tuple[str, ...]:
+        """A sentence for each figure that is too large to mean much, for n = `records` where it is known."""
+        epsilon, delta = rounded_text(self.epsilon, 6), rounded_text(self.delta, 3)
+        found = []
+        if self.epsilon > WEAK_EPSILON:
+            found.append(
+                f"ε = {epsilon} is so large that in the worst case it protects nobody: seeing the outputs may change "
+                f"the odds about a record by a factor of e^{epsilon}."
+            )
+        whole_records = records is not None and self.delta * records >= 1.0
+        if whole_records or self.delta >= WEAK_DELTA:
+            size = f", and not below 1/n for n = {records:,}" if whole_records else ""
+            found.append(f"δ = {delta} is large{size}: showing whole records with that chance would satisfy it too.")
+        return tuple(found)
+
     def __str__(self) -> str:
         figure = f"ε = {rounded_text(self.epsilon, 6)}" + (
             "" if self.is_pure else f", δ = {rounded_text(self.delta, 3)}"
         )
         kind = "pure differential privacy" if self.is_pure else "differential privacy"
         text = f"{kind} with {figure} under '{self.adjacency}'"
-        return text if self.is_private else f"NOT PRIVATE (seeded randomness); unseeded: {text}"
+        if not self.is_private:
+            text = f"NOT PRIVATE (seeded randomness); unseeded: {text}"
+        public = (f"Treated as public: {'; '.join(self.assumptions)}.",) if self.assumptions else ()
+        more = (*public, *self.caveats())
+        return f"{text}. {' '.join(more)}" if more else text
 
     def _proved_by(self, proof: str | None) -> Guarantee:
         return self if proof is None else replace(self, proof=proof)
+
+
+def warn_if_weak(guarantee: Guarantee, records: int) -> None:
+    """Give the caller's caller a `WeakGuarantee` warning with the caveats of `guarantee`, if there are any."""
+    if caveats := guarantee.caveats(records):
+        warnings.warn(" ".join(caveats), WeakGuarantee, stacklevel=3)
 
 
 def rounded_text(value: float, digits: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pcqr import (
     ParameterError,
     SemiPrivateLearner,
     UniversalRelease,
+    WeakGuarantee,
 )
 from pcqr.hypotheses import DecisionTrees, Rectangles, Stumps, Thresholds
 
@@ -148,6 +150,17 @@ def test_what_cannot_be_run_is_refused_at_fit(mistake: dict[str, Any]) -> None:
     parameters: dict[str, Any] = {"epsilon": 4.0, "entropy": Forbidden()} | mistake
     with pytest.raises(ParameterError):
         AgnosticRelease(Rectangles(), **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_a_guarantee_that_says_little_is_warned_of_before_noise_is_drawn(estimator: Any) -> None:
+    X, y = steps(2_000)
+    weak = estimator(Thresholds(), epsilon=1000.0, entropy=Forbidden())
+    arguments = {"public": steps(500, seed=1)[0]} if estimator is SemiPrivateLearner else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(WeakGuarantee, match="ε = 1000"):
+            weak.fit(X, y, **arguments)
 
 
 def test_private_rows_are_not_taken_for_public_ones() -> None:

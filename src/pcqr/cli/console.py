@@ -6,6 +6,7 @@ Results go to standard output. Errors and progress go to standard error, so that
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -18,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.errors import ParameterError, PcqrError
+from pcqr.errors import ParameterError, PcqrError, WeakGuarantee
 
 BAD_INPUT = 2
 BUDGET_EXHAUSTED = 3
@@ -31,7 +32,9 @@ def reporting(*, as_json: bool) -> Iterator[None]:
     Other exceptions are faults of pcqr and keep their plain traceback, which shows code but never local values.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakGuarantee)  # the promise that each command prints says it in full
+            yield
     except PcqrError as error:
         if as_json:
             print_json({"error": error_fields(error)})

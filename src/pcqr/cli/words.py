@@ -18,15 +18,16 @@ KINDS = {
 
 def promise(guarantee: Guarantee, records: int) -> str:
     """The guarantee in a sentence."""
-    epsilon = rounded_text(guarantee.epsilon, 3)
+    epsilon = rounded_text(guarantee.epsilon, 3 if guarantee.epsilon < 1000 else 6)
     factor = f"e^{epsilon}" + (f" = {rounded_text(math.exp(float(epsilon)), 3)}" if float(epsilon) < 700 else "")
     extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
     event = "outcome" if guarantee.is_pure else "set of outcomes"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
-    return (
+    figures = (
         f"{seeded}Replace any one of the {records:,} private records, and no {event} of everything released here "
         f"becomes more than {factor} times as likely{extra}."
     )
+    return " ".join((figures, *guarantee.caveats(records)))
 
 
 def plan_lines(plan: Plan) -> dict[str, str]:

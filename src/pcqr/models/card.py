@@ -68,6 +68,7 @@ def _promise(model: PublishedModel) -> str:
         *slack,
         *proof,
         *assumed,
+        *(f"**{caveat}**" for caveat in guarantee.caveats(origin.records)),
         "Whatever is computed from the model, predictions included, costs nothing more. Other releases on the same "
         "records add up with it.",
     )

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -183,7 +183,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write a picture of the model: .svg, .png or .pdf. Needs the extra `plot`."""
         names = [self.vocabulary.label(label) for label in range(len(self.classes))]
         title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
-        promised = str(self.guarantee)
+        promised = str(replace(self.guarantee, assumptions=()))
         notes = (
             promised[0].upper() + promised[1:],
             *(f"Treated as public: {printable(assumption)}" for assumption in self.guarantee.assumptions),
