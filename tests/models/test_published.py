@@ -319,7 +319,7 @@ class TestJson:
             ('{"format": "other"}', '"format": "pcqr-model"'),
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
-            (changed({"version": 3}), "model.version must be 1 or 2, which this pcqr reads; received 3"),
+            (changed({"version": 4}), "model.version must be 1, 2 or 3, which this pcqr reads; received 4"),
             (
                 changed({"version": 2}),
                 "model.kind must be one of linear, linear-one-against-rest, boosted-trees in version 2",

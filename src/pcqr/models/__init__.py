@@ -2,5 +2,6 @@
 
 from pcqr.models.provenance import Provenance
 from pcqr.models.published import PublishedModel
+from pcqr.models.words import in_words
 
-__all__ = ["Provenance", "PublishedModel"]
+__all__ = ["Provenance", "PublishedModel", "in_words"]

@@ -16,6 +16,13 @@ from pcqr.models.vocabulary import Vocabulary
 
 H = TypeVar("H", bound=Hypothesis)
 
+ONE_DRAW = (
+    "No probabilities: it gives labels, and nothing in it is calibrated.",
+    "It is one random draw. Another run on the same records gives another model; which questions it asks says "
+    "little about which matter, and nothing about causes.",
+)
+"""What a reader must not take a single drawn hypothesis for."""
+
 
 class Kind(ABC, Generic[H]):
     """One kind of hypothesis. `name` is its name in JSON, `title` its name for people, after "a".

@@ -6,116 +6,14 @@ version beside this file. A kind that is one tree under another name needs no mo
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
-from pathlib import Path
 from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.stumps import Stump
-from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.models.boosted import BoostedKind
-from pcqr.models.canvas import Caption
-from pcqr.models.graph import Graph, tree_labels
-from pcqr.models.kind import H, Kind
+from pcqr.models.kind import Kind
 from pcqr.models.linear import LinearKind, OneAgainstRestKind
-from pcqr.models.picture import draw_tree
-from pcqr.models.possible import without_impossible
-from pcqr.models.rules import flat_rules, indented_rules
-from pcqr.models.trees import check_node, describe_node, describe_question, restore_node, restore_question
-from pcqr.models.vocabulary import Vocabulary
-
-
-class TreeKind(Kind[H]):
-    """A hypothesis that is a tree, under whatever name.
-
-    What people see is the same function of records with no question asked in vain; what runtimes get is the same
-    function of arrays, whatever is in them.
-    """
-
-    version = 1
-    picture = "tree.svg"
-    limits = (
-        "No probabilities: it gives labels, and nothing in it is calibrated.",
-        "It is one random draw. Another run on the same records gives another model; which questions it asks says "
-        "little about which matter, and nothing about causes.",
-    )
-
-    @abstractmethod
-    def as_tree(self, hypothesis: H) -> DecisionTree: ...
-
-    def check(self, hypothesis: H, words: Vocabulary) -> None:
-        tree = self.as_tree(hypothesis)
-        if tree.features != len(words.features):
-            raise ParameterError("hypothesis", f"one on the {len(words.features)} features of the schema", tree)
-        check_node(tree.root, words)
-
-    def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
-        return (flat_rules if flat else indented_rules)(self._shown(hypothesis, words), words)
-
-    def draw(self, hypothesis: H, words: Vocabulary, path: Path, caption: Caption) -> None:
-        draw_tree(self._shown(hypothesis, words), words, path, caption)
-
-    def add_labels(self, hypothesis: H, graph: Graph) -> str:
-        return tree_labels(self.as_tree(hypothesis).simplified().root, graph)
-
-    def _shown(self, hypothesis: H, words: Vocabulary) -> Leaf | Split:
-        return without_impossible(self.as_tree(hypothesis), words.schema).root
-
-
-class DecisionTreeKind(TreeKind[DecisionTree]):
-    name = "decision-tree"
-    title = "decision tree"
-    hypothesis = DecisionTree
-
-    def as_tree(self, hypothesis: DecisionTree) -> DecisionTree:
-        return hypothesis
-
-    def describe(self, hypothesis: DecisionTree, words: Vocabulary) -> dict[str, Any]:
-        return describe_node(hypothesis.root, words)
-
-    def restore(self, value: object, where: str, words: Vocabulary) -> DecisionTree:
-        return DecisionTree(restore_node(value, where, words), len(words.features))
-
-
-class StumpKind(TreeKind[Stump]):
-    name = "stump"
-    title = "decision stump"
-    hypothesis = Stump
-
-    def check(self, hypothesis: Stump, words: Vocabulary) -> None:
-        super().check(hypothesis, words)
-        if not 0 <= hypothesis.feature < hypothesis.features or math.isnan(hypothesis.cut):
-            raise ParameterError("hypothesis", "a stump on a feature of the schema", hypothesis)
-
-    def as_tree(self, hypothesis: Stump) -> DecisionTree:
-        return _one_question(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)
-
-    def describe(self, hypothesis: Stump, words: Vocabulary) -> dict[str, Any]:
-        return describe_question(hypothesis.feature, hypothesis.cut, int(hypothesis.above), words)
-
-    def restore(self, value: object, where: str, words: Vocabulary) -> Stump:
-        feature, cut, above = restore_question(value, where, words)
-        return Stump(feature, cut, above, len(words.features))
-
-
-class ThresholdKind(TreeKind[Threshold]):
-    name = "threshold"
-    title = "threshold"
-    hypothesis = Threshold
-
-    def as_tree(self, hypothesis: Threshold) -> DecisionTree:
-        return _one_question(0, hypothesis.cut, hypothesis.up, 1)
-
-    def describe(self, hypothesis: Threshold, words: Vocabulary) -> dict[str, Any]:
-        return describe_question(0, hypothesis.cut, int(hypothesis.up), words)
-
-    def restore(self, value: object, where: str, words: Vocabulary) -> Threshold:
-        _, cut, up = restore_question(value, where, words)
-        return Threshold(cut, up)
-
+from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
+from pcqr.models.tree_kinds import DecisionTreeKind, StumpKind, ThresholdKind
 
 KINDS: tuple[Kind[Any], ...] = (
     DecisionTreeKind(),
@@ -124,6 +22,11 @@ KINDS: tuple[Kind[Any], ...] = (
     LinearKind(),
     OneAgainstRestKind(),
     BoostedKind(),
+    IntervalKind(),
+    IntervalUnionKind(),
+    RectangleKind(),
+    HalfspaceKind(),
+    ConstantKind(),
 )
 
 
@@ -141,9 +44,3 @@ def kind_named(name: object, version: int) -> Kind[Any]:
         if kind.name == name:
             return kind
     raise ParameterError("model.kind", f"one of {', '.join(kind.name for kind in known)} in version {version}", name)
-
-
-def _one_question(feature: int, cut: float, above: bool, features: int) -> DecisionTree:
-    if math.isinf(cut):  # x > −∞ always holds, x > ∞ never
-        return DecisionTree(Leaf(int(above == (cut < 0))), features)
-    return DecisionTree(Split(Predicate(feature, cut), fails=Leaf(int(not above)), holds=Leaf(int(above))), features)

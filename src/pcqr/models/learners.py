@@ -12,6 +12,7 @@ import numpy as np
 import pcqr
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
@@ -28,6 +29,14 @@ from pcqr.plan import (
     UniversalPlan,
 )
 from pcqr.schema import Column, Schema
+
+_CLASSES: dict[type[HypothesisClass], str] = {
+    Thresholds: "thresholds",
+    Intervals: "intervals",
+    Stumps: "decision stumps",
+    Rectangles: "axis-aligned rectangles",
+    Halfspaces: "half-planes",
+}
 
 
 class Learner(Protocol):
@@ -135,8 +144,10 @@ def _in_words(settings: Settings) -> str:
 
 def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:
     """What `hypotheses` is, for a reader of the model."""
+    if isinstance(hypotheses, UnionsOfIntervals):
+        return f"unions of at most {hypotheses.r} intervals"
     if not isinstance(hypotheses, DecisionTrees):
-        return type(hypotheses).__name__
+        return _CLASSES.get(type(hypotheses), type(hypotheses).__name__)
     depth = hypotheses.depth_for(records) if hypotheses.is_fixed else hypotheses.depth
     size = "" if depth is None else f" of depth {depth}"
     asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"

@@ -32,7 +32,7 @@ from pcqr.models.vocabulary import LabelName, Vocabulary, printable
 from pcqr.schema import Schema
 from pcqr.schema.cells import is_unicode
 
-FORMAT, VERSIONS = "pcqr-model", (1, 2)
+FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
 MOST_CLASSES = 127
 MODEL, RULES, CARD, ONNX = "model.json", "rules.txt", "card.md", "model.onnx"
 PICTURES = tuple(sorted({kind.picture for kind in KINDS}))
@@ -65,8 +65,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    hypothesis : a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest` or `BoostedTrees` on the
-        encoded table.
+    hypothesis : on the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest`,
+        `BoostedTrees`, `Interval`, `IntervalUnion`, `Rectangle`, `Halfspace` or its `Constant`.
     classes : the label names, all texts or all numbers of one type, in the order of the labels 0, 1, …
     schema : how records are encoded. Its columns are what `predict` takes.
     guarantee : what was promised.
@@ -198,7 +198,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # To carry away --------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2 for kinds that came with it.
+        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2 or 3 for kinds that came later.
 
         All digits of every number are kept.
         """
@@ -222,7 +222,11 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
         version = document.get("version")
         if type(version) is not int or version not in VERSIONS:
-            raise ParameterError("model.version", f"{' or '.join(map(str, VERSIONS))}, which this pcqr reads", version)
+            raise ParameterError(
+                "model.version",
+                f"{', '.join(map(str, VERSIONS[:-1]))} or {VERSIONS[-1]}, which this pcqr reads",
+                version,
+            )
         keys = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
         read_object(document, "model", keys)
         kind = kind_named(document["kind"], version)

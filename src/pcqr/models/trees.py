@@ -59,11 +59,10 @@ def restore_predicate(fields: dict[str, Any], where: str, words: Vocabulary) -> 
 
 
 def describe_question(feature: int, cut: float, above: int, words: Vocabulary) -> dict[str, Any]:
-    """A tree with one question and the labels `above` and 1 − `above`. An infinite cut, a constant, is a word."""
-    written = cut if math.isfinite(cut) else ("infinity" if cut > 0 else "-infinity")
+    """A tree with one question and the labels `above` and 1 − `above`. An infinite cut makes it a constant."""
     return {
         "feature": words.features[feature].name,
-        "above": written,
+        "above": written_cut(cut),
         "then": describe_node(Leaf(above), words),
         "else": describe_node(Leaf(1 - above), words),
     }
@@ -75,10 +74,19 @@ def restore_question(value: object, where: str, words: Vocabulary) -> tuple[int,
     then, otherwise = (restore_node(fields[side], f"{where}.{side}", words) for side in ("then", "else"))
     if {then, otherwise} != {Leaf(0), Leaf(1)} or len(words.classes) != 2:
         raise ParameterError(where, "one question with two different labels of two", "another tree")
-    above = fields["above"]
-    infinite = _INFINITIES.get(above) if isinstance(above, str) else None
-    cut = read_number(above, f"{where}.above") if infinite is None else infinite
+    cut = read_cut(fields["above"], f"{where}.above")
     return read_feature(fields["feature"], where, words), cut, then == Leaf(1)
+
+
+def written_cut(cut: float) -> float | str:
+    """`cut` in JSON, which has no infinities: they are words."""
+    return cut if math.isfinite(cut) else ("infinity" if cut > 0 else "-infinity")
+
+
+def read_cut(value: object, where: str) -> float:
+    """What `written_cut` wrote."""
+    infinite = _INFINITIES.get(value) if isinstance(value, str) else None
+    return read_number(value, where) if infinite is None else infinite
 
 
 def read_feature(name: object, where: str, words: Vocabulary) -> int:

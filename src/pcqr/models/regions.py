@@ -1,0 +1,338 @@
+"""Regions of the line and of the plane as published models: inside one label, outside the other.
+
+With trees, stumps and thresholds these are all that a universal release can publish.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.halfspaces import Constant, Halfspace
+from pcqr.hypotheses.intervals import Interval
+from pcqr.hypotheses.rectangles import Rectangle
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.unions import IntervalUnion
+from pcqr.models.canvas import Caption, write_page
+from pcqr.models.graph import Graph, tree_labels
+from pcqr.models.kind import ONE_DRAW, H, Kind
+from pcqr.models.reading import read_list, read_number, read_object
+from pcqr.models.region_picture import box_region, half_plane, line_block, plane_block
+from pcqr.models.trees import read_cut, written_cut
+from pcqr.models.vocabulary import Vocabulary, number, printable
+
+Range = tuple[float, float]
+"""(low, high) of low < x ≤ high."""
+
+LABELS = ("inside", "outside")
+
+
+class RegionKind(Kind[H]):
+    """A region of `width` features: the second label inside, the first outside."""
+
+    version = 3
+    picture = "picture.svg"
+    limits = ONE_DRAW
+    width: ClassVar[int]
+
+    @abstractmethod
+    def where(self, hypothesis: H, words: Vocabulary) -> str | bool:
+        """Where the label is the second one, in words; True for everywhere, False for nowhere."""
+
+    def check(self, hypothesis: H, words: Vocabulary) -> None:  # noqa: ARG002
+        if len(words.features) != self.width:
+            raise ParameterError(
+                "hypothesis", f"one on the {len(words.features)} features of the schema", f"one on {self.width}"
+            )
+        if len(words.classes) != 2:
+            raise ParameterError("classes", f"two label names for a {self.title}", f"{len(words.classes)} names")
+
+    def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
+        inside = self.where(hypothesis, words)
+        if isinstance(inside, bool):
+            return f"ALWAYS {words.label(inside)}" if flat else f"always {words.verdict(inside)}"
+        if flat:
+            return f"IF {inside} THEN {words.label(1)}\nOTHERWISE {words.label(0)}"
+        return f"if {inside}:\n    {words.verdict(1)}\nelse:\n    {words.verdict(0)}"
+
+
+class TreeLikeKind(RegionKind[H]):
+    """A region whose sides are comparisons of single features: exported as the tree that asks them."""
+
+    @abstractmethod
+    def as_tree(self, hypothesis: H) -> DecisionTree: ...
+
+    def add_labels(self, hypothesis: H, graph: Graph) -> str:
+        return tree_labels(self.as_tree(hypothesis).simplified().root, graph)
+
+
+class IntervalKind(TreeLikeKind[Interval]):
+    name = "interval"
+    title = "single interval"
+    hypothesis = Interval
+    width = 1
+
+    def where(self, hypothesis: Interval, words: Vocabulary) -> str | bool:
+        return _any_of(_ranges(_switches(hypothesis)), words)
+
+    def as_tree(self, hypothesis: Interval) -> DecisionTree:
+        return _line_tree(_switches(hypothesis))
+
+    def draw(self, hypothesis: Interval, words: Vocabulary, path: Path, caption: Caption) -> None:
+        write_page(path, caption, lambda: line_block(_switches(hypothesis), words))
+
+    def describe(self, hypothesis: Interval, words: Vocabulary) -> dict[str, Any]:
+        return _described_range(0, (hypothesis.low, hypothesis.high), words) | _described_labels(words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Interval:
+        fields = read_object(value, where, ("feature", "above", "up_to", *LABELS))
+        _check_labels(fields, where, words)
+        low, high = _read_range(fields, where, words, feature=0)
+        if not low <= high:
+            raise ParameterError(f"{where}.above", "at most up_to", low)
+        return Interval(low, high)
+
+
+class IntervalUnionKind(TreeLikeKind[IntervalUnion]):
+    name = "interval-union"
+    title = "union of intervals"
+    hypothesis = IntervalUnion
+    width = 1
+
+    def where(self, hypothesis: IntervalUnion, words: Vocabulary) -> str | bool:
+        return _any_of(_ranges(hypothesis.switches), words)
+
+    def as_tree(self, hypothesis: IntervalUnion) -> DecisionTree:
+        return _line_tree(hypothesis.switches)
+
+    def draw(self, hypothesis: IntervalUnion, words: Vocabulary, path: Path, caption: Caption) -> None:
+        write_page(path, caption, lambda: line_block(hypothesis.switches, words))
+
+    def describe(self, hypothesis: IntervalUnion, words: Vocabulary) -> dict[str, Any]:
+        switches = [written_cut(switch) for switch in hypothesis.switches]
+        return {"feature": words.features[0].name, "switches": switches} | _described_labels(words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> IntervalUnion:
+        fields = read_object(value, where, ("feature", "switches", *LABELS))
+        _check_labels(fields, where, words)
+        _check_features([fields["feature"]], f"{where}.feature", words)
+        listed = read_list(fields["switches"], f"{where}.switches")
+        switches = tuple(read_cut(switch, f"{where}.switches[{i}]") for i, switch in enumerate(listed))
+        if not all(left < right for left, right in itertools.pairwise(switches)):
+            raise ParameterError(f"{where}.switches", "strictly increasing", "other ones")
+        return IntervalUnion(switches)
+
+
+class RectangleKind(TreeLikeKind[Rectangle]):
+    name = "rectangle"
+    title = "rectangle"
+    hypothesis = Rectangle
+    width = 2
+
+    def where(self, hypothesis: Rectangle, words: Vocabulary) -> str | bool:
+        sides = _sides(hypothesis)
+        if not all(low < high for low, high in sides):
+            return False
+        said = [_between(feature, side, words) for feature, side in enumerate(sides) if side != (-math.inf, math.inf)]
+        return " and ".join(said) or True
+
+    def as_tree(self, hypothesis: Rectangle) -> DecisionTree:
+        node: Leaf | Split = Leaf(1)
+        for feature, (low, high) in enumerate(_sides(hypothesis)):
+            if not low < high:
+                return DecisionTree(Leaf(0), 2)
+            if high < math.inf:
+                node = Split(Predicate(feature, high), fails=node, holds=Leaf(0))
+            if low > -math.inf:
+                node = Split(Predicate(feature, low), fails=Leaf(0), holds=node)
+        return DecisionTree(node, 2)
+
+    def draw(self, hypothesis: Rectangle, words: Vocabulary, path: Path, caption: Caption) -> None:
+        sides = _sides(hypothesis)
+        write_page(path, caption, lambda: plane_block(box_region(*sides), sides, words))
+
+    def describe(self, hypothesis: Rectangle, words: Vocabulary) -> dict[str, Any]:
+        sides = [_described_range(feature, side, words) for feature, side in enumerate(_sides(hypothesis))]
+        return {"sides": sides} | _described_labels(words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Rectangle:
+        fields = read_object(value, where, ("sides", *LABELS))
+        _check_labels(fields, where, words)
+        listed = read_list(fields["sides"], f"{where}.sides")
+        if len(listed) != 2:
+            raise ParameterError(f"{where}.sides", "two, one for each feature", len(listed))
+        sides = []
+        for place, entry in enumerate(listed):
+            at = f"{where}.sides[{place}]"
+            sides.append(_read_range(read_object(entry, at, ("feature", "above", "up_to")), at, words, feature=place))
+        return Rectangle(*sides[0], *sides[1])
+
+
+class HalfspaceKind(RegionKind[Halfspace]):
+    name = "halfspace"
+    title = "half-plane"
+    hypothesis = Halfspace
+    width = 2
+
+    def where(self, hypothesis: Halfspace, words: Vocabulary) -> str:
+        """The sign of a product of differences, which is exact, and not w·x > b, whose numbers would be rounded."""
+        (x0, y0), (x1, y1) = hypothesis.tail, hypothesis.head
+        x, y = (printable(feature.name) for feature in words.features)
+        left = f"({_minus(number(x1), x0)})·({_minus(y, y0)})"
+        right = f"({_minus(number(y1), y0)})·({_minus(x, x0)})"
+        axis = 0 if x0 != x1 else 1
+        behind = "≤" if hypothesis.head[axis] > hypothesis.tail[axis] else "≥"
+        return f"{left} > {right}, or both are equal and {(x, y)[axis]} {behind} {number(hypothesis.tail[axis])}"
+
+    def add_labels(self, hypothesis: Halfspace, graph: Graph) -> str:  # noqa: ARG002
+        raise ParameterError(
+            "hypothesis", "one that ONNX can compute: sides of a line take exact arithmetic", self.title
+        )
+
+    def draw(self, hypothesis: Halfspace, words: Vocabulary, path: Path, caption: Caption) -> None:
+        ends = tuple(zip(hypothesis.tail, hypothesis.head, strict=True))
+        region = half_plane(hypothesis.tail, hypothesis.head)
+        write_page(path, caption, lambda: plane_block(region, ends, words))
+
+    def describe(self, hypothesis: Halfspace, words: Vocabulary) -> dict[str, Any]:
+        return {
+            "features": [feature.name for feature in words.features],
+            "from": list(hypothesis.tail),
+            "to": list(hypothesis.head),
+        } | _described_labels(words)
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Halfspace:
+        fields = read_object(value, where, ("features", "from", "to", *LABELS))
+        _check_labels(fields, where, words)
+        _check_features(read_list(fields["features"], f"{where}.features"), f"{where}.features", words)
+        tail, head = (_read_point(fields[end], f"{where}.{end}") for end in ("from", "to"))
+        if tail == head:
+            raise ParameterError(f"{where}.to", "another point than from", list(head))
+        return Halfspace(tail, head)
+
+
+class ConstantKind(TreeLikeKind[Constant]):
+    """What the class of half-planes has beside them."""
+
+    name = "constant"
+    title = "constant"
+    hypothesis = Constant
+    width = 2
+
+    def check(self, hypothesis: Constant, words: Vocabulary) -> None:
+        super().check(hypothesis, words)
+        if hypothesis.label not in (0, 1):
+            raise ParameterError("hypothesis", "labels 0 or 1", hypothesis.label)
+
+    def where(self, hypothesis: Constant, words: Vocabulary) -> bool:  # noqa: ARG002
+        return hypothesis.label == 1
+
+    def as_tree(self, hypothesis: Constant) -> DecisionTree:
+        return DecisionTree(Leaf(hypothesis.label), 2)
+
+    def draw(self, hypothesis: Constant, words: Vocabulary, path: Path, caption: Caption) -> None:
+        everything = (-math.inf, math.inf)
+        region = box_region(everything, everything if hypothesis.label else (0.0, 0.0))
+        write_page(path, caption, lambda: plane_block(region, (everything, everything), words))
+
+    def describe(self, hypothesis: Constant, words: Vocabulary) -> dict[str, Any]:
+        return {"label": words.classes[hypothesis.label]}
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> Constant:
+        name = read_object(value, where, ("label",))["label"]
+        label = None if isinstance(name, dict | list) else words.label_of(name)
+        if label is None:
+            raise ParameterError(f"{where}.label", f"one of the classes {list(words.classes)}", name)
+        return Constant(label)
+
+
+def _switches(interval: Interval) -> tuple[float, ...]:
+    return () if interval.is_empty else (interval.low, interval.high)
+
+
+def _ranges(switches: Sequence[float]) -> Iterator[Range]:
+    """The intervals between `switches` that hold a finite number."""
+    ends = switches if len(switches) % 2 == 0 else (*switches, math.inf)
+    return ((low, high) for low, high in zip(ends[::2], ends[1::2], strict=True) if low < math.inf and high > -math.inf)
+
+
+def _line_tree(switches: Sequence[float]) -> DecisionTree:
+    """A balanced tree on one feature whose label is 0 far to the left and changes after each of `switches`."""
+    finite = [switch for switch in switches if math.isfinite(switch)]
+    passed = sum(switch == -math.inf for switch in switches)
+
+    def grown(first: int, last: int) -> Leaf | Split:
+        """Of the finite switches between `first` and `last` are passed."""
+        if first == last:
+            return Leaf((passed + first) % 2)
+        middle = (first + last) // 2
+        return Split(Predicate(0, finite[middle]), fails=grown(first, middle), holds=grown(middle + 1, last))
+
+    return DecisionTree(grown(0, len(finite)), 1)
+
+
+def _any_of(ranges: Iterator[Range], words: Vocabulary) -> str | bool:
+    found = tuple(ranges)
+    if found == ((-math.inf, math.inf),):
+        return True
+    return " or ".join(_between(0, each, words) for each in found) or False
+
+
+def _between(feature: int, side: Range, words: Vocabulary) -> str:
+    """low < x ≤ high in words, without the ends that are open."""
+    low, high = side
+    ends = [(low, True)] if low > -math.inf else []
+    ends += [(high, False)] if high < math.inf else []
+    if len(ends) == 2 and not words.features[feature].is_indicator:
+        return f"{number(low)} < {printable(words.features[feature].name)} ≤ {number(high)}"
+    return " and ".join(words.condition(Predicate(feature, cut), holds=holds) for cut, holds in ends)
+
+
+def _sides(rectangle: Rectangle) -> tuple[Range, Range]:
+    return (rectangle.left, rectangle.right), (rectangle.bottom, rectangle.top)
+
+
+def _minus(name: str, value: float) -> str:
+    return f"{name} − {number(value)}" if value >= 0 else f"{name} + {number(-value)}"
+
+
+def _described_labels(words: Vocabulary) -> dict[str, Any]:
+    return {"inside": words.classes[1], "outside": words.classes[0]}
+
+
+def _described_range(feature: int, side: Range, words: Vocabulary) -> dict[str, Any]:
+    return {"feature": words.features[feature].name, "above": written_cut(side[0]), "up_to": written_cut(side[1])}
+
+
+def _check_labels(fields: dict[str, Any], where: str, words: Vocabulary) -> None:
+    for key, label, place in (("inside", 1, "second"), ("outside", 0, "first")):
+        name = fields[key]
+        if isinstance(name, dict | list) or words.label_of(name) != label:
+            raise ParameterError(f"{where}.{key}", f"the {place} class, {words.classes[label]!r}", name)
+
+
+def _check_features(names: list[Any], where: str, words: Vocabulary) -> None:
+    needed = [feature.name for feature in words.features]
+    if names != needed:
+        shown = names[0] if len(names) == 1 and not isinstance(names[0], dict | list) else "other ones"
+        raise ParameterError(where, f"{', '.join(map(repr, needed))} of the schema", shown)
+
+
+def _read_range(fields: dict[str, Any], where: str, words: Vocabulary, *, feature: int) -> Range:
+    name = fields["feature"]
+    if feature >= len(words.features) or name != words.features[feature].name:
+        raise ParameterError(f"{where}.feature", f"the name of feature {feature + 1} of the schema", name)
+    return read_cut(fields["above"], f"{where}.above"), read_cut(fields["up_to"], f"{where}.up_to")
+
+
+def _read_point(value: object, where: str) -> tuple[float, float]:
+    listed = read_list(value, where)
+    if len(listed) != 2:
+        raise ParameterError(where, "a list of two numbers", f"{len(listed)} of them")
+    return read_number(listed[0], f"{where}[0]"), read_number(listed[1], f"{where}[1]")
