@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from support.releases import ScriptedEntropy
 
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy, resolve_entropy
 from pcqr.errors import ParameterError
@@ -45,15 +48,40 @@ def test_a_bound_near_the_largest_is_not_biased(entropy: Entropy) -> None:
 
 
 def test_words_that_would_bias_are_redrawn() -> None:
-    class Scripted(Entropy):
-        is_private = False
-        left = (2**64 - 1, 7, 2**64 - 1, 5)
+    entropy = ScriptedEntropy(2**64 - 1, 7, 2**64 - 1, 5)
+    assert entropy.below(3, 2).tolist() == [2, 1]
+    assert not entropy.left
 
-        def bytes(self, count: int) -> bytes:
-            taken, self.left = self.left[: count // 8], self.left[count // 8 :]  # type: ignore[assignment]
-            return b"".join(word.to_bytes(8, "little") for word in taken)
 
-    assert Scripted().below(3, 2).tolist() == [2, 1]
+@pytest.mark.parametrize("bound", [3, 10, (1 << 62) - 1])
+def test_the_first_word_that_would_bias_is_redrawn_and_the_last_that_would_not_is_kept(bound: int) -> None:
+    limit = 2**64 - 2**64 % bound
+    assert ScriptedEntropy(limit - 1).below(bound, 1)[0] == bound - 1
+    assert ScriptedEntropy(limit, 5).below(bound, 1)[0] == 5 % bound
+    assert ScriptedEntropy(2**64 - 1).below(1 << 61, 1)[0] == 2**61 - 1, "a power of two needs no redraw"
+
+
+def test_tied_keys_are_drawn_again_all_of_them() -> None:
+    """Keys in the order of their positions would be a bias: the earlier one would come first."""
+    entropy = ScriptedEntropy(5, 9, 5, 3, 2, 1)
+    assert entropy.permutation(3).tolist() == [2, 1, 0]
+    assert not entropy.left
+    for tied in ((4, 4), (7, 7)):
+        assert ScriptedEntropy(*tied, 1, 0).permutation(2).tolist() == [1, 0]
+
+
+def test_system_entropy_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics cannot tell a good generator with a known seed from the real one: the bytes must be the OS's own."""
+    asked: list[int] = []
+
+    def urandom(count: int) -> bytes:
+        asked.append(count)
+        return bytes(range(count))
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    assert SystemEntropy().bytes(5) == bytes(range(5))
+    assert SystemEntropy().words(2).tobytes() == bytes(range(16))
+    assert asked == [5, 16]
 
 
 @pytest.mark.parametrize("bound", [0, -1, 1 << 62])

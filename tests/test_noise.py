@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from support.releases import ScriptedEntropy
 
 from pcqr import noise as noise_module
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
@@ -40,18 +41,6 @@ SCALE = 3.0
 
 Noise = Callable[[float, Entropy], int]
 Law = Callable[[float, int], float]
-
-
-class ScriptedEntropy(Entropy):
-    """Hands out the given words in order and fails when there are no more."""
-
-    is_private = False
-
-    def __init__(self, *words: int) -> None:
-        self.left = list(words)
-
-    def bytes(self, count: int) -> bytes:
-        return b"".join(self.left.pop(0).to_bytes(8, "little") for _ in range(count // 8))
 
 
 def p_value(samples: list[int], law: Callable[[int], float]) -> float:
@@ -300,6 +289,28 @@ def test_the_lazy_comparison_does_not_heed_the_threads_decimal_context() -> None
     known = int(scaled_exponential(-0.5, 128)) - 1
     with decimal.localcontext(decimal.Context(prec=3, Emin=0, Emax=1, traps=[decimal.Inexact])):
         assert _is_below_exponential(known >> 64, -0.5, ScriptedEntropy(known & (2**64 - 1)))
+
+
+def weighted_pair(word: int, *later: int) -> int:
+    """`weighted_choice` of weights 1 and e^{−½}: proposes the second with U = `word`/2⁶⁴…, then surely the first."""
+    batch = 16
+    proposed = [1, *[0] * (batch - 1)]
+    return weighted_choice(np.array([0.0, -0.5]), ScriptedEntropy(*proposed, word, *[0] * (batch - 1), *later))
+
+
+@pytest.mark.parametrize("error", [0.0, 2.0**-49, -(2.0**-49)], ids=["exact", "high", "low"])
+@pytest.mark.parametrize("offset", [1, 3, 1000, 2**15])
+def test_a_doubtful_comparison_is_decided_by_all_bits(
+    offset: int, error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words that float64 cannot tell from 2⁶⁴·e^{−½} are accepted below it and refused above, whatever np.exp errs."""
+    exponential = np.exp
+    monkeypatch.setattr(np, "exp", lambda values: exponential(values) * (1.0 + error))
+    word = int(scaled_exponential(-0.5, 64))
+    assert weighted_pair(word - offset) == 1
+    assert weighted_pair(word + offset) == 0
+    assert weighted_pair(word, 0) == 1, "the next 64 bits decide"
+    assert weighted_pair(word, 2**64 - 1) == 0
 
 
 def test_the_chooser_adds_up_log_probabilities() -> None:

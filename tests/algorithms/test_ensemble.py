@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import ClassVar
+
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chisquare
 
 from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.algorithms.stab import stab
@@ -80,3 +84,56 @@ def test_stab_releases_a_clear_majority_and_hides_a_split() -> None:
     rng = np.random.default_rng(1)
     split = Teachers(Thresholds("both"), X, rng.integers(0, 2, 4_000).astype(np.int8), 201, SeededEntropy(0))
     assert stab(split, np.array([[0.5]]), 0.1, 1e-12, SystemEntropy())[0] is None
+
+
+class Watching(Thresholds):
+    """Keeps the records that each teacher is trained on."""
+
+    seen: ClassVar[list[list[float]]] = []
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:
+        self.seen.append(np.asarray(X)[:, 0].tolist())
+        return super().learn(X, y)
+
+
+class Rotation(SeededEntropy):
+    """Its permutation is a rotation by one, so that it can be told from the order of the table."""
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        return np.roll(np.arange(count), -1)
+
+
+def test_the_partition_is_a_random_permutation_cut_into_parts() -> None:
+    """A table is often sorted: parts made of its order would each see one corner of it, and could be foreseen."""
+    X, y = np.arange(8.0)[:, None], np.zeros(8, dtype=np.int8)
+    Watching.seen.clear()
+    Teachers(Watching(), X, y, 3, Rotation(0))
+    assert Watching.seen == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 0.0]]
+    assert secret_subsample(8, 3, Rotation(0)).tolist() == [1, 2, 3]
+
+
+def test_a_subsample_is_uniform() -> None:
+    """Each of the 6 pairs out of 4 is as likely; false alarms 10⁻⁶."""
+    pairs = Counter(tuple(sorted(secret_subsample(4, 2, SystemEntropy()).tolist())) for _ in range(3000))
+    assert len(pairs) == 6
+    assert chisquare(list(pairs.values())).pvalue > 1e-6
+
+
+def test_teachers_see_the_records_of_their_part_with_their_labels() -> None:
+    X = np.arange(6.0)[:, None]
+    y = (X[:, 0] % 2).astype(np.int8)
+    pairs: list[tuple[float, int]] = []
+
+    class Pairing(Thresholds):
+        def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:
+            pairs.extend(zip(np.asarray(X)[:, 0].tolist(), np.asarray(y).tolist(), strict=True))
+            return super().learn(X, y)
+
+    Teachers(Pairing(), X, y, 2, SystemEntropy())
+    assert sorted(pairs) == [(float(i), i % 2) for i in range(6)]
+
+
+def test_votes_are_counted_for_either_label() -> None:
+    X, y = table()
+    teachers = Teachers(Thresholds(), X, y, 9, SeededEntropy(0))
+    assert teachers.counts(2).tolist() == [7, 2]

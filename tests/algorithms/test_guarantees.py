@@ -7,16 +7,19 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.releases import Forbidden
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarantee
-from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import NoisyMaxPlan, PublishPlan, VotePlan
 from pcqr.planning import paper
 
 VECTOR = OneSidedSparseVector.calibrate(0.9, 1e-6, 3)
@@ -105,3 +108,18 @@ def test_a_plan_for_another_algorithm_is_refused() -> None:
         ag_priv_cl(Thresholds(), X, y, None, vote_plan(inverse_temperature=None), SeededEntropy(0))
     with pytest.raises(ParameterError, match="public"):
         ag_priv_cl(Thresholds(), X, y, X[:3], vote_plan(), SeededEntropy(0))
+
+
+@pytest.mark.parametrize("rows", [999, 1_001])
+def test_a_table_of_another_size_than_the_plans_is_refused_before_anything_is_drawn(rows: int) -> None:
+    """More records than planned would not all be sampled at the planned rate; fewer would be sampled more often."""
+    X, y = np.zeros((rows, 1)), np.zeros(rows, dtype=np.int8)
+    expected = rf"a plan for {rows} records"
+    with pytest.raises(ParameterError, match=expected):
+        sub_samp(Thresholds(), X, y, vote_plan(inverse_temperature=None), Forbidden())
+    with pytest.raises(ParameterError, match=expected):
+        ag_priv_cl(Thresholds(), X, y, None, vote_plan(), Forbidden())
+    with pytest.raises(ParameterError, match=expected):
+        UnvPrivCl(Thresholds(), X, y, None, vote_plan(), PublishPlan(0.2, after_queries=40), Forbidden())
+    with pytest.raises(ParameterError, match=expected):
+        noisy_max(Thresholds(), X, y, NoisyMaxPlan(1_000, 101, 10, GaussianMax(5.0)), Forbidden())

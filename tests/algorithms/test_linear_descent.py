@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.releases import Forbidden
 
 from pcqr.accounting import concentrated_epsilon
 from pcqr.algorithms.linear import (
@@ -21,7 +22,7 @@ from pcqr.algorithms.linear import (
     linear_guarantee,
     one_against_rest,
 )
-from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import UNIT, LinearFeatures
 from pcqr.hypotheses.trees.predicates import Predicate
@@ -31,15 +32,6 @@ from pcqr.plan import LinearPlan
 
 M = 2**20
 FEATURES = LinearFeatures.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3)
-
-
-class NoEntropy(Entropy):
-    """Fails as soon as it is used."""
-
-    is_private = False
-
-    def bytes(self, count: int) -> bytes:  # noqa: ARG002
-        raise AssertionError("noise was drawn")
 
 
 def some_records(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
@@ -168,25 +160,25 @@ def test_it_learns_three_classes() -> None:
 def test_each_number_of_classes_has_its_own_function() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="2 classes"):
-        linear_descent(FEATURES, X, y, replace(a_plan(50, 1), classes=3), NoEntropy())
+        linear_descent(FEATURES, X, y, replace(a_plan(50, 1), classes=3), Forbidden())
     with pytest.raises(ParameterError, match="at least 3 classes"):
-        one_against_rest(FEATURES, X, y, a_plan(50, 1), NoEntropy())
+        one_against_rest(FEATURES, X, y, a_plan(50, 1), Forbidden())
 
 
 def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="a plan for 50 records"):
-        linear_descent(FEATURES, X, y, a_plan(49, 1), NoEntropy())
+        linear_descent(FEATURES, X, y, a_plan(49, 1), Forbidden())
     narrow = LinearPlan(50, 2, 1, M, 1.0, 0.5, 1.0)
     with pytest.raises(ParameterError, match="a plan for 9 predicates"):
-        linear_descent(FEATURES, X, y, narrow, NoEntropy())
+        linear_descent(FEATURES, X, y, narrow, Forbidden())
 
 
 def test_records_that_cannot_be_used_are_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     for bad_X, bad_y, name in ((X, y[:-1], "y"), (X, y + 1, "y"), (X[:, :2], y, "X"), (X * np.inf, y, "X")):
         with np.errstate(invalid="ignore"), pytest.raises(DataError, match=f"^{name} must"):
-            linear_descent(FEATURES, bad_X, bad_y, a_plan(50, 1), NoEntropy())
+            linear_descent(FEATURES, bad_X, bad_y, a_plan(50, 1), Forbidden())
 
 
 def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound() -> None:

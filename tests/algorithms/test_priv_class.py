@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.releases import Forbidden
+from support.releases import Forbidden, ScriptedEntropy
 
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
@@ -168,3 +168,51 @@ def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reaso
         "Requested: 2 more queries (1 before them was answered: see .answers). "
     )
     assert left in str(caught.value)
+
+
+def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
+    """⊥ shown as a label must not favour one: the coin is the parity of a word of the source, drawn for ⊥ alone."""
+    entropy = ScriptedEntropy(7, 4, 1)
+    online = PrivClass(Scripted(5), 9, entropy)
+    for value in (-1.0, 2.0, -2.0, -2.0, 3.0, -3.0):
+        online.answer(point(value))
+    assert [entry.coin for entry in online.transcript] == [1, None, 0, None, 1]
+    assert not entropy.left
+
+
+def test_a_halted_release_asks_its_labeller_nothing_more() -> None:
+    """The labeller here would go on for ever: that c and a hard stop hold is the protocol's own doing."""
+
+    class Endless(Scripted):
+        def decide(self, ones: int) -> int | None:
+            self.decided += 1
+            self.unstable_left -= ones < 0
+            return None if ones < 0 else 1
+
+    for queries, hard_stop, values in ((9, False, [-1.0, -2.0]), (2, True, [1.0, 2.0])):
+        labeller = Endless(2)
+        online = PrivClass(labeller, queries, SeededEntropy(0), hard_stop=hard_stop)
+        for value in values:
+            assert not online.is_halted
+            online.answer(point(value))
+        assert online.is_halted
+        for value in (5.0, -5.0):
+            with pytest.raises(BudgetExhausted):
+                online.answer(point(value))
+        assert labeller.decided == online.asked == 2
+        assert online.answer(point(values[0])).kind == "repeated"
+
+
+def test_without_a_hard_stop_the_plan_does_not_halt() -> None:
+    _, online = protocol(queries=1)
+    assert not online.answer(point(1.0)).beyond_plan
+    assert online.answer(point(2.0)).beyond_plan
+    assert online.left.queries is None
+
+
+def test_a_logged_query_is_not_the_callers_array() -> None:
+    _, online = protocol()
+    x = point(1.0)
+    online.answer(x)
+    x[:] = 7.0
+    assert online.transcript[0].point.tolist() == [[1.0]]

@@ -13,12 +13,27 @@ ALL = [*RELEASES, SemiPrivateLearner]
 
 
 class Forbidden(Entropy):
-    """Fails the test as soon as a random bit is asked for."""
+    """Fails the test as soon as a random bit is asked for.
 
-    is_private = True
+    It does not say that it is private: noise would then come from OpenDP, past it.
+    """
+
+    is_private = False
 
     def bytes(self, count: int) -> bytes:
         raise AssertionError(f"{count} random bytes were drawn")
+
+
+class ScriptedEntropy(Entropy):
+    """Hands out the given words in order and fails when there are no more."""
+
+    is_private = False
+
+    def __init__(self, *words: int) -> None:
+        self.left = list(words)
+
+    def bytes(self, count: int) -> bytes:
+        return b"".join(self.left.pop(0).to_bytes(8, "little") for _ in range(count // 8))
 
 
 def steps(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -123,3 +123,15 @@ def test_the_rank_of_a_set_is_its_row() -> None:
     for size in range(5):
         rows = sets.rows(sets.of_size(size))
         assert rows.tolist() == list(range(sets.start[size], sets.start[size + 1]))
+
+
+def test_records_are_counted_over_all_blocks_before_counts_could_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """32-bit counts would wrap around: each block may fit while all of them do not."""
+    monkeypatch.setattr(counting, "MOST_RECORDS", 100)
+    block = np.ones((50, 2), dtype=np.bool_), np.zeros(50, dtype=np.int8)
+    assert count_conjunctions([block, block], 2, 2, 1).records == 100
+    with pytest.raises(DataError, match="100 rows"):
+        count_conjunctions([block, block, (block[0][:1], block[1][:1])], 2, 2, 1)
+    whole = count_conjunctions([block, block], 2, 2, 1)
+    with pytest.raises(DataError, match="100 rows"):
+        whole + count_conjunctions([(block[0][:1], block[1][:1])], 2, 2, 1)

@@ -1,0 +1,69 @@
+"""python -m mutants [--only ROOM] [--list] [--all] [--survivors]: which small changes to the code does no test notice?
+
+Writes mutants/results.json and the table of docs/mutants.md after a run over all rooms. Fails when a survivor is not
+explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from mutants import report
+from mutants.mirror import tests_for
+from mutants.patterns import Change
+from mutants.runner import judge, prepare
+from mutants.selection import Explanations, by_pattern, in_order, named, sample
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("--only", action="append", metavar="ROOM", help="a room, or a file below src; may be repeated")
+    parser.add_argument("--all", action="store_true", help="every change by pattern, not a sample")
+    parser.add_argument("--survivors", action="store_true", help="only what the stored results call survivors")
+    parser.add_argument("--list", action="store_true", help="name the changes and run nothing")
+    options = parser.parse_args(arguments)
+
+    explanations = Explanations.read()
+    candidates = by_pattern(explanations)
+    chosen = in_order([*(candidates if options.all else sample(candidates)), *named()])
+    if options.only:
+        chosen = [change for change in chosen if {change.room, change.path} & set(options.only)]
+    stored = report.read()
+    if options.survivors:
+        survivors = {result.name for result in stored if result.caught_by is None}
+        chosen = [change for change in chosen if change.name in survivors]
+    if options.list:
+        print("\n".join(report.line(change) for change in chosen))
+        return 0
+
+    prepare()
+    results = _run(chosen)
+    whole = not (options.only or options.all or options.survivors)
+    kept = [] if whole else [result for result in stored if result.name not in {change.name for change in chosen}]
+    report.write([*kept, *results])
+    print(report.table(results, explanations))
+    unexplained = [r for r in results if r.caught_by is None and r.name not in explanations.survivors]
+    return 1 if unexplained else 0
+
+
+def _run(chosen: list[Change]) -> list[report.Result]:
+    """Judge the changes one by one, room by room; the tests of a room must pass on the code as it is."""
+    results: list[report.Result] = []
+    sound: set[str] = set()
+    for place, change in enumerate(chosen, 1):
+        tests = tests_for(change.path)
+        if unproved := [test for test in tests if test not in sound]:
+            verdict = judge(None, unproved)
+            if verdict.caught_by is not None:
+                sys.exit(f"fails without any change: {verdict.caught_by}")
+            sound.update(unproved)
+        verdict = judge(change, tests)
+        results.append(report.Result.of(change, verdict))
+        outcome = "SURVIVED" if verdict.caught_by is None else "caught"
+        print(f"{place}/{len(chosen)} {outcome} {verdict.seconds:.0f} s  {report.line(change)}", flush=True)
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Which tests judge a change: those that mirror its file first, then those of its room, then those that use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mutants.selection import ROOT
+
+OTHER_NAMES = {
+    "pcqr/algorithms/boosting.py": ["algorithms/test_boosting_rounds.py"],
+    "pcqr/algorithms/linear.py": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
+    "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
+    "pcqr/algorithms/peers/noisy_max.py": ["algorithms/test_noisy_votes.py"],
+    "pcqr/algorithms/ag_priv_cl.py": ["algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
+    "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
+    "pcqr/algorithms/sspp.py": ["algorithms/test_guarantees.py"],
+    "pcqr/algorithms/stab.py": ["algorithms/test_ensemble.py"],
+    "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
+    "pcqr/estimators/base.py": ["estimators/test_refusals.py", "estimators/test_releases.py"],
+    "pcqr/estimators/noisy_max.py": ["estimators/test_noisy_max_aggregate.py"],
+    "pcqr/estimators/semi_private.py": ["estimators/test_releases.py"],
+    "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
+    "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
+    "pcqr/hypotheses/trees/boosted.py": ["algorithms/test_boosting_rounds.py"],
+}
+"""Mirrors that are called otherwise than their file."""
+
+FURTHER = {
+    "entropy": ["test_noise.py", "algorithms/test_ensemble.py"],
+    "noise": ["mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
+    "guarantee": ["accounting", "mechanisms/test_stability.py", "algorithms/test_guarantees.py"],
+    "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
+    "mechanisms": ["mechanisms", "privacy/test_sparse_vector_exactly.py", "algorithms/test_guarantees.py"],
+    "hypotheses": [
+        "hypotheses/test_numerical_bounds.py",
+        "hypotheses/test_classes.py",
+        "mechanisms/test_exponential.py",
+    ],
+    "algorithms": ["algorithms", "privacy/test_votes_end_to_end_exactly.py", "estimators/test_releases.py"],
+    "estimators": ["estimators"],
+}
+
+
+def tests_for(path: str) -> list[str]:
+    """Test files, relative to the root, that judge a change to `path`, a file below src."""
+    _, *folders, file = Path(path).parts
+    stem = file.removesuffix(".py")
+    room = folders[0] if folders else stem
+    places = [f"tests/{name}" for name in OTHER_NAMES.get(path, [])]
+    for name in (stem, *reversed(folders[1:])):
+        places += [_below(found) for found in sorted((ROOT / "tests" / room).rglob(f"test_{name}*.py"))]
+    places += [_below(found) for found in sorted((ROOT / "tests").glob(f"test_{room}*.py"))]
+    for place in (f"tests/{name}" for name in FURTHER[room]):
+        whole = ROOT / place
+        places += [_below(found) for found in sorted(whole.rglob("test_*.py"))] if whole.is_dir() else [place]
+    return list(dict.fromkeys(places))
+
+
+def _below(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()

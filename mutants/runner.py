@@ -1,0 +1,138 @@
+"""One change at a time: applied to a copy of src, judged by the tests, taken back.
+
+The tests run in a child that is forked from a process which has imported what is slow to import and nothing of pcqr, so
+a verdict takes as long as the tests that it needs. The first failing test ends it. Property tests are derandomised and
+do not shrink.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from mutants.patterns import Change
+from mutants.selection import ROOT, SOURCES
+
+COPY = ROOT / "build" / "mutants" / "src"
+SLOW_TO_IMPORT = ("numba", "pandas", "sklearn.base", "scipy.stats", "opendp.prelude", "hypothesis", "pytest")
+TEST_LIMIT = 25.0
+"""Seconds of CPU time that one test may take; more counts as a failure, since loops without end must end."""
+OPTIONS = (
+    *("-x", "-q", "-m", "not slow", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"),
+    *("-W", "ignore:Module already imported so cannot be rewritten"),  # hypothesis, before the fork
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`caught_by` is the test that failed, None for a survivor."""
+
+    caught_by: str | None
+    seconds: float
+
+
+def prepare() -> None:
+    """Bring the copy of src up to date, keeping the times of its files and so the caches of what is compiled."""
+    for name in SLOW_TO_IMPORT:
+        import_module(name)
+    wanted = {path.relative_to(SOURCES) for path in SOURCES.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    wanted = {path for path in wanted if "__pycache__" not in path.parts}
+    for stale in [path for path in COPY.rglob("*.py") if path.relative_to(COPY) not in wanted]:
+        stale.unlink()
+    for path in wanted:
+        (COPY / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(SOURCES / path, COPY / path)
+
+
+def judge(change: Change | None, tests: Sequence[str]) -> Verdict:
+    """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is."""
+    began = time.monotonic()
+    with _applied(change), tempfile.TemporaryDirectory() as folder:
+        note = Path(folder) / "failed"
+        child = os.fork()
+        if child == 0:
+            _run_tests(tests, note, Path(folder), write_bytecode=change is None)
+        _, status = os.waitpid(child, 0)
+        failed = note.read_text(encoding="utf-8") if note.exists() else ""
+        log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+    seconds = time.monotonic() - began
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
+        return Verdict(None, seconds)
+    if os.WIFSIGNALED(status):
+        return Verdict(f"{failed.removeprefix('in ')} (signal {os.WTERMSIG(status)})", seconds)
+    if os.WEXITSTATUS(status) in (1, 2) and not failed.startswith("in "):  # a failure, or an error while collecting
+        return Verdict(failed or "collection", seconds)
+    raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{log[-2000:]}")
+
+
+@contextmanager
+def _applied(change: Change | None) -> Iterator[None]:
+    if change is None:
+        yield
+        return
+    original, target = SOURCES / change.path, COPY / change.path
+    target.write_bytes(change.applied_to(original.read_bytes()))
+    try:
+        yield
+    finally:
+        shutil.copy2(original, target)
+
+
+def _run_tests(tests: Sequence[str], note: Path, folder: Path, *, write_bytecode: bool) -> None:
+    """In the child: run pytest and leave. The log goes to a file, the failing test to `note`."""
+    code = 70
+    try:
+        log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT, 0o600)
+        for stream in (1, 2):
+            os.dup2(log, stream)
+        os.chdir(ROOT)
+        sys.dont_write_bytecode = not write_bytecode  # a stale .pyc of a changed file would hide the next change
+        sys.path.insert(0, str(COPY))
+        os.environ.update(PYTHONPATH=str(COPY), CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
+        import pytest  # noqa: PLC0415
+
+        code = int(pytest.main([*OPTIONS, *tests], plugins=[_Watch(note)]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+class _Watch:
+    """Notes which test is running, limits its time, and names the one that fails."""
+
+    def __init__(self, note: Path) -> None:
+        self._note = note
+
+    def pytest_configure(self) -> None:
+        from hypothesis import Phase, settings  # noqa: PLC0415
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
+        settings.load_profile("mutants")
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._note.write_text(f"in {nodeid}", encoding="utf-8")
+        signal.setitimer(signal.ITIMER_PROF, TEST_LIMIT)
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        if getattr(report, "failed", False):
+            self._note.write_text(str(getattr(report, "nodeid", "")), encoding="utf-8")
+
+    def pytest_runtest_logfinish(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+    def pytest_sessionfinish(self) -> None:
+        """What failed stays noted; what passed last does not count."""
+        if self._note.exists() and self._note.read_text(encoding="utf-8").startswith("in "):
+            self._note.unlink()

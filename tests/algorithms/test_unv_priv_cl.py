@@ -1,0 +1,152 @@
+"""Publication happens once, whoever asks: locks, and the moment at which it is due."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pcqr.algorithms import unv_priv_cl
+from pcqr.algorithms.lock import Lock
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.entropy import SeededEntropy
+from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.plan import Answer, PublishPlan, VotePlan
+
+PATIENCE = 0.3
+"""Seconds in which a second thread would have got in, were the door open."""
+
+
+def release(after: int = 2, unstable: int = 5, public: Points | None = None) -> UnvPrivCl:
+    X = np.linspace(0.0, 1.0, 400)[:, None]
+    y = (X[:, 0] > 0.5).astype(np.int8)
+    vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=unstable)
+    vote = VotePlan(400, 300, 41, 5.0, vector, public=None if public is None else public.shape[0])
+    return UnvPrivCl(Thresholds(), X, y, public, vote, PublishPlan(5.0, after_queries=after), SeededEntropy(0))
+
+
+def point(value: float) -> Points:
+    return np.array([[value]])
+
+
+def run_at_once(first: Callable[[], object], second: Callable[[], object], inside: threading.Event) -> None:
+    """Start `first`, and `second` as soon as `first` has set `inside`; wait for both."""
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    threads[0].start()
+    assert inside.wait(10.0)
+    threads[1].start()
+    for thread in threads:
+        thread.join(10.0)
+        assert not thread.is_alive()
+
+
+def test_two_threads_at_the_last_vote_publish_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second draw would be a second release that nobody has paid for."""
+    universal, inside, leave, drawn = release(after=1), threading.Event(), threading.Event(), []
+
+    def slow_sspp(*_: object) -> Threshold:
+        drawn.append(threading.get_ident())
+        inside.set()
+        leave.wait(PATIENCE)
+        return Threshold(0.5)
+
+    monkeypatch.setattr(unv_priv_cl, "sspp", slow_sspp)
+    answers: list[Answer[int]] = []
+    run_at_once(
+        lambda: answers.append(universal.answer(point(0.9))),
+        lambda: answers.append(universal.answer(point(0.1))),
+        inside,
+    )
+    assert len(drawn) == 1
+    assert sorted(answer.kind for answer in answers) == ["published", "stable"]
+    assert universal.protocol.asked == 1
+
+
+def test_two_threads_that_vote_are_counted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both could else be the last unstable answer."""
+    protocol, inside, within = release(after=9, unstable=1).protocol, threading.Event(), []
+    most = 0
+
+    def slow_decide(_: int) -> int:
+        nonlocal most
+        within.append(1)
+        most = max(most, len(within))
+        inside.set()
+        threading.Event().wait(PATIENCE)
+        within.pop()
+        return 1
+
+    monkeypatch.setattr(protocol._labeller, "decide", slow_decide)
+    run_at_once(lambda: protocol.answer(point(0.9)), lambda: protocol.answer(point(0.8)), inside)
+    assert most == 1
+    assert protocol.asked == 2
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_lock_lets_its_owner_in_again_and_nobody_else(copied: bool) -> None:
+    lock, entered = copy.deepcopy(Lock()) if copied else Lock(), threading.Event()
+
+    def other() -> None:
+        with lock:
+            entered.set()
+
+    with lock, lock:
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert not entered.wait(PATIENCE)
+    assert entered.wait(10.0)
+    thread.join(10.0)
+
+
+def test_a_copy_of_a_held_lock_is_free() -> None:
+    lock = Lock()
+    with lock:
+        twin, entered = pickle.loads(pickle.dumps(lock)), threading.Event()  # noqa: S301
+
+        def other() -> None:
+            with twin:
+                entered.set()
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert entered.wait(10.0)
+        thread.join(10.0)
+
+
+def test_publication_is_due_after_the_planned_queries_and_uses_all_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = np.array([[0.2], [0.7]])
+    seen: list[Points] = []
+    genuine = unv_priv_cl.sspp
+
+    def watched(hypotheses: Thresholds, X: Points, y: object, public: Points, *rest: object) -> object:
+        seen.append(public)
+        assert X.shape == (400, 1)
+        return genuine(hypotheses, X, y, public, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(unv_priv_cl, "sspp", watched)
+    universal = release(after=2, public=shown)
+    shown[:] = -9.0  # the caller may reuse its arrays
+    assert universal.answer(point(0.9)).kind == "stable"
+    assert universal.answer(point(0.9)).kind == "repeated"
+    assert universal.published is None
+    assert universal.answer(point(0.1)).kind == "stable"
+    assert universal.published is not None
+    assert [table.tolist() for table in seen] == [[[0.2], [0.7], [0.9], [0.1]]]
+    later = universal.answer(point(0.95))
+    assert (later.kind, later.label, later.spent.queries) == ("published", 1, 2)
+    assert universal._records is None, "the records are dropped"
+
+
+def test_publication_comes_early_when_the_unstable_answers_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    universal = release(after=9, unstable=1)
+    monkeypatch.setattr(universal.protocol._labeller._teachers, "ones", lambda X: np.full(X.shape[0], 20))  # type: ignore[attr-defined]
+    assert universal.answer(point(0.5)).kind == "unstable"
+    assert universal.published is not None
+    assert universal.answer(point(0.9)).kind == "published"

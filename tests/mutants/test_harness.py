@@ -1,0 +1,130 @@
+"""The harness itself: patterns change code, changes apply, a bad one is caught and a harmless one is not."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mutants import report, runner
+from mutants.mirror import FURTHER, OTHER_NAMES, tests_for
+from mutants.patterns import Change, changes
+from mutants.selection import ROOMS, ROOT, SHARES, Explanations, by_pattern, named, sample
+
+SOURCE = '''
+"""A docstring 1 < 2."""
+from math import floor
+
+LEAST = 2
+
+
+def f(x: int = 1, *, scale: float = 0.5) -> float:
+    """Another 3 < 4."""
+    check(x)
+    if x < 0 and not scale:
+        raise ValueError(f"below {1 + 1}")
+    with self._lock:
+        total += rounded_up(discrete_laplace(scale, entropy) + min(x, 7))
+    return total
+'''
+
+
+def test_every_pattern_changes_the_code_and_nothing_but_it() -> None:
+    found = changes("pcqr/made_up.py", SOURCE)
+    texts = {(change.operator, change.old, change.new) for change in found}
+    assert {
+        ("comparison", "x < 0", "(x <= 0)"),
+        ("logic", "x < 0 and not scale", "(x < 0 or not scale)"),
+        ("condition", "x < 0 and not scale", "False"),
+        ("sign", "not scale", "(scale)"),
+        ("constant", "2", "3"),
+        ("constant", "0.5", "1.0"),
+        ("statement", "check(x)", "pass"),
+        ("twin", "min(x, 7)", "(max(x, 7))"),
+        ("noise", "discrete_laplace(scale, entropy)", "(discrete_laplace(scale / 2.0, entropy))"),
+        ("noise", "discrete_laplace(scale, entropy)", "(0 * discrete_laplace(scale, entropy))"),
+        ("lock", "self._lock", "__import__('contextlib').nullcontext()"),
+    } <= texts
+    assert {change.operator for change in found} >= {"guard", "term", "arithmetic", "call"}
+    assert not [change for change in found if "docstring" in change.old or change.old.startswith("1 + 1")]
+    before = ast.dump(ast.parse(SOURCE))
+    for change in found:
+        assert ast.dump(ast.parse(change.applied_to(SOURCE.encode()))) != before
+    assert len({change.name for change in found}) == len(found)
+    assert {change.room for change in found} == {"made_up"}
+
+
+def test_the_sample_is_fixed_and_has_each_rooms_share() -> None:
+    candidates = by_pattern(Explanations.read())
+    drawn = sample(candidates)
+    assert {room: sum(change.room == room for change in drawn) for room in ROOMS} == SHARES
+    assert sample(candidates[::-1]) == drawn
+    assert len({change.name for change in drawn}) == len(drawn)
+
+
+def test_every_named_change_fits_the_code() -> None:
+    listed = named()
+    assert len(listed) >= 30
+    assert all(change.why for change in listed)
+
+
+def test_a_named_change_that_no_longer_fits_is_reported(tmp_path: Path) -> None:
+    listing = tmp_path / "named.toml"
+    listing.write_text('[[change]]\npath = "pcqr/noise.py"\nold = "import"\nnew = "x"\nwhy = "y"\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="times, not once"):
+        named(listing)
+    with pytest.raises(ValueError, match="moved under"):
+        Change("pcqr/noise.py", "", "named", 1, 0, "old", "new").applied_to(b"older? no")
+
+
+def test_tests_that_judge_exist_and_mirrors_come_first() -> None:
+    for path in {change.path for change in by_pattern(Explanations((), ()))}:  # type: ignore[arg-type]
+        tests = tests_for(path)
+        assert tests
+        assert "tests/test_proofs.py" not in tests
+        assert all((ROOT / test).is_file() for test in tests), path
+    assert tests_for("pcqr/mechanisms/votes.py")[0] == "tests/mechanisms/test_votes.py"
+    assert set(FURTHER) == set(ROOMS)
+    assert all((ROOT / "src" / path).is_file() for path in OTHER_NAMES)
+
+
+@pytest.fixture
+def copy_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "COPY", tmp_path / "src")
+    runner.prepare()
+
+
+@pytest.mark.usefixtures("copy_of_sources")
+def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back() -> None:
+    old = "return int(_checked(counts).argmax())"
+    source = (ROOT / "src/pcqr/mechanisms/votes.py").read_text(encoding="utf-8")
+    start = len(source[: source.index(old)].encode())
+    bad = Change("pcqr/mechanisms/votes.py", "plurality", "twin", 1, start, old, old.replace("argmax", "argmin"))
+    tests = ["tests/mechanisms/test_votes.py"]
+    caught = runner.judge(bad, tests).caught_by
+    assert caught is not None
+    assert caught.startswith("tests/mechanisms/test_votes.py::")
+    harmless = replace(bad, new="return int(int(_checked(counts).argmax()))")
+    assert runner.judge(harmless, tests).caught_by is None
+    assert (runner.COPY / bad.path).read_text(encoding="utf-8") == source
+
+
+def test_the_table_counts_and_lists_survivors() -> None:
+    made = {"place": "a.py", "operator": "sign", "old": "a", "new": "b", "why": ""}
+    results = [
+        report.Result("1", "noise", caught_by="t", **made),
+        report.Result("2", "noise", caught_by=None, **made),
+        report.Result("3", "entropy", caught_by=None, **made),
+    ]
+    text = report.table(results, Explanations({"2": "Harmless."}, ()))
+    assert "| noise | 2 | 1 | 1 |" in text
+    assert "| **all** | 3 | 1 | 2 |" in text
+    assert "Harmless." in text
+    assert text.count("not explained") == 1
+
+
+def test_stored_survivors_are_explained() -> None:
+    explained = Explanations.read().survivors
+    assert [result for result in report.read() if result.caught_by is None and result.name not in explained] == []
