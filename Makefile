@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test check bench dist clean
+.PHONY: demo test check mutants bench dist clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutants: $(STAMP)  ## small changes to the code, one at a time: which does no test notice?
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m mutants
 
 bench: $(STAMP)  ## the cost of every sampler, with its growth
 	$(BIN)/python -m benchmarks.samplers

@@ -42,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     whole = not (options.only or options.all or options.survivors)
     kept = [] if whole else [result for result in stored if result.name not in {change.name for change in chosen}]
     report.write([*kept, *results])
+    if whole:
+        report.write_page(results, explanations)
     print(report.table(results, explanations))
     unexplained = [r for r in results if r.caught_by is None and r.name not in explanations.survivors]
     return 1 if unexplained else 0

@@ -56,6 +56,8 @@ def prepare() -> None:
 
 def judge(change: Change | None, tests: Sequence[str]) -> Verdict:
     """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is."""
+    if "pcqr" in sys.modules:
+        raise RuntimeError("pcqr is imported already: the tests would not see the change")
     began = time.monotonic()
     with _applied(change), tempfile.TemporaryDirectory() as folder:
         note = Path(folder) / "failed"

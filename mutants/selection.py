@@ -20,14 +20,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 SOURCES = ROOT / "src"
 SHARES = {
-    "entropy": 12,
-    "noise": 30,
-    "guarantee": 20,
-    "accounting": 30,
-    "mechanisms": 60,
-    "hypotheses": 60,
-    "algorithms": 50,
-    "estimators": 24,
+    "entropy": 10,
+    "noise": 24,
+    "guarantee": 16,
+    "accounting": 24,
+    "mechanisms": 40,
+    "hypotheses": 40,
+    "algorithms": 36,
+    "estimators": 14,
 }
 """How many changes by pattern are made in a room: more where private numbers are nearest, not where most lines are."""
 ROOMS = tuple(SHARES)
