@@ -325,3 +325,10 @@ def test_the_chooser_adds_up_log_probabilities() -> None:
 def test_the_log_normaliser_neither_overflows_nor_underflows() -> None:
     assert log_normaliser(np.array([1e4, 1e4])) == pytest.approx(1e4 + math.log(2))
     assert log_normaliser(np.array([-1e4, -1e4])) == pytest.approx(-1e4 + math.log(2))
+
+
+def test_a_doubtful_comparison_does_not_see_the_decimal_settings_of_the_user() -> None:
+    with decimal.localcontext() as context:
+        context.prec, context.traps[decimal.FloatOperation], context.traps[decimal.Inexact] = 3, True, True
+        assert _is_below_exponential(2**63, -0.69, SeededEntropy(0))
+        assert not _is_below_exponential(2**63, -0.7, SeededEntropy(0))

@@ -158,14 +158,14 @@ class Guarantee:
 
 
 def warn_if_weak(guarantee: Guarantee, records: int) -> None:
-    """Give the caller's caller a `WeakGuarantee` warning with the caveats of `guarantee`, if there are any."""
+    """Give a `WeakGuarantee` warning with the caveats of `guarantee`, if there are any, to the caller of `fit`."""
     if caveats := guarantee.caveats(records):
-        warnings.warn(" ".join(caveats), WeakGuarantee, stacklevel=3)
+        warnings.warn(" ".join(caveats), WeakGuarantee, stacklevel=4)  # numpy's error state puts a frame around `fit`
 
 
 def rounded_text(value: float, digits: int) -> str:
     """`value` with so many significant digits, never rounded down."""
-    shown = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING).create_decimal_from_float(value)
+    shown = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING, traps=[]).create_decimal_from_float(value)
     return f"{float(shown):.{digits}g}"
 
 

@@ -172,7 +172,7 @@ def _two_sided(magnitude: Callable[[], int], entropy: Entropy) -> int:
 # Exact weighted choice
 
 
-@np.errstate(under="ignore")
+@np.errstate(all="ignore")
 def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
     """Draw index i with probability exp(ℓᵢ) / Σⱼ exp(ℓⱼ), ℓ = `log_weights` after their maximum is subtracted.
 
@@ -205,7 +205,7 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
                 return int(index[j])
 
 
-@np.errstate(under="ignore")
+@np.errstate(all="ignore")
 def log_normaliser(log_weights: FloatArray) -> float:
     """ln Σᵢ exp(ℓᵢ): a sum of positive terms only."""
     top = float(log_weights.max())
@@ -236,7 +236,7 @@ def _is_below_exponential(word: int, exponent: float, entropy: Entropy) -> bool:
         context = decimal.Context(
             prec=digits, rounding=decimal.ROUND_HALF_EVEN, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[]
         )
-        target = context.multiply(context.exp(decimal.Decimal(exponent)), decimal.Decimal(1 << bits))
+        target = context.multiply(context.exp(decimal.Decimal.from_float(exponent)), decimal.Decimal(1 << bits))
         slack = context.scaleb(target, 5 - digits)
         if known + 1 <= context.subtract(target, slack):
             return True

@@ -36,6 +36,7 @@ from pcqr.plan import BoostingPlan
 from pcqr.progress import tracked
 
 
+@np.errstate(all="ignore")  # whether a float underflows depends on the records
 def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy) -> BoostedTrees:
     """Draw the J trees of `plan` and return them for publication: `boosting_guarantee` holds for all of them together.
 

@@ -78,6 +78,7 @@ def one_against_rest(
     return OneAgainstRest(tuple(LinearHypothesis(features, tuple(weights)) for weights in blocks))
 
 
+@np.errstate(all="ignore")  # whether a float underflows depends on the records
 def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy) -> Floats:
     """The mean of the weights after each of the last quarter of the steps, one row for each block."""
     points, labels = check_records(features, X, y, plan)

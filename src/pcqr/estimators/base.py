@@ -63,6 +63,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     plan_: P
     guarantee_: Guarantee
 
+    @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
         """Charge ε (and δ) whole and prepare the release. Each `fit` is a new release, charged anew.
 

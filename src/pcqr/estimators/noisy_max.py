@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
@@ -59,6 +61,7 @@ class NoisyMaxAggregate(Release[NoisyVotingPlan]):
         self.classes = classes
         self.teachers = teachers
 
+    @np.errstate(all="ignore")
     def preview(self, X: Any) -> BatchCost:
         """What it would cost to ask for the rows of `X`, in order: one of the m answers for each new one."""
         cost = super().preview(X)

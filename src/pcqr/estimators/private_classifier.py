@@ -87,12 +87,14 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
         self.entropy = entropy
         self.classes = classes
 
+    @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
         """The published classifier on the rows of `X`. Costs nothing."""
         check_is_fitted(self, "plan_")
         return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
+    @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 

@@ -80,6 +80,7 @@ class Release(PrivateEstimator[V]):
         self.sampling_rate = sampling_rate
         self.inverse_temperature = inverse_temperature
 
+    @np.errstate(all="ignore")
     def plan(self, records: int, features: int) -> V:
         """The plan that `fit` would make for n = `records` rows of p = `features` numbers, without public rows.
 
@@ -96,6 +97,7 @@ class Release(PrivateEstimator[V]):
         hypotheses.check_work(plan.work(records))
         return plan
 
+    @np.errstate(all="ignore")
     def preview(self, X: Any) -> BatchCost:
         """What it would cost to ask for the rows of `X`, in order. Asks for nothing and costs nothing.
 
@@ -105,6 +107,7 @@ class Release(PrivateEstimator[V]):
         check_is_fitted(self, "plan_")
         return self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
 
+    @np.errstate(all="ignore")
     def answer(self, x: Any) -> Answer[Any]:
         """The label of one query, or ⊥ (label None) where the vote is unstable and `on_unstable` is "abstain".
 
@@ -114,6 +117,7 @@ class Release(PrivateEstimator[V]):
         point = self._query(x)
         return self._shown(self._protocol.answer(point), point)
 
+    @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
         """A label for every row, asked in order; unstable rows get a coin, drawn once and logged.
 

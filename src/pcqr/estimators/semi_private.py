@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.sspp import sspp
@@ -54,6 +55,7 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
         self.entropy = entropy
         self.classes = classes
 
+    @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
         """The published hypothesis on the rows of `X`. Costs nothing."""
         check_is_fitted(self, "plan_")

@@ -155,6 +155,7 @@ class HypothesisClass(Combinatorics):
         """Draw a member; every random choice goes through `choose`. Inputs are checked already."""
 
     @final
+    @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def draw(
         self,
         X: ArrayLike,
