@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     if whole:
         report.write_page(results, explanations)
     print(report.table(results, explanations))
-    unexplained = [r for r in results if r.caught_by is None and r.name not in explanations.survivors]
+    unexplained = [result for result in results if result.caught_by is None and not explanations.of(result.name)]
     return 1 if unexplained else 0
 
 
@@ -53,6 +53,7 @@ def _run(chosen: list[Change]) -> list[report.Result]:
     """Judge the changes one by one, room by room; the tests of a room must pass on the code as it is."""
     results: list[report.Result] = []
     sound: set[str] = set()
+    durations: dict[str, float] = {}
     for place, change in enumerate(chosen, 1):
         tests = tests_for(change.path)
         if unproved := [test for test in tests if test not in sound]:
@@ -60,7 +61,8 @@ def _run(chosen: list[Change]) -> list[report.Result]:
             if verdict.caught_by is not None:
                 sys.exit(f"fails without any change: {verdict.caught_by}")
             sound.update(unproved)
-        verdict = judge(change, tests)
+            durations |= verdict.durations
+        verdict = judge(change, tests, durations)
         results.append(report.Result.of(change, verdict))
         outcome = "SURVIVED" if verdict.caught_by is None else "caught"
         print(f"{place}/{len(chosen)} {outcome} {verdict.seconds:.0f} s  {report.line(change)}", flush=True)

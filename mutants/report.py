@@ -54,20 +54,29 @@ def write(results: list[Result]) -> None:
 
 
 def table(results: list[Result], explanations: Explanations) -> str:
-    """Rooms, changes and how many were caught, in Markdown; then each survivor with its explanation."""
-    rows = ["| room | changes | caught | survivors |", "| --- | --- | --- | --- |"]
+    """Rooms, changes and how many were caught, in Markdown; then every survivor with its explanation."""
+    rows = ["| room | changes | caught | survivors | equivalent |", "| --- | --- | --- | --- | --- |"]
     rooms = {room: [result for result in results if result.room == room] for room in ROOMS}
     for room, own in [*rooms.items(), ("**all**", results)]:
         if own:
-            caught = sum(result.caught_by is not None for result in own)
-            rows.append(f"| {room} | {len(own)} | {caught} | {len(own) - caught} |")
-    caught = sum(result.caught_by is not None for result in results)
-    rows += ["", f"{caught} of {len(results)} changes were caught ({100 * caught / max(1, len(results)):.1f} %).", ""]
-    for result in results:
-        if result.caught_by is None:
-            why = explanations.survivors.get(result.name, "**not explained**")
-            rows.append(f"- `{result.name}` {result.place}: `{_short(result.old)}` → `{_short(result.new)}`. {why}")
+            rows.append(f"| {room} | {' | '.join(map(str, _counts(own, explanations)))} |")
+    real, caught, _, equivalent = _counts(results, explanations)
+    share = f"{caught} of {real} changes were caught ({100 * caught / max(1, real):.1f} %)"
+    rows += ["", f"{share}; {equivalent} more are equivalent: no figure, draw or refusal changes.", ""]
+    alive = [result for result in results if result.caught_by is None]
+    for result in sorted(alive, key=lambda result: result.name in explanations.equivalent):
+        why = explanations.of(result.name) or "**Not explained.**"
+        kind = "equivalent" if result.name in explanations.equivalent else "survivor"
+        change = f"`{_short(result.old)}` → `{_short(result.new)}`"
+        rows.append(f"- {kind} {result.name}, {result.place}: {change}. {why}")
     return "\n".join(rows).rstrip()
+
+
+def _counts(results: list[Result], explanations: Explanations) -> tuple[int, int, int, int]:
+    """(changes that matter, caught, survivors, equivalent ones). An equivalent one that is caught counts as one."""
+    caught = sum(result.caught_by is not None for result in results)
+    equivalent = sum(result.caught_by is None and result.name in explanations.equivalent for result in results)
+    return len(results) - equivalent, caught, len(results) - equivalent - caught, equivalent
 
 
 def write_page(results: list[Result], explanations: Explanations) -> None:

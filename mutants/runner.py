@@ -2,11 +2,12 @@
 
 The tests run in a child that is forked from a process which has imported what is slow to import and nothing of pcqr, so
 a verdict takes as long as the tests that it needs. The first failing test ends it. Property tests are derandomised and
-do not shrink.
+do not shrink. Within a file quick tests run first.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -14,11 +15,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from mutants.patterns import Change
 from mutants.selection import ROOT, SOURCES
@@ -35,10 +38,11 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """`caught_by` is the test that failed, None for a survivor."""
+    """`caught_by` is the test that failed, None for a survivor; `durations` are those of the tests that were run."""
 
     caught_by: str | None
     seconds: float
+    durations: dict[str, float] = field(default_factory=dict)
 
 
 def prepare() -> None:
@@ -54,8 +58,11 @@ def prepare() -> None:
         shutil.copy2(SOURCES / path, COPY / path)
 
 
-def judge(change: Change | None, tests: Sequence[str]) -> Verdict:
-    """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is."""
+def judge(change: Change | None, tests: Sequence[str], durations: Mapping[str, float] | None = None) -> Verdict:
+    """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is.
+
+    `durations` of single tests, where known, put the quick ones of a file first.
+    """
     if "pcqr" in sys.modules:
         raise RuntimeError("pcqr is imported already: the tests would not see the change")
     began = time.monotonic()
@@ -63,16 +70,16 @@ def judge(change: Change | None, tests: Sequence[str]) -> Verdict:
         note = Path(folder) / "failed"
         child = os.fork()
         if child == 0:
-            _run_tests(tests, note, Path(folder), write_bytecode=change is None)
+            _run_tests(tests, _Watch(note, durations or {}), Path(folder), write_bytecode=change is None)
         _, status = os.waitpid(child, 0)
         failed = note.read_text(encoding="utf-8") if note.exists() else ""
         log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
     seconds = time.monotonic() - began
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
-        return Verdict(None, seconds)
+        return Verdict(None, seconds, json.loads(failed))
     if os.WIFSIGNALED(status):
-        return Verdict(f"{failed.removeprefix('in ')} (signal {os.WTERMSIG(status)})", seconds)
-    if os.WEXITSTATUS(status) in (1, 2) and not failed.startswith("in "):  # a failure, or an error while collecting
+        return Verdict(f"{failed} (signal {os.WTERMSIG(status)})", seconds)
+    if os.WEXITSTATUS(status) in (1, 2):  # a failure, or an error while collecting
         return Verdict(failed or "collection", seconds)
     raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{log[-2000:]}")
 
@@ -90,8 +97,8 @@ def _applied(change: Change | None) -> Iterator[None]:
         shutil.copy2(original, target)
 
 
-def _run_tests(tests: Sequence[str], note: Path, folder: Path, *, write_bytecode: bool) -> None:
-    """In the child: run pytest and leave. The log goes to a file, the failing test to `note`."""
+def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytecode: bool) -> None:
+    """In the child: run pytest and leave. The log goes to a file."""
     code = 70
     try:
         log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT, 0o600)
@@ -101,9 +108,7 @@ def _run_tests(tests: Sequence[str], note: Path, folder: Path, *, write_bytecode
         sys.dont_write_bytecode = not write_bytecode  # a stale .pyc of a changed file would hide the next change
         sys.path.insert(0, str(COPY))
         os.environ.update(PYTHONPATH=str(COPY), CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
-        import pytest  # noqa: PLC0415
-
-        code = int(pytest.main([*OPTIONS, *tests], plugins=[_Watch(note)]))
+        code = int(pytest.main([*OPTIONS, *tests], plugins=[watch]))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -111,10 +116,11 @@ def _run_tests(tests: Sequence[str], note: Path, folder: Path, *, write_bytecode
 
 
 class _Watch:
-    """Notes which test is running, limits its time, and names the one that fails."""
+    """Writes to `note` which test is running, or has failed; at the end, when none has, how long each of them took."""
 
-    def __init__(self, note: Path) -> None:
-        self._note = note
+    def __init__(self, note: Path, durations: Mapping[str, float]) -> None:
+        self._note, self._known = note, durations
+        self._taken: dict[str, float] = {}
 
     def pytest_configure(self) -> None:
         from hypothesis import Phase, settings  # noqa: PLC0415
@@ -123,18 +129,20 @@ class _Watch:
         settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
         settings.load_profile("mutants")
 
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        files = list(dict.fromkeys(item.path for item in items))
+        items.sort(key=lambda item: (files.index(item.path), self._known.get(item.nodeid, 0.0)))
+
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._note.write_text(f"in {nodeid}", encoding="utf-8")
+        self._note.write_text(nodeid, encoding="utf-8")
         signal.setitimer(signal.ITIMER_PROF, TEST_LIMIT)
 
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if getattr(report, "failed", False):
-            self._note.write_text(str(getattr(report, "nodeid", "")), encoding="utf-8")
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._taken[report.nodeid] = self._taken.get(report.nodeid, 0.0) + report.duration
 
     def pytest_runtest_logfinish(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
-    def pytest_sessionfinish(self) -> None:
-        """What failed stays noted; what passed last does not count."""
-        if self._note.exists() and self._note.read_text(encoding="utf-8").startswith("in "):
-            self._note.unlink()
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus == 0:
+            self._note.write_text(json.dumps(self._taken), encoding="utf-8")

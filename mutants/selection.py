@@ -35,17 +35,26 @@ ROOMS = tuple(SHARES)
 
 @dataclass(frozen=True)
 class Explanations:
-    """`survivors`: name of a change → why it does no harm; `left_out`: paths, each with a pattern of functions."""
+    """Why survivors do no harm, by their names, and which functions are left out: pairs of a path and a pattern.
+
+    `equivalent` changes alter no figure, no draw and no refusal; they are no mistakes that a test could find.
+    """
 
     survivors: dict[str, str]
+    equivalent: dict[str, str]
     left_out: tuple[tuple[str, str], ...]
 
     @classmethod
     def read(cls, path: Path = HERE / "explained.toml") -> Explanations:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        survivors = {entry["name"]: entry["why"] for entry in table.get("survivor", [])}
+        survivors, equivalent = (
+            {entry["name"]: entry["why"] for entry in table.get(kind, [])} for kind in ("survivor", "equivalent")
+        )
         left_out = tuple((entry["path"], entry["function"]) for entry in table.get("left_out", []))
-        return cls(survivors, left_out)
+        return cls(survivors, equivalent, left_out)
+
+    def of(self, name: str) -> str | None:
+        return self.survivors.get(name) or self.equivalent.get(name)
 
     def leave_out(self, change: Change) -> bool:
         return any(change.path == path and fnmatchcase(change.function, name) for path, name in self.left_out)

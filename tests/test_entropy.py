@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,3 +135,27 @@ def test_what_is_no_source_of_entropy_is_refused(bad: object) -> None:
 def test_a_source_shows_what_it_is() -> None:
     assert repr(SystemEntropy()) == "SystemEntropy()"
     assert repr(SeededEntropy(3)) == "SeededEntropy(3)"
+
+
+SOURCES = Path(resolve_entropy.__code__.co_filename).parent
+GENERATORS = {"random", "secrets", "urandom", "uuid4"}
+
+
+def sources_of_randomness(path: Path) -> set[str]:
+    """Names of generators that a module mentions in its code."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {part for alias in node.names for part in alias.name.split(".")}
+        if isinstance(node, ast.ImportFrom):
+            names |= set((node.module or "").split("."))
+    return names & GENERATORS
+
+
+def test_there_is_one_door_to_randomness() -> None:
+    """No module but entropy names a generator, and entropy names NumPy's only for the seeded twin."""
+    found = {path.name: names for path in SOURCES.rglob("*.py") if (names := sources_of_randomness(path))}
+    assert found == {"entropy.py": {"urandom", "random"}}
+    assert "random" not in SystemEntropy.bytes.__code__.co_names
+    assert "random" not in Entropy.below.__code__.co_names + Entropy.permutation.__code__.co_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 import warnings
 from fractions import Fraction
@@ -72,6 +73,16 @@ def test_amplification_at_known_points() -> None:
     assert amplified(29.999999, 0.3) == pytest.approx(amplified(30.000001, 0.3), abs=1e-5), "the two branches meet"
     assert Guarantee(1.0, 1e-6).amplify(1.0) == Guarantee(1.0, 1e-6)
     assert Guarantee(1.0, 1e-6).amplify(0.1).delta == pytest.approx(1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 10.0, 600.0, 699.0, 700.0, 705.0, 720.0])
+@pytest.mark.parametrize("rate", [1e-306, 1e-304, 1e-300, 1e-3, 0.5])
+def test_amplification_against_sixty_digits_also_where_exponentials_overflow(epsilon: float, rate: float) -> None:
+    with decimal.localcontext(decimal.Context(prec=400)):
+        q, grown = decimal.Decimal(rate), decimal.Decimal(epsilon).exp() - 1
+        outer, inner = (1 + q * grown).ln(), (1 + grown / q).ln()
+    assert amplified(epsilon, rate) == pytest.approx(float(outer), rel=1e-12, abs=1e-15 * epsilon)
+    assert unamplified(epsilon, rate) == pytest.approx(float(inner), rel=1e-12)
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, math.nan])

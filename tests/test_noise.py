@@ -80,6 +80,26 @@ def test_integer_noise_has_its_law_and_the_test_has_power(noise: Noise, law: Law
     assert all(type(z) is int for z in right)
 
 
+def test_private_noise_is_opendps_at_the_very_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounded noise of NumPy's floats looks much alike: a test of its law would need 10⁵ draws to tell."""
+    asked: list[tuple[str, float]] = []
+
+    def single(law: str, scale: float) -> Callable[[int], int]:
+        asked.append((law, scale))
+        return lambda value: value + 17
+
+    def many(scale: float) -> Callable[[list[int]], list[int]]:
+        asked.append(("gaussians", scale))
+        return lambda values: [value + place for place, value in enumerate(values)]
+
+    monkeypatch.setattr(noise_module, "_opendp_noise", single)
+    monkeypatch.setattr(noise_module, "_opendp_gaussians", many)
+    entropy = SystemEntropy()
+    assert [noise(2.5, entropy) for noise in (discrete_laplace, geometric, discrete_gaussian)] == [17, 17, 17]
+    assert discrete_gaussians(2.5, 3, entropy).tolist() == [0, 1, 2]
+    assert asked == [("laplace", 2.5), ("laplace", 2.5), ("gaussian", 2.5), ("gaussians", 2.5)]
+
+
 @pytest.mark.parametrize("noise", [discrete_laplace, geometric, discrete_gaussian, sech_squared])
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 2.0**51])
 def test_a_bad_scale_is_named_before_anything_is_drawn(noise: Noise, scale: float) -> None:
@@ -102,6 +122,11 @@ def test_many_gaussians_at_once_have_the_law_of_one_and_the_test_has_power(entro
 def test_as_many_gaussians_as_asked_for_come(count: int) -> None:
     for entropy in (SystemEntropy(), SeededEntropy(0)):
         assert discrete_gaussians(2.0**40, count, entropy).shape == (count,)
+
+
+def test_seeded_gaussians_are_the_first_that_the_rejection_keeps() -> None:
+    kept = noise_module._seeded_gaussians(SCALE, 2 * 7 + 8, SeededEntropy(5))
+    assert discrete_gaussians(SCALE, 7, SeededEntropy(5)).tolist() == kept[:7].tolist()
 
 
 def test_a_bad_scale_or_count_of_gaussians_is_named_before_anything_is_drawn() -> None:
@@ -182,6 +207,13 @@ def test_tiny_and_huge_scales() -> None:
     for entropy in (SystemEntropy(), SeededEntropy(0)):
         assert discrete_laplace(1e-3, entropy) == geometric(1e-3, entropy) == discrete_gaussian(1e-3, entropy) == 0
         assert len({discrete_gaussian(1e9, entropy) for _ in range(8)}) == 8
+
+
+def test_the_unit_roundoff_and_the_largest_scale() -> None:
+    """Half the gap above 1; and a scale at which 64 bits are reached with a chance below e^−8000."""
+    assert np.finfo(np.float64).eps / 2 == noise_module.UNIT_ROUNDOFF
+    assert 2.0**63 / noise_module.LARGEST_SCALE > 8000
+    noise_module.check_scale("scale", 2.0**50)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -311,6 +343,15 @@ def test_a_doubtful_comparison_is_decided_by_all_bits(
     assert weighted_pair(word + offset) == 0
     assert weighted_pair(word, 0) == 1, "the next 64 bits decide"
     assert weighted_pair(word, 2**64 - 1) == 0
+
+
+def test_clear_comparisons_need_no_more_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> bool:
+        raise AssertionError("decimals were asked for")
+
+    monkeypatch.setattr(noise_module, "_is_below_exponential", slow)
+    for seed in range(20):
+        assert weighted_choice(np.array([0.0, -1.0, -30.0]), SeededEntropy(seed)) in (0, 1)
 
 
 def test_the_chooser_adds_up_log_probabilities() -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.releases import Forbidden
 
 from pcqr.accounting import BoundedRangeEvent, Repeated, compose
 from pcqr.algorithms.boosting import boost, boosting_guarantee, offered_predicates, weight_of_lead
-from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
@@ -42,13 +43,6 @@ def corners(seed: int = 0) -> tuple[Points, Labels]:
 
 def questions(node: Leaf | Split) -> set[Predicate]:
     return set() if isinstance(node, Leaf) else {node.predicate} | questions(node.fails) | questions(node.holds)
-
-
-class Untouchable(Entropy):
-    is_private = False
-
-    def bytes(self, count: int) -> bytes:
-        raise AssertionError(f"{count} bytes drawn")
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -110,9 +104,11 @@ def test_later_rounds_look_at_what_earlier_ones_got_wrong() -> None:
 
 def test_what_does_not_fit_the_plan_is_refused_before_anything_is_drawn() -> None:
     X, y = corners()
-    entropy = Untouchable()
+    entropy = Forbidden()
     with pytest.raises(ParameterError, match="plan"):
         boost(X[1:], y[1:], PREDICATES, PLAN, entropy)
+    with pytest.raises(ParameterError, match="plan"):
+        boost(np.concatenate([X, X[:1]]), np.append(y, y[:1]), PREDICATES, PLAN, entropy)
     with pytest.raises(ParameterError, match="plan"):
         boost(X, y, PREDICATES[1:], PLAN, entropy)
     with pytest.raises(DataError, match="y must be"):
@@ -183,7 +179,7 @@ def test_plans_that_the_proof_does_not_cover_are_refused(name: str, value: float
     with pytest.raises(ParameterError, match=name):
         boosting_guarantee(plan)
     with pytest.raises(ParameterError, match=name):
-        boost(X, y, PREDICATES, plan, Untouchable())
+        boost(X, y, PREDICATES, plan, Forbidden())
 
 
 # --------------------------------------------------------------------------------------------------------------

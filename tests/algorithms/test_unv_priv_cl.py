@@ -150,3 +150,27 @@ def test_publication_comes_early_when_the_unstable_answers_are_used_up(monkeypat
     assert universal.answer(point(0.5)).kind == "unstable"
     assert universal.published is not None
     assert universal.answer(point(0.9)).kind == "published"
+
+
+@pytest.mark.parametrize("act", ["answer", "preview"])
+@pytest.mark.parametrize("whole", [True, False], ids=["universal", "votes"])
+def test_what_reads_or_changes_the_spending_waits_for_the_lock(act: str, whole: bool) -> None:
+    universal = release()
+    asked = universal if whole else universal.protocol
+    thread = threading.Thread(target=getattr(asked, act), args=(point(0.9),))
+    with asked._lock:
+        thread.start()
+        thread.join(PATIENCE)
+        assert thread.is_alive()
+    thread.join(10.0)
+    assert not thread.is_alive()
+
+
+def test_a_preview_tells_votes_from_published_answers() -> None:
+    universal, table = release(after=2), np.array([[0.9], [0.9], [0.1], [0.3], [0.4]])
+    before = universal.preview(table)
+    assert (before.new, before.repeated, before.published, before.certain) == (2, 1, 2, 5)
+    answers = list(universal.answers(table))
+    assert [answer.kind for answer in answers] == ["stable", "repeated", "stable", "published", "published"]
+    after = universal.preview(table)
+    assert (after.new, after.repeated, after.published) == (0, 0, 5)

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support import brute_force_law, sampler_law, sampler_outcomes
+from support.releases import Forbidden
 
 import pcqr.hypotheses
-from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError, PcqrError
 from pcqr.hypotheses import (
     Draw,
@@ -44,15 +45,6 @@ CLASSES: dict[str, tuple[HypothesisClass, int]] = {
     "finite": (Finite([Threshold(0.5), Stump(0, 1.5, False, 1), Threshold(0.5)]), 1),
 }
 EVERY = pytest.mark.parametrize(("hypotheses", "features"), CLASSES.values(), ids=CLASSES)
-
-
-class Untouchable(Entropy):
-    """Fails when used: what raises before any noise is drawn never comes here."""
-
-    is_private = True
-
-    def bytes(self, count: int) -> bytes:
-        raise AssertionError(f"{count} bytes of entropy were drawn")
 
 
 @st.composite
@@ -178,7 +170,7 @@ def test_bad_input_is_named_before_entropy_is_touched(hypotheses: HypothesisClas
     ]
     for name, bad_X, bad_y, eta, public in cases:
         with pytest.raises(PcqrError, match=f"^{name} must be ") as caught:
-            hypotheses.draw(bad_X, bad_y, eta, public=public, entropy=Untouchable())  # type: ignore[arg-type]
+            hypotheses.draw(bad_X, bad_y, eta, public=public, entropy=Forbidden())  # type: ignore[arg-type]
         assert isinstance(caught.value, DataError | ParameterError)
 
 
@@ -189,7 +181,7 @@ def test_a_table_of_the_wrong_width_is_refused_everywhere(hypotheses: Hypothesis
     assert hypotheses.features is not None
     X = np.arange(6.0).reshape(2, 3)
     calls: list[Callable[[], object]] = [
-        lambda: hypotheses.draw(X, [0, 1], 1.0, entropy=Untouchable()),
+        lambda: hypotheses.draw(X, [0, 1], 1.0, entropy=Forbidden()),
         lambda: hypotheses.learn(X, [0, 1]),
         lambda: hypotheses.enumerate(X),
         lambda: hypotheses.learn(X[:, : hypotheses.features], [0, 1]).predict(X),
@@ -241,7 +233,7 @@ def test_refusals_for_size_depend_on_the_number_of_points_alone() -> None:
         too_many = (hypotheses.largest_support or 0) + 1
         tied = np.zeros((too_many, hypotheses.features or 1))
         with pytest.raises(DataError, match=f"at most {hypotheses.largest_support:,} rows"):
-            hypotheses.sample(tied, np.zeros(too_many), 0.1, entropy=Untouchable())
+            hypotheses.sample(tied, np.zeros(too_many), 0.1, entropy=Forbidden())
 
 
 def test_a_member_that_transforms_in_place_harms_nothing() -> None:

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support import brute_force_law, sampler_law, sampler_outcomes
+from support.releases import Forbidden
 
-from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
+from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate, decision_trees
@@ -27,13 +28,6 @@ Pattern = tuple[int, ...]
 
 SIZES = ((1, 1, 2), (3, 1, 2), (3, 2, 2), (2, 2, 3), (2, 1, 4), (1, 3, 2))
 """(predicates, depth, classes)."""
-
-
-class Untouchable(Entropy):
-    is_private = True
-
-    def bytes(self, count: int) -> bytes:
-        raise AssertionError(f"{count} bytes of entropy were drawn")
 
 
 def binary(predicates: int, depth: int | None = None, labels: int = 2, **others: Any) -> DecisionTrees:
@@ -191,7 +185,7 @@ def test_counts_are_additive_and_do_not_depend_on_blocks(monkeypatch: pytest.Mon
 def test_counts_of_another_class_or_a_bad_temperature_are_refused() -> None:
     hypotheses = binary(2, 1)
     counted = hypotheses.count([(0.0, 1.0)], [1])
-    chooser = Chooser(Untouchable())
+    chooser = Chooser(Forbidden())
     with pytest.raises(DataError, match="another class"):
         replace(hypotheses, stop=0.5).draw_from(counted, 1.0, chooser)
     with pytest.raises(DataError, match="same class"):
@@ -230,10 +224,10 @@ def test_learning_without_declared_predicates_takes_them_from_the_points() -> No
 
 def test_public_points_or_a_schema_are_needed() -> None:
     with pytest.raises(ParameterError, match="public"):
-        DecisionTrees(depth=1).draw([[0.0], [1.0]], [0, 1], 1.0, entropy=Untouchable())
+        DecisionTrees(depth=1).draw([[0.0], [1.0]], [0, 1], 1.0, entropy=Forbidden())
     for public in ([[1.0, 2.0]], [[1.0, 2.0]] * 5):
         with pytest.raises(DataError, match="rows that differ"):
-            DecisionTrees(depth=1).draw([[0.0, 1.0]], [0], 1.0, public=public, entropy=Untouchable())
+            DecisionTrees(depth=1).draw([[0.0, 1.0]], [0], 1.0, public=public, entropy=Forbidden())
 
 
 def test_public_points_fix_the_class_and_private_ones_never_do() -> None:
@@ -270,7 +264,7 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], name: s
 
 def test_columns_that_the_predicates_ask_about_must_be_there() -> None:
     hypotheses = binary(3, 1)
-    for use in (hypotheses.count, hypotheses.learn, lambda X, y: hypotheses.sample(X, y, 1.0, entropy=Untouchable())):
+    for use in (hypotheses.count, hypotheses.learn, lambda X, y: hypotheses.sample(X, y, 1.0, entropy=Forbidden())):
         with pytest.raises(DataError, match="3 columns"):
             use([[1.0, 0.0]], [1])
     with pytest.raises(DataError, match="3 columns"):
@@ -280,9 +274,9 @@ def test_columns_that_the_predicates_ask_about_must_be_there() -> None:
 def test_a_depth_that_costs_too_much_is_refused_before_any_noise() -> None:
     X, y = np.zeros((1000, 300)), np.zeros(1000)
     with pytest.raises(ParameterError, match=r"depth 6 on 1,000 records and 300 predicates: .*raise operations"):
-        binary(300, 6).draw(X, y, 1.0, entropy=Untouchable())
+        binary(300, 6).draw(X, y, 1.0, entropy=Forbidden())
     with pytest.raises(ParameterError, match=r"at most 2e\+09 bytes .*raise memory"):
-        binary(300, 5, operations=1e20).draw(X, y, 1.0, entropy=Untouchable())
+        binary(300, 5, operations=1e20).draw(X, y, 1.0, entropy=Forbidden())
     with pytest.raises(ParameterError, match="raise operations"):
         binary(3, operations=1.0).depth_for(10)
     assert binary(300, 5, operations=1e20, memory=1e12).depth_for(1000) == 5
