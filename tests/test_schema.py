@@ -136,7 +136,10 @@ def test_missing_extra_and_repeated_columns_are_named() -> None:
         ({"name": "a", "kind": "text"}, "kind of column 'a' must be 'numeric' or 'categorical'"),
         ({"name": "a", "kind": "categorical"}, "categories of column 'a' must be at least one name"),
         ({"name": "a", "kind": "categorical", "categories": "xyz"}, "must be a list of names"),
-        ({"name": "a", "kind": "categorical", "categories": ("x", "x")}, "must be different names"),
+        (
+            {"name": "a", "kind": "categorical", "categories": ("x", "x")},
+            "must be names that are read as different ones",
+        ),
         ({"name": "a", "kind": "categorical", "categories": ("x", None)}, "none of them missing"),
         ({"name": "a", "categories": ("x",)}, "left out unless its kind is 'categorical'"),
         ({"name": "a", "bounds": (1, 1)}, "low < high"),

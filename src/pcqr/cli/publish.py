@@ -19,7 +19,7 @@ from pcqr.cli.console import complain, field_table, print_json, progress
 from pcqr.cli.words import promise
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
-from pcqr.estimators.base import LABELS_READ
+from pcqr.estimators.labels import LABELS_READ
 from pcqr.guarantee import rounded_text
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import Hypothesis
@@ -31,7 +31,7 @@ from pcqr.models.published import FILES, MOST_CLASSES, Saved
 from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, CountedPublishingPlan
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.schema import Schema
-from pcqr.schema.cells import categories, cells
+from pcqr.schema.cells import categories, category, cells
 
 DEFAULT_DELTA = 1e-6
 MOST_OPERATIONS = DecisionTrees.operations
@@ -234,7 +234,7 @@ def _label_names(declared: str | None) -> tuple[str, ...] | None:
     if declared is None:
         return None
     names = tuple(name.strip() for name in declared.split(","))
-    if not 2 <= len(names) <= MOST_CLASSES or not all(names) or len(set(names)) < len(names):
+    if not 2 <= len(names) <= MOST_CLASSES or len({category(name) for name in names} - {None}) < len(names):
         raise ParameterError("--labels", f"2 to {MOST_CLASSES} different names, 'first,second,…'", declared)
     return names
 
@@ -244,11 +244,13 @@ def _labels(private: Columns, name: str, declared: tuple[str, ...] | None) -> ND
     if name not in private:
         # The columns are not listed: in a file without a header they are a private record.
         raise ParameterError("--label", f"the name of one of the {len(private)} columns in the first line", name)
-    found = categories(cells(private[name]))
+    spelling = {category(label): label for label in declared or ()}
+    try:
+        found = [spelling.get(text) if spelling else text for text in categories(cells(private[name]))]
+    except TypeError:  # neither text nor numbers
+        found = [None]
     allowed = "a label in every row" if declared is None else f"one of {', '.join(declared)} in every row (--labels)"
-    if not all(label and label.strip() for label in found) or (
-        declared is not None and not set(found) <= set(declared)
-    ):
+    if not all(label and label.strip() for label in found):
         raise DataError(f"label column {name!r}", allowed, "other values, or missing or blank ones")
     if declared is None and len(set(found)) > MOST_CLASSES:
         raise DataError(f"label column {name!r}", f"labels of at most {MOST_CLASSES} classes", "more different values")

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
+from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
+from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -24,11 +25,6 @@ from pcqr.planning.request import Request
 from pcqr.schema import Schema
 
 P = TypeVar("P", bound=Plan)
-LabelArray = NDArray[Any]
-
-MOST_CLASSES = 127
-LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
-
 
 _FITTED = {
     *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "method_", "n_records_", "n_public_"),
@@ -80,14 +76,15 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
             raise ParameterError("public", "rows that are public, not the private X", "X itself")
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
-        points, raw_labels = self._records(X, y, schema)
+        points, raw_labels = read_points(self, X, schema, reset=True), label_cells(y)
+        check_consistent_length(points, raw_labels)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
         hypotheses = self._sized(hypotheses, points.shape[0]).prepared(shown, schema)
         hypotheses = self._declared(hypotheses, points.shape[1])
         if hypotheses.needs_public and not hypotheses.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
         points = hypotheses.check_points(points)
-        names, labels, assumptions = self._encode_labels(raw_labels, hypotheses)
+        names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
         hypotheses = hypotheses.with_labels(names.shape[0])
@@ -131,59 +128,19 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _default_class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()
 
-    def _records(self, X: Any, y: ArrayLike, schema: Schema | None) -> tuple[Points, LabelArray]:
-        """`X` and `y` through scikit-learn's own validation, which also sets `n_features_in_`."""
-        if y is None:
-            raise DataError(
-                "y", "one label for each row of X", "None: requires y to be passed, but the target y is None"
-            )
-        points, labels = _numbers(self, _encoded(X, schema), y, dtype=np.float64, order="C")
-        check_classification_targets(labels)
-        return points, column_or_1d(labels)
-
     def _table(self, X: Any, schema: Schema | None) -> Points:
         """Public points or queries as the table of numbers that `fit` was given."""
-        points: Points = _numbers(self, _encoded(X, schema), dtype=np.float64, order="C", reset=False)
-        return points
-
-    def _encode_labels(self, y: LabelArray, hypotheses: HypothesisClass) -> tuple[LabelArray, Labels, tuple[str, ...]]:
-        """(the names, labels as 0, 1, …, what had to be assumed public). Names come from `classes` or are 0 and 1."""
-        assumptions: tuple[str, ...] = ()
-        if self.classes is not None:
-            names = np.asarray(self.classes)
-            if names.ndim != 1 or names.shape[0] < 2 or np.unique(names).shape != names.shape:
-                raise ParameterError("classes", "two or more different label names, negative first", self.classes)
-        elif hypotheses.labels > 2:  # declared with the class
-            names = np.arange(hypotheses.labels)
-        elif y.dtype.kind in "biuf" and bool(np.isin(y, (0, 1)).all()):
-            names = np.array([0, 1], dtype=y.dtype)
-            if hypotheses.needs_public:  # a third label would have been taken for a third class
-                assumptions = (LABELS_READ,)
-        else:
-            names, assumptions = _distinct(y), (LABELS_READ,)
-            binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
-            if names.shape[0] < 2 or (binary and names.shape[0] > 2):
-                found = "one class"
-                if names.shape[0] > 2:
-                    found = "more. Only binary classification is supported. The type of the target is multiclass"
-                raise DataError(
-                    "y", "labels of two classes: 0 and 1, or declared as classes=(negative, positive)", found
-                )
-        order = np.argsort(names, kind="stable")
-        place = order[np.searchsorted(names, y, sorter=order).clip(0, names.shape[0] - 1)]
-        if not bool((names[place] == y).all()):
-            raise DataError("y", f"labels among classes={tuple(names.tolist())}", "other values")
-        return names, place.astype(np.int8), assumptions
+        return read_points(self, X, schema, reset=False)
 
     def _named(self, answer: Answer[int]) -> Answer[Any]:
-        label = None if answer.label is None else self.classes_[answer.label].item()
+        label = None if answer.label is None else plain_name(self.classes_[answer.label])
         return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
     def _query(self, x: Any) -> Points:
         """One query as a one-row table: a vector, a one-row table or, with a schema, a mapping of column to value."""
         check_is_fitted(self, "plan_")
         if self.schema_ is None:
-            point = self._table(np.atleast_2d(np.asarray(x)), None)
+            point = self._table([list(x)] if np.ndim(x) == 1 else x, None)
         else:
             row = x.to_dict() if getattr(x, "ndim", 2) == 1 and hasattr(x, "to_dict") else x
             if isinstance(row, Mapping):
@@ -201,49 +158,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         return tags
 
 
-def _distinct(y: LabelArray) -> LabelArray:
-    try:
-        names = np.unique(y)
-    except TypeError:
-        raise DataError("y", "labels of one type", "labels of several types, or missing ones") from None
-    if names.shape[0] > MOST_CLASSES:  # how many is not said: they are private
-        raise DataError("y", f"labels of at most {MOST_CLASSES} classes", "more")
-    return names
-
-
-def is_mixed(table: Any) -> bool:
-    """Is `table` a pandas or Arrow frame with columns that are not numbers, or missing values: is a schema needed?"""
-    if hasattr(table, "to_pandas"):
-        table = table.to_pandas()
-    dtypes = getattr(table, "dtypes", None)
-    if dtypes is None:
-        return False
-    kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
-    return not kinds <= set("biuf") or bool(table.isna().to_numpy().any())
-
-
 def _overlap(first: Any, second: Any) -> bool:
     """Do two arrays have an element of memory in common? Rows of one table that were set apart do not."""
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
         return False
     return np.may_share_memory(first, second) and np.shares_memory(first, second)
-
-
-def _encoded(X: Any, schema: Schema | None) -> Any:
-    if schema is not None:
-        return schema.encode(X)
-    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):  # one kind of sparse matrix is a mapping
-        raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
-    return X
-
-
-def _numbers(estimator: BaseEstimator, *tables: Any, **options: Any) -> Any:
-    """scikit-learn's `validate_data`, with errors of our own where its messages would quote private values."""
-    if any(np.asarray(table).dtype.kind == "c" for table in tables if not hasattr(table, "tocsr")):
-        raise DataError("X", "real numbers. Complex data not supported", "complex numbers")
-    try:
-        return validate_data(estimator, *tables, **options)
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-    raise DataError("X", "a table of numbers (declare other columns with a schema)", "text")

@@ -18,7 +18,8 @@ from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees

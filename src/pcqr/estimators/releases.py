@@ -19,7 +19,8 @@ from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, ParameterError
-from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, Mode, Plan, UniversalPlan, Usage, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal

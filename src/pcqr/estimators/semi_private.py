@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import LabelArray, PrivateEstimator, Records
+from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.plan import PublishingPlan

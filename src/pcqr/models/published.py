@@ -31,6 +31,7 @@ from pcqr.models.reading import parse, read_flag, read_list, read_number, read_o
 from pcqr.models.vocabulary import LabelName, Vocabulary, printable
 from pcqr.schema import Schema
 from pcqr.schema.cells import is_unicode
+from pcqr.schema.schema import has_columns
 
 FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
 MOST_CLASSES = 127
@@ -155,7 +156,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _encoded(self, X: Any) -> Points:
-        if hasattr(X, "keys") or hasattr(X, "column_names"):
+        if has_columns(X):
             return self.schema.encode(X, name="X")
         if np.ndim(X) != 2:
             raise ParameterError("X", "a table: named columns, or an encoded array of two dimensions", type(X).__name__)

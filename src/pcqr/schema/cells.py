@@ -1,63 +1,83 @@
-"""The cells of one column, whatever the table came in: a dict of lists, a pandas frame or an Arrow table.
+"""The cells of one column, whatever the table came in: a dict of lists, a pandas or Polars frame, an Arrow table.
 
-Neither pandas nor Arrow is imported here: their columns are recognised by what they can do.
+None of these libraries is imported here: their columns are recognised by what they can do. Whole columns are turned at
+once where that gives each cell what `pcqr.schema.reading` gives it alone, and cell by cell everywhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.schema.reading import Reading, day_of, number_of, read, text_of
+
 Cells = Sequence[Any] | NDArray[Any]
+T = TypeVar("T")
+
+_PLAIN = re.compile(
+    r"u?int(8|16|32|64)|float(16|32|64)?|halffloat|double|bool(ean)?|(date|timestamp).*", flags=re.IGNORECASE
+)
+"""What pandas, Polars and Arrow call the types of which numpy makes numbers, truth values or instants, cell by cell."""
 
 
 def cells(values: Any) -> Cells:
-    """`values` as a list, where they come as one, or as an array. A missing one is None, NaN, pandas' NA or NaT."""
+    """`values` as an array of numbers, truth values or instants where their type says so, else one by one.
+
+    numpy is never left to find a type that suits all cells.
+    """
     if isinstance(values, list | tuple):
         return values
-    if hasattr(values, "to_pylist") and str(values.type).startswith("dictionary"):
-        listed: list[Any] = values.to_pylist()  # numpy would read the first word of the dictionary for a gap
-        return listed
-    return np.asarray(values)
+    if not isinstance(values, np.ndarray):
+        kind = values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None)
+        if kind is None or not _PLAIN.fullmatch(str(kind)):
+            return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+        values = np.asarray(values)
+    if values.ndim != 1 or values.dtype.kind in "biufM":
+        return values  # type: ignore[no-any-return]
+    return list(values)
 
 
 def numbers(values: Cells) -> NDArray[np.float64]:
-    """Float64 with NaN for what is missing. Raises TypeError, ValueError or OverflowError for what is no number."""
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1 or values.dtype.kind in "cmM":  # complex numbers and dates would be cast too
-            raise TypeError
-        if values.dtype.kind in "biuf":
+    """Float64 with NaN for what is missing. Raises TypeError for what is no number."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):  # a long double beyond float64 is an infinity, which is for others to judge
             return values.astype(np.float64)
-    return np.array([np.nan if is_missing(value) else float(value) for value in values], dtype=np.float64)
+    return np.array([number_of(value) for value in values], dtype=np.float64)
+
+
+def days(values: Cells) -> NDArray[np.float64]:
+    """Whole days since 1970-01-01 with NaN for what is missing. Raises TypeError for what is no date."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "M":
+        found = values.astype("datetime64[D]")  # rounds down, before 1970 too
+        return np.where(np.isnat(found), np.nan, found.astype(np.int64).astype(np.float64))
+    return np.array([day_of(value) for value in values], dtype=np.float64)
 
 
 def category(value: object) -> str | None:
-    """The text that `value` is compared by; None when it is missing."""
-    if isinstance(value, str):
-        return str(value)
-    if is_missing(value):
-        return None
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))  # pandas turns integers with gaps into floats
-    return str(value)
+    """The text that `value` is compared by; None when it is missing. Raises TypeError for what cannot be one."""
+    return text_of(read(value))
 
 
 def categories(values: Cells) -> list[str | None]:
-    return [value if type(value) is str else category(value) for value in values]
+    """`category` of each of the `values`."""
+    return mapped(values, text_of)
 
 
-def is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # noqa: PLR0124
-    except TypeError:  # pandas.NA has no truth value
-        return True
-    except ValueError:  # nor has an array, which is no missing value
-        return False
+def mapped(values: Cells, meaning: Callable[[Reading], T]) -> list[T]:
+    """`meaning` of what each of the `values` reads as. Equal ones are read once. Raises TypeError as `read` does."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufM":
+        distinct, places = np.unique(values, return_inverse=True)
+        found = [meaning(read(value)) for value in distinct]
+        return [found[place] for place in places]
+    known: dict[str, T] = {}
+    for value in values:
+        if type(value) is str and value not in known:
+            known[value] = meaning(read(value))
+    return [known[value] if type(value) is str else meaning(read(value)) for value in values]
 
 
 def is_unicode(text: str) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.schema.cells import Cells, categories, category, cells, is_unicode, numbers
+from pcqr.schema.cells import Cells, cells, is_unicode, mapped, numbers
+from pcqr.schema.reading import Reading, read, text_of
 
 ColumnKind = Literal["numeric", "categorical"]
 
@@ -54,7 +55,9 @@ class Column:
 
     A *categorical* column becomes one 0/1 feature for each of its declared `categories`, in the order given; with
     `other` one for every value that is not declared; and a last one for a missing value. Categories are compared by
-    their text: 3, 3.0 and "3" are the same category.
+    what they mean (`pcqr.schema.reading`): 3, 3.0 and "3.0" are the same category, and so are True and 1.
+
+    What a cell becomes is a function of that cell and of this declaration alone (proofs/table.md).
     """
 
     name: str
@@ -115,7 +118,7 @@ class Column:
     def _numbers(self, values: Any, what: str) -> NDArray[np.float64]:
         try:
             found = numbers(cells(values))
-        except (TypeError, ValueError, OverflowError):
+        except TypeError:
             raise DataError(
                 what, "numbers, or declared as categorical with its categories", "values that are not numbers"
             ) from None
@@ -131,17 +134,24 @@ class Column:
         return np.column_stack((found, gaps)) if self.missing else found.reshape(-1, 1)
 
     def _one_hot(self, values: Cells, what: str) -> NDArray[np.float64]:
-        position: dict[str | None, int] = {name: place for place, name in enumerate(self.categories)}
-        undeclared = len(position) if self.other else -1
-        position[None] = len(position) + self.other
-        codes = np.array([position.get(name, undeclared) for name in categories(values)], dtype=np.int64)
+        place: dict[str | None, int] = {text_of(read(name)): place for place, name in enumerate(self.categories)}
+        undeclared = len(place) if self.other else -1
+        place[None] = len(place) + self.other
+
+        def code(reading: Reading) -> int:
+            return place.get(text_of(reading), undeclared)
+
+        try:
+            codes = np.array(mapped(values, code), dtype=np.int64)
+        except TypeError:
+            raise DataError(what, "numbers, texts, truth values or dates", "a value of another type") from None
         if (codes < 0).any():
             raise DataError(
                 what,
                 f"one of its {len(self.categories)} declared categories, or missing",
                 "a value that is not declared (declare it in the schema, or other = true for all such values)",
             )
-        encoded = np.zeros((codes.size, position[None] + 1))
+        encoded = np.zeros((codes.size, place[None] + 1))
         encoded[np.arange(codes.size), codes] = 1.0
         return encoded
 
@@ -151,19 +161,25 @@ class Column:
             raise ParameterError(what, "a list of names", self.categories)
         if any(isinstance(name, Mapping | Sequence | Set) and not isinstance(name, str) for name in self.categories):
             raise ParameterError(what, "a list of names", "a list that holds lists or tables")
-        names = tuple(category(name) for name in self.categories)
         if self.kind == "numeric":
-            if names:
+            if self.categories:
                 raise ParameterError(what, "left out unless its kind is 'categorical'", self.categories)
             return ()
-        if not names and not self.other:
+        if not self.categories and not self.other:
             raise ParameterError(what, "at least one name; they are never read off the data", self.categories)
-        known = tuple(name for name in names if name is not None)
-        if len(set(known)) < len(names):
-            raise ParameterError(what, "different names, none of them missing", self.categories)
-        if not all(map(is_unicode, known)):
+        try:
+            texts = [text_of(read(name)) for name in self.categories]
+        except TypeError:
+            raise ParameterError(what, "texts, numbers, truth values or dates", "a value of another type") from None
+        if None in texts or len(set(texts)) < len(
+            texts
+        ):  # "3" and "3.0": one gap turns all of the first into the second
+            alike = [name for name, text in zip(self.categories, texts, strict=True) if texts.count(text) > 1]
+            raise ParameterError(what, "names that are read as different ones, none of them missing", alike or None)
+        names = tuple(map(_spelt, self.categories))
+        if not all(map(is_unicode, names)):
             raise ParameterError(what, "Unicode text", self.categories)
-        return known
+        return names
 
     def _checked_bounds(self) -> tuple[float, float] | None:
         if self.bounds is None:
@@ -182,3 +198,10 @@ class Column:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ParameterError(what, "a pair of finite numbers, low < high", (low, high))
         return low, high
+
+
+def _spelt(name: object) -> str:
+    """A declared category as it is shown: integers keep their digits, also those beyond 2⁵³."""
+    if isinstance(name, str):
+        return str.__str__(name)
+    return str(name) if isinstance(name, bool | int) else text_of(read(name)) or ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 
 from pcqr.errors import DataError
-from pcqr.schema.cells import Cells, categories, cells, is_missing, numbers
+from pcqr.schema.cells import Cells, categories, cells, numbers
 from pcqr.schema.column import Column
+from pcqr.schema.reading import TRUTH_TEXTS, Instant, read
 
 Look = Literal["numbers", "booleans", "names"]
 
@@ -32,32 +32,45 @@ def column_from_public(name: str, values: Any, most_categories: int) -> Column:
         return Column(name, "numeric", bounds=bounds, missing=True)
     if look == "booleans":
         return Column(name, "categorical", ("False", "True"), other=True)
-    counted = Counter(text for text in categories(found) if text is not None)
+    counted = Counter(filter(None, _shown(found)))
     common = sorted(counted, key=lambda text: (-counted[text], text))[:most_categories]
     return Column(name, "categorical", sorted(common), other=True)
 
 
+def _shown(found: Cells) -> list[str | None]:
+    """Each cell as it is spelt where it was first seen in the same meaning: "3.0" and "3" are one category."""
+    spelling: dict[str | None, str | None] = {}
+    shown = []
+    for value, text in zip(found, categories(found), strict=True):
+        shown.append(spelling.setdefault(text, value if isinstance(value, str) and text is not None else text))
+    return shown
+
+
 def _look(values: Any, found: Cells, what: str) -> Look:
     """By the column's type; where it has none (a list, `object`), by its values. In a list, text may be a number."""
-    untyped = isinstance(values, list | tuple)
-    dtype = getattr(values, "dtype", None) or getattr(found, "dtype", None)
-    if hasattr(dtype, "categories") or (dtype is None and not untyped):  # pandas' and Arrow's dictionary types
+    if _is_dictionary(values):
         return "names"
-    kind = getattr(dtype, "kind", "O")
-    if kind in "cmM":
-        raise DataError(what, "numbers, truth values or names", "dates or complex numbers (turn them into numbers)")
-    if kind in "iufb":
-        return "booleans" if kind == "b" else "numbers"
-    present = [value for value in found if not is_missing(value)]
-    if present and all(isinstance(value, bool | np.bool_) for value in present):
-        return "booleans"
-    readable = (int, float, Decimal, np.number, str) if untyped else (int, float, Decimal, np.number)
-    return "numbers" if present and all(isinstance(v, readable) for v in present) and _are_numbers(present) else "names"
-
-
-def _are_numbers(values: Cells) -> bool:
     try:
-        numbers(values)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
+        readings = [(value, reading) for value in found if (reading := read(value)) is not None]
+    except TypeError:
+        raise DataError(what, "numbers, truth values, dates or names", "a value of another type") from None
+    kind = found.dtype.kind if isinstance(found, np.ndarray) else "O"
+    if kind == "b" or (readings and all(_is_truth_value(value) for value, _ in readings)):
+        return "booleans"
+    if kind in "iuf":
+        return "numbers"
+    if any(isinstance(reading, Instant) for _, reading in readings):
+        raise DataError(what, "numbers, truth values or names", "dates (turn them into numbers)")
+    of_numbers = readings and all(isinstance(reading, float) for _, reading in readings)
+    has_text = any(isinstance(value, str) for value, _ in readings)
+    return "numbers" if of_numbers and (isinstance(values, list | tuple) or not has_text) else "names"
+
+
+def _is_truth_value(value: object) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, str) and value in TRUTH_TEXTS)
+
+
+def _is_dictionary(values: Any) -> bool:
+    """pandas', Polars' and Arrow's types for names from a list, which may be numbers all the same."""
+    kind = str(values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", ""))
+    return kind.startswith(("dictionary", "category", "Categorical", "Enum"))

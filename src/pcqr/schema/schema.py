@@ -21,7 +21,7 @@ from pcqr.schema.public import column_from_public
 
 
 class Table(Protocol):
-    """Columns found by name: a dict of sequences, a pandas DataFrame, an Arrow table."""
+    """Columns found by name: a dict of sequences, a pandas or Polars DataFrame, an Arrow table."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 
@@ -187,12 +187,21 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def has_columns(table: Any) -> bool:
+    """Has `table` columns with names: is it a mapping, a pandas or Polars frame, or an Arrow table?"""
+    return any(hasattr(table, its) for its in ("keys", "column_names", "get_columns"))
+
+
 def _column_names(table: Any, what: str) -> list[str]:
     """The names of the columns in their order: dicts and pandas give `keys()`, Arrow `column_names`."""
-    names = table.keys() if hasattr(table, "keys") else getattr(table, "column_names", None)
-    if names is None:
-        raise DataError(what, "columns with names: a dict of sequences, a pandas or an Arrow table", "something else")
-    present = list(names)
+    if not has_columns(table):
+        raise DataError(
+            what, "columns with names: a dict of sequences, a data frame or an Arrow table", "something else"
+        )
+    if hasattr(table, "keys"):
+        present = list(table.keys())
+    else:
+        present = list(table.column_names if hasattr(table, "column_names") else table.columns)
     if repeated := _repeated(present):
         raise DataError(what, "a table whose columns have different names", f"{listed(repeated)} more than once")
     return present

@@ -1,0 +1,121 @@
+"""y as it comes, as labels 0, 1, … and their names: each label by itself, whatever the others are (proofs/table.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.base import HypothesisClass, Labels
+from pcqr.schema.cells import Cells, cells, mapped
+from pcqr.schema.reading import Reading, read, text_of
+
+LabelArray = NDArray[Any]
+
+MOST_CLASSES = 127
+LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
+
+
+def label_cells(y: Any) -> Cells:
+    """The labels one by one. A column of a table with one column is taken, with scikit-learn's warning."""
+    if y is None:
+        raise DataError("y", "one label for each row of X", "None: requires y to be passed, but the target y is None")
+    if getattr(y, "ndim", 1) != 1 or (hasattr(y, "__array__") and not hasattr(y, "__len__")):
+        y = column_or_1d(y, warn=True)
+    if isinstance(y, str) or not hasattr(y, "__len__"):
+        raise DataError("y", "one label for each row of X", "one value")
+    return cells(y)
+
+
+def encode_labels(
+    y: Cells, classes: Sequence[Any] | None, hypotheses: HypothesisClass
+) -> tuple[LabelArray, Labels, tuple[str, ...]]:
+    """(the names, labels as 0, 1, …, what had to be assumed public).
+
+    A label is compared with the names by what it means (`pcqr.schema.reading`). Names come from `classes`, or from the
+    class, or are the numbers 0 and 1, of no other type whatever y has, or else are read from y.
+    """
+    readings = _read(y)
+    assumptions: tuple[str, ...] = ()
+    if classes is not None:
+        names: Sequence[Any] = _declared(classes)
+    elif hypotheses.labels > 2:  # declared with the class
+        names = range(hypotheses.labels)
+    elif all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
+        names = (0, 1)
+        if hypotheses.needs_public:  # a third label would have been taken for a third class
+            assumptions = (LABELS_READ,)
+    else:
+        names, assumptions = _distinct(y, readings), (LABELS_READ,)
+        binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
+        if len(names) < 2 or (binary and len(names) > 2):
+            found = "one class"
+            if len(names) > 2:
+                found = "more. Only binary classification is supported. The type of the target is multiclass"
+            raise DataError("y", "labels of two classes: 0 and 1, or declared as classes=(negative, positive)", found)
+    place = {text_of(read(name)): place for place, name in enumerate(names)}
+    labels = np.array([place.get(text_of(reading), -1) for reading in readings], dtype=np.int8)
+    if (labels < 0).any():
+        raise DataError("y", f"labels among classes={tuple(names)}", "other values")
+    return as_array(names), labels, assumptions
+
+
+def plain_name(name: Any) -> Any:
+    """A label's name as Python has it."""
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def as_array(names: Sequence[Any]) -> LabelArray:
+    """Names of one type as numpy has it, others as they are: 1 beside "a" stays a number."""
+    kinds = {np.asarray(name).dtype.kind for name in names}
+    if kinds in ({"U"}, {"b"}) or kinds <= set("iuf"):
+        return np.array(list(names))
+    return np.array(list(names), dtype=object)
+
+
+def _read(y: Cells) -> list[Reading]:
+    try:
+        readings: list[Reading] = mapped(y, lambda reading: reading)
+    except TypeError:
+        raise DataError("y", "numbers, truth values or texts", "labels of another type") from None
+    if None in readings:
+        raise DataError("y", "a label in every row", "missing ones (None or NaN)")
+    return readings
+
+
+def _declared(classes: Sequence[Any]) -> list[Any]:
+    allowed = "two or more label names that are read as different ones, negative first"
+    try:
+        names = [plain_name(name) for name in classes]
+        texts = {text_of(read(name)) for name in names}
+    except TypeError:
+        raise ParameterError("classes", allowed, classes) from None
+    if isinstance(classes, str) or not 2 <= len(names) <= MOST_CLASSES or len(texts) < len(names) or None in texts:
+        raise ParameterError("classes", allowed, classes)
+    return names
+
+
+def _distinct(y: Cells, readings: Sequence[Reading]) -> list[Any]:
+    """The names that occur, in order. They depend on which labels occur, not on how often, and are assumed public."""
+    if any(isinstance(reading, float) and not reading.is_integer() for reading in readings):
+        raise DataError("y", "labels of some classes", "numbers with fractions. Unknown label type: continuous")
+    spelling: dict[Reading, Any] = {}
+    for label, reading in zip(y, readings, strict=True):
+        name = str.__str__(label) if isinstance(label, str) else _plain(reading)
+        known = spelling.setdefault(reading, name)
+        if type(known) is not type(name):
+            raise DataError("y", "labels of one type", "labels of several types")
+        spelling[reading] = min(known, name)
+    if len({type(name) for name in spelling.values()}) > 1:
+        raise DataError("y", "labels of one type", "labels of several types")
+    if len(spelling) > MOST_CLASSES:  # how many is not said: they are private
+        raise DataError("y", f"labels of at most {MOST_CLASSES} classes", "more")
+    return sorted(spelling.values())
+
+
+def _plain(reading: Reading) -> Any:
+    return int(reading) if isinstance(reading, float) else text_of(reading)

@@ -1,0 +1,99 @@
+"""X as it comes, as a table of numbers: each cell by itself, whatever the others are (proofs/table.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from pcqr.errors import DataError
+from pcqr.hypotheses.base import Points
+from pcqr.schema import Schema
+from pcqr.schema.cells import cells, numbers
+from pcqr.schema.reading import number_of, read
+
+
+def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, reset: bool) -> Points:
+    """`X` as a float64 matrix through scikit-learn's checks, which set (`reset`) or compare its width and names."""
+    columns = None if schema is not None else columns_of(X)
+    points: Points
+    if columns is not None:
+        _, matrix = validate_data(estimator, X, reset=reset, skip_check_array=True), _stacked(columns)
+        points = check_array(matrix, dtype=np.float64, order="C", estimator=estimator, input_name="X")
+    else:
+        matrix = _matrix(X) if schema is None else schema.encode(X)
+        points = validate_data(estimator, matrix, dtype=np.float64, order="C", reset=reset)
+    return points
+
+
+def columns_of(table: Any) -> Sequence[Any] | None:
+    """The columns of a pandas or Polars frame or an Arrow table in their order; None for anything else."""
+    if hasattr(table, "get_columns"):  # Polars
+        return table.get_columns()  # type: ignore[no-any-return]
+    if hasattr(table, "column_names"):  # Arrow
+        return table.columns  # type: ignore[no-any-return]
+    if hasattr(table, "iloc") and getattr(table, "ndim", 1) == 2:  # pandas
+        return [table.iloc[:, place] for place in range(table.shape[1])]
+    return None
+
+
+def is_mixed(table: Any) -> bool:
+    """Is `table` a frame with columns that are not numbers, or missing values: is a schema needed?"""
+    return any(_is_mixed(cells(column)) for column in columns_of(table) or ())
+
+
+def _is_mixed(column: Any) -> bool:
+    return not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf" or bool(np.isnan(column).any())
+
+
+def _stacked(columns: Sequence[Any]) -> Points:
+    try:
+        found = [numbers(cells(column)) for column in columns]
+    except TypeError:
+        raise _no_numbers() from None
+    return np.column_stack(found) if found else np.empty((0, 0))
+
+
+def _matrix(X: Any) -> Any:
+    """Where numpy finds numbers alone, each is its cell's own, rounded to float64 at most; else cell by cell."""
+    if hasattr(X, "tocsr"):  # scikit-learn refuses sparse tables in its own words
+        return X
+    if isinstance(X, Mapping):
+        raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
+    found = np.asarray(X)
+    if found.dtype.kind == "c":
+        raise DataError("X", "real numbers. Complex data not supported", "complex numbers")
+    if found.ndim < 2:  # scikit-learn would quote the values
+        raise DataError(
+            "X", "a table with two dimensions. Reshape your data, e.g. by array.reshape(-1, 1)", "one dimension"
+        )
+    if found.dtype.kind in "biuf" or found.ndim > 2:
+        return found
+    try:
+        return np.array([[number_of(value) for value in row] for row in _rows(X, found)], dtype=np.float64)
+    except TypeError:
+        refused = _no_numbers() if all(map(_is_readable, found.flat)) else _no_cell()
+    raise refused
+
+
+def _rows(X: Any, found: Any) -> Any:
+    return X if isinstance(X, list | tuple) else found
+
+
+def _is_readable(value: Any) -> bool:
+    try:
+        read(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _no_numbers() -> DataError:
+    return DataError("X", "a table of numbers (declare other columns with a schema)", "text, dates or missing values")
+
+
+def _no_cell() -> TypeError:
+    return TypeError("X: each cell of the argument must be a string that spells a number, or a number.")

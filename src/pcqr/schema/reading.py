@@ -1,0 +1,182 @@
+"""What one cell of a table means: a number, an instant, a text, or nothing.
+
+The table that a cell comes in may have given it another type because of *other* cells: one gap turns a column of
+integers into floats, one word turns numbers, dates and truth values into texts. So a cell is read by its value alone,
+and alike in each type that it may have been given: 3, 3.0, Decimal("3.00") and "3" are one number, 1 and True another.
+Numbers are float64: an integer beyond 2⁵³ is read like the float64 next to it, whether or not a table has kept all of
+its digits.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MISSING_TEXTS = frozenset(("", "nan", "NaN", "NaT", "<NA>"))
+"""What a gap is called where a table was turned into text."""
+
+TRUTH_TEXTS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
+
+MICROSECONDS = 86_400_000_000
+"""In a day."""
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_IN_A_DAY = {"h": 24, "m": 1440} | {
+    unit: 86_400 * 1000**place for place, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))
+}
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d)?", flags=re.ASCII
+)
+
+
+class Instant(NamedTuple):
+    """A date (`microsecond` 0), or a date with a time, in UTC, to which one without a time zone is taken to belong."""
+
+    day: int
+    """Since 1970-01-01."""
+    microsecond: int
+    """Of that day; whatever is finer is cut off, since tables keep it or not."""
+
+
+Reading = float | Instant | str | None
+
+
+def read(value: Any) -> Reading:
+    """What `value` means; None where it is missing, never NaN. Raises TypeError for a type that no table needs."""
+    if isinstance(value, str):
+        return read_text(str.__str__(value))  # a member of an enumeration of texts prints as something else
+    if value is None:
+        return None
+    if isinstance(value, np.timedelta64 | datetime.timedelta | complex | np.complexfloating):  # the first is an integer
+        raise TypeError
+    if isinstance(value, Real | Decimal | np.bool_):
+        return _number(value)
+    if _is_missing(value):
+        return None
+    if hasattr(value, "to_datetime64"):  # pandas' Timestamp
+        value = value.to_datetime64()
+    if isinstance(value, np.datetime64):
+        return _numpy_instant(value)
+    if isinstance(value, datetime.date):
+        return _instant(value)
+    raise TypeError
+
+
+def read_text(text: str) -> Reading:
+    """A number, a truth value or an ISO date where `text` spells one, missing where it spells a gap, else itself."""
+    if text in MISSING_TEXTS:
+        return None
+    if text in TRUTH_TEXTS:
+        return TRUTH_TEXTS[text]
+    try:
+        number = float(text)
+    except ValueError:
+        instant = _iso(text)
+        return text if instant is None else instant
+    return number if text.isascii() and "_" not in text and not math.isnan(number) else text
+
+
+def text_of(reading: Reading) -> str | None:
+    """The text that a category is compared by. Different readings have different ones (dates up to the year 9999)."""
+    if isinstance(reading, float):
+        whole = reading.is_integer() and abs(reading) < 1e16
+        return str(int(reading)) if whole else repr(reading)
+    if isinstance(reading, Instant):
+        date = iso_date(reading.day)
+        if reading.microsecond == 0:
+            return date
+        clock = datetime.datetime.min + datetime.timedelta(microseconds=reading.microsecond)
+        return f"{date}T{clock.time().isoformat()}"
+    return reading
+
+
+def number_of(value: Any) -> float:
+    """`value` as a float64, NaN where it is missing. Raises TypeError for what is no number."""
+    if type(value) is float:
+        return value
+    reading = read(value)
+    if reading is None:
+        return math.nan
+    if not isinstance(reading, float):
+        raise TypeError
+    return reading
+
+
+def day_of(value: Any) -> float:
+    """The day of `value` since 1970-01-01, NaN where it is missing. Raises TypeError for what is no date."""
+    reading = read(value)
+    if reading is None:
+        return math.nan
+    if not isinstance(reading, Instant):
+        raise TypeError
+    return float(reading.day)
+
+
+def iso_date(day: float) -> str:
+    """The date that is `day` days after 1970-01-01."""
+    return str(np.datetime64(int(day), "D"))
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction that float64 cannot hold; spelt as text it would be infinite too
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        return None
+    return None if math.isnan(number) else number
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # nor has an array, which is no missing value
+        return False
+
+
+def _numpy_instant(value: np.datetime64) -> Instant:
+    unit, count = np.datetime_data(value)
+    if unit in ("Y", "M", "W", "D"):
+        return Instant(int(value.astype("datetime64[D]").astype(np.int64)), 0)
+    day, rest = divmod(int(value.astype(np.int64)) * count, _IN_A_DAY[unit])
+    return Instant(day, rest * MICROSECONDS // _IN_A_DAY[unit])
+
+
+def _instant(value: datetime.date) -> Instant:
+    day = value.toordinal() - _EPOCH
+    if not isinstance(value, datetime.datetime):
+        return Instant(day, 0)
+    clock = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+    offset = value.utcoffset() or datetime.timedelta(0)
+    return _carried(day, clock - offset // datetime.timedelta(microseconds=1))
+
+
+def _carried(day: int, microsecond: int) -> Instant:
+    more, rest = divmod(microsecond, MICROSECONDS)
+    return Instant(day + more, rest)
+
+
+def _iso(text: str) -> Instant | None:
+    found = _ISO.fullmatch(text)
+    if found is None:
+        return None
+    date, *clock, fraction, zone = found.groups()
+    hours, minutes, seconds = (int(part or 0) for part in clock)
+    if hours > 23 or minutes > 59 or seconds > 59 or (zone and clock[0] is None):
+        return None
+    try:
+        day = datetime.date.fromisoformat(date).toordinal() - _EPOCH
+    except ValueError:  # the 30th of February
+        return None
+    microseconds = int((fraction or "").ljust(6, "0")[:6])
+    if zone and zone != "Z":
+        minutes -= int(f"{zone[0]}1") * (int(zone[1:3]) * 60 + int(zone[-2:]))
+    return _carried(day, ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + microseconds)

@@ -1,0 +1,145 @@
+"""A record is encoded by itself: whatever another one is, and whatever table they come in."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from support.tables import BIG, COLUMNS, NAME, ODD, TABLES, VALUES, built
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.schema import Column, Schema
+from pcqr.schema.cells import categories, cells, days, numbers
+
+NAMES = ("0", "1", "3", "0.1", "x", str(BIG), str(2**63), "2014-05-03", "2014-05-03T12:30:00")
+SCHEMAS = {
+    "numeric": Schema((Column(NAME, missing=True),)),
+    "categorical": Schema((Column(NAME, "categorical", NAMES, other=True),)),
+}
+
+
+def encoded(kind: str, schema: Schema, values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """The matrix, or None where the table or the schema refuses the values."""
+    table = built(kind, values)
+    try:
+        return None if table is None else schema.encode(table, drop=("row",))
+    except DataError:
+        return None
+
+
+def check_others_stay(kind: str, values: list[Any], place: int, replacement: Any) -> int:
+    """The number of schemas that take the values with and without the `replacement`."""
+    taken = 0
+    for schema in SCHEMAS.values():
+        before = encoded(kind, schema, values)
+        after = encoded(kind, schema, [*values[:place], replacement, *values[place + 1 :]])
+        if before is not None and after is not None:
+            taken += 1
+            others = np.arange(len(values)) != place
+            assert before[others].tobytes() == after[others].tobytes()
+    return taken
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@settings(max_examples=50)
+@given(st.data())
+def test_replacing_one_record_moves_no_other(kind: str, data: st.DataObject) -> None:
+    values = data.draw(COLUMNS)
+    place = data.draw(st.integers(0, len(values) - 1))
+    check_others_stay(kind, values, place, data.draw(VALUES))
+
+
+DAY = datetime.date(2014, 5, 3)
+REPLACED: dict[str, tuple[list[Any], Any]] = {
+    "a gap among large integers": ([BIG, BIG, 1], None),
+    "a fraction among large integers": ([BIG, BIG, 1], 0.5),
+    "NaN among truth values": ([True, False, True], float("nan")),
+    "a gap among dates": ([DAY, DAY, DAY], None),
+    "a time among dates": ([pd.Timestamp(DAY)] * 3, pd.Timestamp("2014-05-03 12:30")),
+    "text among dates": ([pd.Timestamp(DAY)] * 3, "x"),
+    "text among numbers": ([3, 3.0, 0.1], "x"),
+    "a negative beside an unsigned": ([2**63, 2**63, 1], -1),
+    "a decimal with more digits": ([Decimal("0.1")] * 3, Decimal("0.123456")),
+}
+
+
+@pytest.mark.parametrize("case", REPLACED)
+def test_what_made_others_move_is_taken_and_moves_none(case: str) -> None:
+    """Not vacuous: of the kinds of tables at least eight hold both columns, and are encoded."""
+    values, replacement = REPLACED[case]
+    taken = sum(check_others_stay(kind, values, 2, replacement) > 0 for kind in TABLES)
+    assert taken >= 8
+
+
+def test_a_gap_in_one_of_three_thousand_records() -> None:
+    """One event had probability 1 on the first table and .12 on the second, at ε = ½."""
+    whole = pd.DataFrame({NAME: [BIG] * 3000})
+    with_gap = pd.DataFrame({NAME: [BIG] * 2999 + [None]})
+    assert with_gap[NAME].dtype == np.float64
+    schema = Schema((Column(NAME, "categorical", (str(BIG),), other=True),))
+    before, after = schema.encode(whole), schema.encode(with_gap)
+    assert before[:-1].tobytes() == after[:-1].tobytes()
+    assert before.sum(axis=0).tolist() == [3000, 0, 0]
+    assert after.sum(axis=0).tolist() == [2999, 0, 1]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@settings(max_examples=50)
+@given(st.data())
+def test_equal_rows_are_encoded_alike_in_every_table(kind: str, data: st.DataObject) -> None:
+    values = data.draw(COLUMNS)
+    for schema in SCHEMAS.values():
+        listed, other = encoded("lists", schema, values), encoded(kind, schema, values)
+        if listed is not None and other is not None:
+            assert listed.tobytes() == other.tobytes()
+
+
+DTYPES = ["int8", "int64", "uint64", "float16", "float32", "float64", "longdouble", "bool"]
+UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]
+
+
+@given(st.sampled_from(DTYPES), st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1, max_size=5), st.booleans())
+def test_whole_columns_of_numbers_are_read_like_single_cells(dtype: str, bits: list[int], gap: bool) -> None:
+    with np.errstate(over="ignore"):
+        column = np.array([value % 2**63 for value in bits], dtype=np.uint64).astype(dtype)
+    if gap and column.dtype.kind == "f":
+        column[0] = np.nan
+    assert numbers(cells(column)).tobytes() == numbers(list(column)).tobytes()
+    assert categories(cells(column)) == categories(list(column))
+
+
+@given(st.sampled_from(UNITS), st.lists(st.integers(-(10**5), 10**5), min_size=1, max_size=5), st.booleans())
+def test_whole_columns_of_dates_are_read_like_single_cells(unit: str, counts: list[int], gap: bool) -> None:
+    column = np.array(counts, dtype=f"datetime64[{unit}]")
+    if gap:
+        column[0] = "NaT"
+    assert days(cells(column)).tobytes() == days(list(column)).tobytes()
+    assert categories(cells(column)) == categories(list(column))
+
+
+@pytest.mark.parametrize("names", [("3", "3.0"), (1, True), (BIG, BIG - 1), (DAY, "2014-05-03 00:00"), ("x", "x")])
+def test_declared_categories_that_a_table_may_confuse_are_refused(names: tuple[Any, ...]) -> None:
+    with pytest.raises(ParameterError, match="names that are read as different ones"):
+        Column(NAME, "categorical", names)
+
+
+@pytest.mark.parametrize("value", [(1, 2), {"a": 1}, b"x", 1j, datetime.timedelta(1), np.timedelta64(1, "D"), object()])
+def test_values_of_other_types_are_refused_and_not_spelt_out(value: Any) -> None:
+    for schema in SCHEMAS.values():
+        with pytest.raises(DataError, match="column 'c' of the table must be numbers") as caught:
+            schema.encode({NAME: [1, value]})
+        assert caught.value.__suppress_context__
+
+
+def test_odd_values_are_odd() -> None:
+    """Every one of them is read by some schema, so that the properties above speak of all."""
+    for value in ODD:
+        assert any(encoded("lists", schema, [value]) is not None for schema in SCHEMAS.values())
