@@ -35,6 +35,7 @@ class Task:
     public: FloatArray
     X_test: FloatArray
     y_test: LabelArray
+    schema: Schema
 
     @property
     def majority(self) -> float:
@@ -65,7 +66,7 @@ class Source:
         public, test = set_apart(rest)
         schema = Schema.from_public(frame.iloc[public])
         X, X_public, X_test = (schema.encode(frame.iloc[rows]) for rows in (train, public, test))
-        return Task(name, X, y[train], X_public, X_test, y[test])
+        return Task(name, X, y[train], X_public, X_test, y[test], schema)
 
 
 SOURCES: Mapping[str, Source] = {
@@ -121,7 +122,9 @@ def load(name: str, folder: Path) -> Task:
         return source.task(name, folder)
     data = load_adult()
     public, test = set_apart(np.arange(data.y_test.size))
-    return Task(name, data.X_train, data.y_train, data.X_test[public], data.X_test[test], data.y_test[test])
+    return Task(
+        name, data.X_train, data.y_train, data.X_test[public], data.X_test[test], data.y_test[test], data.schema
+    )
 
 
 def set_apart(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -261,18 +261,25 @@ def schema(
 def plan(
     *,
     class_name: Annotated[
-        ClassName | None, typer.Option("--class", help="The hypothesis class H. Without it: several classes in a row.")
+        ClassName | None,
+        typer.Option("--class", help="The hypothesis class H, for what is proved. Without it: what to run."),
     ] = None,
     vc: Annotated[int | None, typer.Option(min=1, help="Instead of --class: any class of this VC dimension.")] = None,
     intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
-    features: Annotated[int | None, typer.Option(min=1, help="The number of columns, for --class stumps.")] = None,
+    features: Annotated[
+        int | None, typer.Option("--columns", "--features", min=1, help="The number of columns of the table.")
+    ] = None,
     records: Annotated[int | None, typer.Option("--n", min=1, help="n, the number of private records.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε for everything that is released.")] = None,
     delta: Annotated[float | None, typer.Option(help="δ, far below 1/n. Default: 1e-6.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, help="m, the number of queries.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The excess error over the best of the class.")] = None,
     beta: Annotated[float | None, typer.Option(help="The chance of a larger excess error. Default: 0.05.")] = None,
-    public: Annotated[int | None, typer.Option(min=1, help="The number of public unlabelled points at hand.")] = None,
+    public: Annotated[int | None, typer.Option(min=1, help="The number of public rows without labels at hand.")] = None,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema/--no-schema", help="Can a schema be written without a look at the private records?"),
+    ] = True,
     solve: Annotated[
         Literal["records", "alpha", "queries", "epsilon", "delta", "beta"] | None,
         typer.Option(help="What to solve for. Default: the one of n, ε, α and m that is left out."),
@@ -285,10 +292,13 @@ def plan(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What is possible? Leave out any one or two of --n, --epsilon, --alpha and --queries.
+    """What do I get, with which command? For instance: pcqr plan --n 20000 --columns 12 --epsilon 1 --queries 500.
 
-    Uses public numbers alone: nothing private is read and nothing is spent. Shows what is proved and what is expected,
-    for the paper's constants and for calibrated ones, compares the algorithms and recommends one.
+    Uses public numbers alone: nothing private is read and nothing is spent. Recommends one command, says what it gave on
+    real tables, and shows the others beside it.
+
+    With --class (or --vc): what is proved and what is expected for that class. Leave out any one or two of --n, --epsilon,
+    --alpha and --queries, and they are solved for.
 
     Exit codes: 0 answered, feasible or not; 2 bad input.
     """
@@ -308,6 +318,7 @@ def plan(
                 alpha=alpha,
                 beta=beta,
                 public=public,
+                schema=schema,
                 solve=solve,
                 explain=explain,
                 plot=plot,

@@ -12,10 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pcqr.cli.advice import advice_object, print_advice
+from pcqr.cli.command_lines import EXAMPLES, line_for_option
 from pcqr.cli.console import field_table, print_json
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.planning.advice import Advice, Situation, advise
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import MOST_RECORDS, CertifiedVotes
 from pcqr.planning.explain import Line, explain_calibrated, explain_paper
@@ -53,32 +56,56 @@ class Job:
     alpha: float | None
     beta: float | None
     public: int | None
+    schema: bool
     solve: Unknown | None
     explain: bool
     plot: Path | None
 
 
 def run(job: Job, *, as_json: bool) -> None:
-    """Answer for the class that was named, or show what each class would need."""
+    """Without a class: what to do with n records at ε. With one: what is proved and expected for it."""
     if job.class_name is not None and job.vc is not None:
         raise ParameterError("vc", "left out where --class is given, which has a VC dimension of its own", job.vc)
     if job.class_name is None and job.vc is None:
         if job.explain or job.plot is not None:
             raise ParameterError("--class or --vc", "given for --explain and --plot", None)
-        _every_class(job, as_json=as_json)
+        _without_a_class(job, as_json=as_json)
         return
     outlook = look(_question(job, job.class_name))
+    command = _command(job, outlook)
     if job.plot is not None:
         from pcqr.cli.plan_picture import draw_plan  # noqa: PLC0415 - matplotlib is an extra
 
         draw_plan(job.plot, outlook.question, outlook.solved)
     if as_json:
-        print_json(as_object(outlook, explain=job.explain))
+        print_json(as_object(outlook, explain=job.explain, command=command))
         return
     console = Console(highlight=False)
-    _print(console, outlook, explain=job.explain)
+    _print(console, outlook, explain=job.explain, command=command)
     if job.plot is not None:
         console.print(f"\nPicture: {job.plot}")
+
+
+def _advice(job: Job) -> Advice | None:
+    """What to do, where enough is known to say so: n and ε."""
+    if job.records is None or job.epsilon is None:
+        return None
+    return advise(
+        Situation(
+            records=job.records,
+            epsilon=job.epsilon,
+            delta=ASSUMED["delta"] if job.delta is None else job.delta,
+            columns=job.features,
+            queries=job.queries,
+            public=job.public,
+            schema=job.schema,
+        )
+    )
+
+
+def _command(job: Job, outlook: Outlook) -> str | None:
+    best = outlook.recommendation.option
+    return None if best is None else line_for_option(best, outlook.request, job.class_name, job.intervals)
 
 
 def _question(job: Job, class_name: str | None) -> Question:
@@ -104,7 +131,7 @@ def _question(job: Job, class_name: str | None) -> Question:
 # One JSON object, documented in docs/planning.md
 
 
-def as_object(outlook: Outlook, *, explain: bool = False) -> dict[str, Any]:
+def as_object(outlook: Outlook, *, explain: bool = False, command: str | None = None) -> dict[str, Any]:
     """The whole answer. Keys are only ever added within one version of the schema."""
     request, solved = outlook.request, outlook.solved
     best = outlook.recommendation
@@ -126,6 +153,8 @@ def as_object(outlook: Outlook, *, explain: bool = False) -> dict[str, Any]:
             "algorithm": None if best.option is None else best.option.algorithm,
             "estimator": None if best.option is None else ESTIMATORS[best.option.algorithm],
             "reason": best.reason,
+            "command": command,
+            "python": None if best.python is None else ESTIMATORS[best.python.algorithm],
         },
         "nearest_changes": outlook.changes,
         "frontier_over": outlook.runs,
@@ -204,7 +233,7 @@ def _shown(name: Unknown, value: float) -> str:
     return f"{value:,.0f}" if name in ("records", "queries") else _up(value, 4)
 
 
-def _print(console: Console, outlook: Outlook, *, explain: bool) -> None:
+def _print(console: Console, outlook: Outlook, *, explain: bool, command: str | None) -> None:
     request = outlook.request
     console.print(Text(_headline(outlook), style="bold green" if outlook.is_proved else "bold yellow"))
     console.print()
@@ -231,6 +260,9 @@ def _print(console: Console, outlook: Outlook, *, explain: bool) -> None:
                 console.print(f"{option.algorithm}: {option.objection}", style="dim")
         console.print()
         console.print(Text.assemble(("Recommended. ", "bold"), outlook.recommendation.reason))
+        if command is not None:
+            console.print(f"  {command}", soft_wrap=True, markup=False)
+            console.print(f"  ({EXAMPLES})", style="dim", soft_wrap=True)
     if outlook.changes:
         console.print()
         console.print(Text.assemble((_lead(outlook), "bold"), "; ".join(_changes(outlook.changes)) + "."))
@@ -274,12 +306,14 @@ def _headline(outlook: Outlook) -> str:
 
 def _verdict(outlook: Outlook) -> str:
     """Nothing was open: is it possible?"""
-    n, best = outlook.request.records, outlook.recommendation.option
+    n, alpha = outlook.request.records, outlook.request.alpha
     if outlook.is_proved:
         return f"Feasible: n = {n:,} records are enough, with proof."
     votes = "" if outlook.fewest is None else f" Votes would need n = {outlook.fewest.plan.records:,} for a proof."
-    if best is not None and best.proved is not None and best.proved <= outlook.request.alpha:
-        return f"Feasible with {best.algorithm}: n = {n:,} records are enough, with proof.{votes}"
+    proved = [option for option in outlook.options if option.proved is not None and option.proved <= alpha]
+    if proved:
+        estimator = ESTIMATORS[proved[0].algorithm]
+        return f"Feasible with {proved[0].algorithm} ({estimator}): n = {n:,} records are enough, with proof.{votes}"
     return f"Accuracy is not proved at n = {n:,}; privacy is.{votes} What is expected is below."
 
 
@@ -392,19 +426,33 @@ def _print_explanation(console: Console, outlook: Outlook) -> None:
         console.print(table)
 
 
-def _every_class(job: Job, *, as_json: bool) -> None:
-    """No class was named: the same question for each of them."""
-    outlooks = {
+def _without_a_class(job: Job, *, as_json: bool) -> None:
+    """No class was named: advice, and the question about proofs for each of some classes where that was asked."""
+    advice = _advice(job)
+    asks_for_proofs = advice is None or job.alpha is not None or job.solve is not None
+    outlooks = _some_classes(job) if as_json or asks_for_proofs else {}
+    if as_json:
+        classes = {name: as_object(found) for name, found in outlooks.items()}
+        print_json({"schema": SCHEMA, "advice": None if advice is None else advice_object(advice), "classes": classes})
+        return
+    console = Console(highlight=False)
+    if advice is not None:
+        print_advice(console, advice)
+    if outlooks:
+        table = Table(title="What is proved, for some classes", title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for head in ("class", "answer", "recommended"):
+            table.add_column(head)
+        for name, found in outlooks.items():
+            best = found.recommendation.option
+            table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
+        console.print(table)
+    console.print(
+        "\nWhat is proved, for one class: add --class. The question about records: leave --n out.", style="dim"
+    )
+
+
+def _some_classes(job: Job) -> dict[str, Outlook]:
+    return {
         name: look(_question(job if name == "stumps" else replace(job, features=None), name))
         for name in ("thresholds", "intervals", "stumps")
     }
-    if as_json:
-        print_json({"schema": SCHEMA, "classes": {name: as_object(found) for name, found in outlooks.items()}})
-        return
-    table = Table(title="No --class was given. For some of them:", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for head in ("class", "answer", "recommended"):
-        table.add_column(head)
-    for name, found in outlooks.items():
-        best = found.recommendation.option
-        table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
-    Console(highlight=False).print(table)

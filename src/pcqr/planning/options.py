@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.names import NAMES
 from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
 from pcqr.planning import model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.noisy_max import plan_noisy_max
@@ -16,13 +17,12 @@ from pcqr.planning.search import Knobs
 
 Algorithm = Literal["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
 
+ALGORITHMS: tuple[Algorithm, ...] = ("SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP")
 ESTIMATORS: dict[Algorithm, str] = {
-    "SubSamp": "SubsampleAggregate",
-    "noisy max": "NoisyMaxAggregate",
-    "AgPrivCl": "AgnosticRelease",
-    "UnvPrivCl": "UniversalRelease",
-    "SSPP": "SemiPrivateLearner",
+    algorithm: name.estimator for algorithm in ALGORITHMS for name in NAMES if name.paper == algorithm
 }
+_COMMANDED = frozenset(name.paper for name in NAMES if name.option is not None)
+"""What `pcqr answer` runs with any class. SSPP has a command for trees alone, noisy max has none."""
 _PREFERENCE: tuple[Algorithm, ...] = ("SSPP", "UnvPrivCl", "AgPrivCl", "noisy max", "SubSamp")
 _TIE = 0.005  # expected excess errors that differ by less are taken to be equal
 _COIN = 0.49
@@ -45,10 +45,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The option to take and a sentence that says why. None where nothing can run."""
+    """The option to take and a sentence that says why. None where nothing can run.
+
+    Only what a command can run is recommended; `python` is what would do better, for those who work in Python.
+    """
 
     option: Option | None
     reason: str
+    python: Option | None = None
 
 
 def compare(request: Request, start: Knobs | None = None) -> tuple[Option, ...]:
@@ -57,7 +61,7 @@ def compare(request: Request, start: Knobs | None = None) -> tuple[Option, ...]:
 
 
 def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
-    """The least expected excess error, among what is proved to stay within α if anything is.
+    """The least expected excess error among what a command can run, and of that among what is proved to stay within α.
 
     Near ties go to what can be published and applied for ever, then to what abstains instead of guessing.
     """
@@ -66,28 +70,45 @@ def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
         return Recommendation(None, "No algorithm can answer at these numbers.")
     if min(_excess(option) for option in possible) >= _COIN:
         return Recommendation(None, "No algorithm is expected to do better than a coin at these numbers.")
-    proved = [option for option in possible if option.proved is not None and option.proved <= alpha]
-    pool = proved or possible
-    least = min(_excess(option) for option in pool)
-    best = min(
-        (option for option in pool if _excess(option) <= least + _TIE),
-        key=lambda option: _PREFERENCE.index(option.algorithm),
-    )
-    return Recommendation(best, _reason(best, possible, bool(proved), alpha))
+    overall = _best(possible, alpha)
+    commanded = [option for option in possible if option.algorithm in _COMMANDED]
+    best = _best(commanded, alpha) if commanded and min(map(_excess, commanded)) < _COIN else None
+    python = None if overall is best else overall
+    return Recommendation(best, _reason(best, possible, alpha, python), python)
+
+
+def _best(pool: Sequence[Option], alpha: float) -> Option:
+    pool = [option for option in pool if _is_proved(option, alpha)] or pool
+    least = min(map(_excess, pool))
+    near = (option for option in pool if _excess(option) <= least + _TIE)
+    return min(near, key=lambda option: _PREFERENCE.index(option.algorithm))
+
+
+def _is_proved(option: Option, alpha: float) -> bool:
+    return option.proved is not None and option.proved <= alpha
 
 
 def _excess(option: Option) -> float:
     return math.inf if option.expected is None else option.expected.excess_error
 
 
-def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: float) -> str:
-    strength = {
+def _reason(best: Option | None, possible: Sequence[Option], alpha: float, python: Option | None) -> str:
+    strengths = {
         "SubSamp": "the teachers agree often enough on the labels as they are",
         "noisy max": "with few records noise on every vote costs less than tests of stability",
         "AgPrivCl": "relabelling makes the teachers agree, so that few queries are unstable",
         "UnvPrivCl": "it answers like AgPrivCl and then publishes a classifier that answers for ever",
-        "SSPP": "public points are at hand: it publishes at once, has no unstable answers and spends no δ",
-    }[best.algorithm]
+        "SSPP": "it publishes at once, has no unstable answers and spends no δ",
+    }
+    in_python = ""
+    if python is not None:
+        proof = ", and is proved to stay within α" if _is_proved(python, alpha) else ""
+        in_python = (
+            f" In Python, {ESTIMATORS[python.algorithm]} does better (expected excess error {_excess(python):.2g}{proof}): "
+            f"{strengths[python.algorithm]}."
+        )
+    if best is None:
+        return f"No command is expected to do better than a coin at these numbers.{in_python}"
     others = [option for option in possible if option is not best]
     beside = ""
     if others:
@@ -95,10 +116,10 @@ def _reason(best: Option, possible: Sequence[Option], is_proved: bool, alpha: fl
         beside = f" (expected excess error {_excess(best):.2g}, {next_best.algorithm} {_excess(next_best):.2g})"
     proof = (
         "its excess error is proved to stay within α"
-        if is_proved
-        else f"no algorithm is proved to stay within α = {alpha:.4g} here, so this rests on the model"
+        if _is_proved(best, alpha)
+        else f"no command is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )
-    return f"{best.algorithm}: {strength}{beside}; {proof}."
+    return f"{best.algorithm}: {strengths[best.algorithm]}{beside}; {proof}.{in_python}"
 
 
 def _option(algorithm: Algorithm, request: Request, start: Knobs | None) -> Option:

@@ -1,0 +1,266 @@
+"""What does each way of answering give on real tables, from 2,000 records on? The figures behind `pcqr plan`'s advice.
+
+    python -m benchmarks.advice --data FOLDER [--tables adult,bank] [--records 5000] [--missing] [--summary]
+
+Five tables, cut down to n records, at several (n, ε), δ = 10⁻⁶, m = 500 queries from the test part. For every cell and
+method: the loss, in accuracy, against gradient boosting without privacy **on the same n records and the same queries**.
+A query that gets no label counts as a coin in the loss; how many there were, and the accuracy of the answers that were
+given, are stored beside it. A published classifier is scored on the whole test part.
+
+Results are stored after every cell, one line a cell; a later run replaces the methods that it makes anew and keeps the
+others. At the end, or with --summary alone, the small file that ships inside the package is made from the results and
+from those of `benchmarks.classifiers` and `benchmarks.trees` (whole tables, many seeds). Seeds make a run repeatable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.accuracy import wide_console, write_json
+from benchmarks.tables import TABLES, Task, load
+from pcqr import (
+    AgnosticRelease,
+    BudgetExhausted,
+    InfeasiblePlan,
+    PrivateClassifier,
+    SubsampleAggregate,
+    UniversalRelease,
+)
+from pcqr.hypotheses import DecisionTrees, Stumps
+from pcqr.planning.published import trees_for
+
+CELLS = (
+    *((2_000, 1.0), (5_000, 1.0), (10_000, 1.0), (20_000, 1.0), (30_000, 3.0)),
+    *((75_000, 1.0), (75_000, 4.0), (200_000, 2.0)),
+)
+"""(n, ε); a table takes part in those that it has the records for."""
+DELTA, QUERIES = 1e-6, 500
+RUNS = 2  # with stumps; the others, which take much longer, run once in a cell
+RESULTS = Path("benchmarks/results/advice.json")
+SUMMARY = Path("src/pcqr/planning/measured.json")
+
+Labels = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One run: `loss` against boosting with a coin for every query without a label, and what was answered how well."""
+
+    loss: float
+    unanswered: float
+    answered_accuracy: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One table cut down to n records, with boosting's labels for its test part; `queries` are rows of that part."""
+
+    task: Task
+    boosting: Labels
+    epsilon: float
+    queries: NDArray[np.int64]
+    seed: int
+
+
+def published(run: Run, public: NDArray[np.float64] | None) -> Labels:
+    """`PrivateClassifier` on the test part, its predicates from public rows or, without them, from the schema."""
+    task = run.task
+    trees = None if public is not None else trees_for(task.y.size, run.epsilon).prepared(None, task.schema)
+    classifier = PrivateClassifier(run.epsilon, DELTA, trees=trees, entropy=run.seed, classes=(0, 1))
+    labels: Labels = classifier.fit(task.X, task.y, public=public).predict(task.X_test)
+    return labels
+
+
+def asked(run: Run, release: Any, public: NDArray[np.float64] | None) -> tuple[Labels, NDArray[np.bool_]]:
+    """(labels, which of them are real answers) for the queries, in order until the release halts."""
+    labels, is_answer = np.zeros(QUERIES, np.int8), np.zeros(QUERIES, bool)
+    release.fit(run.task.X, run.task.y, public=public)
+    points = run.task.X_test[run.queries]
+    reached = QUERIES
+    try:
+        release.predict(points)
+    except BudgetExhausted as halted:
+        reached = len(halted.answers)
+    for position, point in enumerate(points[:reached]):  # from the log: one at a time the votes would take minutes
+        answer = release.answer(point)
+        if answer.label is not None:
+            labels[position], is_answer[position] = answer.label, True
+    return labels, is_answer
+
+
+def _published(public: Callable[[Run], NDArray[np.float64] | None]) -> Callable[[Run], Score]:
+    def measure(run: Run) -> Score:
+        start = time.perf_counter()
+        labels = published(run, public(run))
+        seconds = time.perf_counter() - start
+        truth = run.task.y_test
+        accuracy = float(np.mean(labels == truth))
+        return Score(float(np.mean(run.boosting == truth)) - accuracy, 0.0, accuracy, seconds)
+
+    return measure
+
+
+def _votes(make: Callable[..., Any], *, takes_public: bool) -> Callable[[Run], Score]:
+    def measure(run: Run) -> Score:
+        start = time.perf_counter()
+        truth = run.task.y_test[run.queries]
+        public = run.task.public if takes_public else None
+        try:
+            labels, is_answer = asked(run, make(epsilon=run.epsilon, delta=DELTA, entropy=run.seed), public)
+        except InfeasiblePlan:
+            labels, is_answer = np.zeros(QUERIES, np.int8), np.zeros(QUERIES, bool)
+        seconds = time.perf_counter() - start
+        right = (labels == truth) & is_answer
+        unanswered = 1.0 - float(is_answer.mean())
+        loss = float(np.mean(run.boosting[run.queries] == truth)) - float(right.mean()) - 0.5 * unanswered
+        return Score(loss, unanswered, float(right.sum() / is_answer.sum()) if is_answer.any() else None, seconds)
+
+    return measure
+
+
+def _trees(release: type[Any], planned: int) -> Callable[..., Any]:
+    return lambda **options: release(DecisionTrees(depth=2), queries=planned, **options)
+
+
+def _stumps(release: type[Any], planned: int) -> Callable[..., Any]:
+    return lambda **options: release(Stumps(), queries=planned, **options)
+
+
+METHODS: Mapping[str, Callable[[Run], Score]] = {
+    "published": _published(lambda run: run.task.public),
+    "published from schema": _published(lambda _: None),
+    "published from queries": _published(lambda run: run.task.X_test[run.queries]),
+    "universal trees": _votes(_trees(UniversalRelease, QUERIES // 2), takes_public=True),
+    "votes trees": _votes(_trees(AgnosticRelease, QUERIES), takes_public=True),
+    "universal stumps": _votes(_stumps(UniversalRelease, QUERIES // 2), takes_public=False),
+    "votes stumps": _votes(_stumps(AgnosticRelease, QUERIES), takes_public=False),
+    "SubSamp stumps": _votes(_stumps(SubsampleAggregate, QUERIES), takes_public=False),
+}
+"""As the command line runs them. "from queries": the 500 queries are the public rows. Universal: half are votes."""
+ONCE = frozenset(name for name in METHODS if "stumps" not in name)
+
+
+def without_privacy(task: Task) -> Labels:
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
+
+    labels: Labels = HistGradientBoostingClassifier(random_state=0).fit(task.X, task.y).predict(task.X_test)
+    return labels
+
+
+def cut_down(task: Task, records: int) -> Task:
+    rows = np.random.default_rng(records).permutation(task.y.size)[:records]
+    return replace(task, X=task.X[rows], y=task.y[rows])
+
+
+def measure(task: Task, boosting: Labels, epsilon: float, methods: Sequence[str]) -> dict[str, Any]:
+    """One cell: every method of `methods`, each on the same queries as the others."""
+    scores: dict[str, list[dict[str, Any]]] = {}
+    for seed in range(RUNS):
+        queries = np.random.default_rng((task.y.size, seed)).permutation(task.y_test.size)[:QUERIES]
+        run = Run(task, boosting, epsilon, queries, seed)
+        for name in methods:
+            if seed == 0 or name not in ONCE:
+                scores.setdefault(name, []).append(_rounded(asdict(METHODS[name](run))))
+    return {
+        "table": task.name,
+        "records": task.y.size,
+        "epsilon": epsilon,
+        "majority": round(task.majority, 5),
+        "boosting": round(float(np.mean(boosting == task.y_test)), 5),
+        "methods": scores,
+    }
+
+
+def _rounded(score: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if value is None else round(value, 5) for name, value in score.items()}
+
+
+def stored() -> dict[tuple[str, int, float], dict[str, Any]]:
+    if not RESULTS.exists():
+        return {}
+    cells = json.loads(RESULTS.read_text(encoding="utf-8"))["cases"]
+    return {(cell["table"], cell["records"], cell["epsilon"]): cell for cell in cells}
+
+
+def store(cells: Mapping[tuple[str, int, float], dict[str, Any]]) -> None:
+    order = sorted(cells.values(), key=lambda cell: (TABLES.index(cell["table"]), cell["records"], cell["epsilon"]))
+    write_json(RESULTS, {"delta": DELTA, "queries": QUERIES, "runs": RUNS}, order)
+
+
+def summary(root: Path = Path()) -> str:
+    """The text of the file that ships: means over runs, by cell, of every way that `pcqr plan` advises on.
+
+    From this benchmark; from `benchmarks.classifiers` "published" on whole tables, from `benchmarks.trees` "tree", both
+    beside boosting on the whole table.
+    """
+    measured, classifiers, trees = (
+        json.loads((root / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("advice", "classifiers", "trees")
+    )
+    boosting = {case["table"]: case["gradient_boosting"] for case in trees["cases"]}
+    cells: list[dict[str, Any]] = []
+
+    def add(table: str, records: int, epsilon: float, ways: Mapping[str, Sequence[float]]) -> None:
+        rounded = {way: [round(figure, 4) for figure in figures] for way, figures in ways.items()}
+        cells.append({"table": table, "records": records, "epsilon": epsilon, "ways": rounded})
+
+    for cell in measured["cases"]:
+        room = cell["boosting"] - cell["majority"]
+        ways = {}
+        for way, runs in cell["methods"].items():
+            loss = float(np.mean([run["loss"] for run in runs]))
+            ways[way] = (loss, room - loss, float(np.mean([run["unanswered"] for run in runs])))
+        add(cell["table"], cell["records"], cell["epsilon"], ways)
+    for case in classifiers["cases"]:
+        accuracy = float(np.mean(case["accuracy"]))
+        figures = (boosting[case["table"]] - accuracy, accuracy - case["majority"], 0.0)
+        add(case["table"], case["records"], case["epsilon"], {"published": figures})
+    for case in trees["cases"]:
+        for epsilon, accuracies in case["accuracy"].items():
+            accuracy = float(np.mean(accuracies))
+            figures = (case["gradient_boosting"] - accuracy, accuracy - case["majority"], 0.0)
+            add(case["table"], case["records"], float(epsilon), {"tree": figures})
+    lines = ",\n".join(json.dumps(cell) for cell in cells)
+    return f'{{"delta": {DELTA}, "queries": {QUERIES},\n"cells": [\n{lines}\n]}}\n'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.advice", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
+    parser.add_argument("--tables", default=",".join(TABLES), help="some of them")
+    parser.add_argument("--methods", default=",".join(METHODS), help="some of them")
+    parser.add_argument("--records", default=",".join(str(n) for n in sorted({n for n, _ in CELLS})), help="some n")
+    parser.add_argument("--missing", action="store_true", help="only what is not stored yet")
+    parser.add_argument("--summary", action="store_true", help=f"only make {SUMMARY} of what is stored")
+    options = parser.parse_args()
+    console = wide_console()
+    for name in () if options.summary else options.tables.split(","):
+        whole = load(name, options.data)
+        for records in (n for n in map(int, options.records.split(",")) if n <= whole.y.size):
+            task = cut_down(whole, records)
+            boosting = without_privacy(task)
+            for epsilon in (e for n, e in CELLS if n == records):
+                cells, key = stored(), (name, records, epsilon)
+                known = cells[key]["methods"] if key in cells else {}
+                methods = [m for m in options.methods.split(",") if not (options.missing and m in known)]
+                start = time.perf_counter()
+                found = measure(task, boosting, epsilon, methods)
+                cells[key] = found | {"methods": known | found["methods"]}
+                store(cells)
+                losses = {m: round(100 * float(np.mean([s["loss"] for s in found["methods"][m]])), 1) for m in methods}
+                console.print(f"{name} n = {records:,} ε = {epsilon:g}: {time.perf_counter() - start:.0f} s, {losses}")
+    SUMMARY.write_text(summary(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The first thing that `pcqr plan` says: what to run, what to expect of it, what else there is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
+from pcqr.cli.console import field_table
+from pcqr.planning.advice import Advice, Advised, Situation
+from pcqr.planning.measured import Evidence
+
+_NEEDS = {
+    "public rows": "public rows without labels",
+    "schema": "a schema: the columns, their categories and bounds (docs/schema.md)",
+    "queries": "all queries beforehand, as public rows",
+    None: "nothing but the records and the queries",
+}
+
+
+def advice_object(advice: Advice) -> dict[str, Any]:
+    """For --json; every key is documented in docs/planning.md."""
+    situation = advice.situation
+    return {
+        "situation": asdict(situation),
+        "recommended": _object(advice.best, situation) | {"reason": advice.reason},
+        "alternatives": [_object(other, situation) for other in advice.others],
+        "notes": list(advice.notes),
+    }
+
+
+def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
+    found = advised.measured
+    return {
+        "way": advised.way.words,
+        "estimator": advised.way.estimator,
+        "commands": list(lines_for(advised, situation)),
+        "python": python_for(advised, situation),
+        "needs": advised.source,
+        "measured": {
+            "loss": found.loss,
+            "gain": found.gain,
+            "unanswered": found.unanswered,
+            "cells": len(found.cells),
+            "tables": found.tables,
+            "n_times_epsilon": found.strength,
+            "extrapolated": found.extrapolated,
+            "with_public_rows": not advised.alike,
+        },
+    }
+
+
+def print_advice(console: Console, advice: Advice) -> None:
+    best, situation = advice.best, advice.situation
+    console.print(Text(f"Recommended: {best.way.words} ({best.way.estimator})", style="bold green"))
+    console.print()
+    for line in lines_for(best, situation):
+        console.print(f"  {line}", soft_wrap=True, markup=False)
+    console.print(f"  ({EXAMPLES})", style="dim", soft_wrap=True)
+    console.print()
+    fields = {
+        "expected": _expected(best.measured),
+        "costs": _costs(best, situation),
+        "needs": _NEEDS[best.source],
+        "why": advice.reason,
+    }
+    console.print(field_table(fields))
+    console.print()
+    console.print(_table(advice))
+    shown = (best, *advice.others)
+    if not all(advised.alike for advised in shown):
+        console.print("* measured with public rows, which a schema or queries do not quite replace", style="dim")
+    if any(advised.measured.extrapolated for advised in shown):
+        console.print("† nothing was measured at this n·ε; these are the nearest cells", style="dim")
+    console.print()
+    for other in advice.others:
+        for line in lines_for(other, situation)[:1] or (f"Python only: {python_for(other, situation)}",):
+            console.print(Text.assemble((f"{other.way.words}\n", "bold"), f"  {line}"), soft_wrap=True)
+    for note in advice.notes:
+        console.print()
+        console.print(Text.assemble(("Note. ", "bold"), note))
+
+
+def _expected(found: Evidence) -> str:
+    """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
+    low, high = found.strength
+    where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = {low:,.0f}"
+    where += "" if low == high else f" to {high:,.0f}"
+    lead = "Nothing was measured at this n·ε; nearest: " if found.extrapolated else ""
+    return (
+        f"{lead}accuracy {_points(found.loss)} points below gradient boosting without privacy on the same records, "
+        f"{_points(found.gain)} points above always giving the more common label; measured in {where}. No bound: "
+        "another table may do better or worse."
+    )
+
+
+def _costs(advised: Advised, situation: Situation) -> str:
+    privacy = f"ε = {situation.epsilon:g}"
+    privacy += "" if advised.way.kind == "publish tree" else f", δ = {situation.delta:g}"
+    return f"{privacy}, once, for " + ("the answers until it halts" if advised.way.ends else "any number of queries")
+
+
+def _points(ends: tuple[float, float]) -> str:
+    low, high = (f"{100.0 * end:.1f}".replace("-", "−") for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def _table(advice: Advice) -> Table:
+    title = "All ways, in points of accuracy, as measured near this n·ε (an unanswered query counts as a coin)"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for head, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
+        table.add_column(head, justify=side)  # type: ignore[arg-type]
+    for advised in (advice.best, *advice.others):
+        found = advised.measured
+        unanswered = "none" if advised.way.kind.startswith("publish") else _points(found.unanswered) + " %"
+        table.add_row(
+            advised.way.words,
+            _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,
+            unanswered,
+            "ε alone" if advised.way.kind == "publish tree" else "ε and δ",
+        )
+    return table

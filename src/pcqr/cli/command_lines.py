@@ -1,0 +1,65 @@
+"""Command lines to copy, for what `pcqr plan` recommends. Names of files, of the label and of its values are examples."""
+
+from __future__ import annotations
+
+from pcqr.names import NAMES
+from pcqr.plan import UniversalPlan
+from pcqr.planning.advice import Advised, Situation
+from pcqr.planning.options import Option
+from pcqr.planning.request import Request
+
+EXAMPLES = "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model and answers.csv stand for yours"
+_OPTIONS = {name.paper: name.option for name in NAMES}
+_FILES = "--private train.csv --label label --labels no,yes"
+_SOURCES = {
+    "public rows": "--public public.csv",
+    "schema": "--schema schema.toml",
+    "queries": "--public queries.csv",
+}
+
+
+def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
+    """The commands that run a way of answering, one after the other; empty where none does."""
+    way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
+    if way.kind in ("publish", "publish tree") and advised.source is not None:
+        delta = f" --delta {_number(situation.delta)}" if way.kind == "publish" else ""
+        source = _SOURCES[advised.source]
+        return (
+            f"pcqr publish {_FILES} {source} {privacy}{delta} --out model",
+            "pcqr predict model queries.csv --out answers.csv",
+        )
+    if way.trees:
+        return ()
+    return (
+        f"pcqr answer {_FILES} --queries queries.csv --class stumps --algorithm {way.kind} {privacy} "
+        f"--delta {_number(situation.delta)} --out answers.csv",
+    )
+
+
+def python_for(advised: Advised, situation: Situation) -> str:
+    """The same as an expression, for those who work in Python."""
+    way, given = advised.way, f"epsilon={_number(situation.epsilon)}"
+    first = "" if way.hypotheses is None else f"{way.hypotheses}, "
+    delta = "" if way.kind == "publish tree" else f", delta={_number(situation.delta)}"
+    queries = "" if way.kind.startswith("publish") or situation.queries is None else f", queries={situation.queries}"
+    sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
+    return f"{way.estimator}({first}{given}{delta}{queries}).fit(X, y{sources[advised.source]})"
+
+
+def line_for_option(option: Option, request: Request, class_name: str | None, intervals: int) -> str | None:
+    """The command that runs one algorithm with a class that was named; None where no command does."""
+    algorithm = _OPTIONS[option.algorithm]
+    if algorithm is None or class_name is None or option.plan is None:
+        return None
+    after = f" --publish-after {option.plan.publish.after_queries}" if isinstance(option.plan, UniversalPlan) else ""
+    unions = f" --intervals {intervals}" if class_name == "unions" else ""
+    accuracy = f"--alpha {_number(request.alpha)} --beta {_number(request.beta)}"
+    return (
+        f"pcqr answer {_FILES} --queries queries.csv --class {class_name}{unions} --algorithm {algorithm}{after} "
+        f"--epsilon {_number(request.epsilon)} --delta {_number(request.delta)} {accuracy} --out answers.csv"
+    )
+
+
+def _number(value: float) -> str:
+    """In full: a rounded ε would be another one."""
+    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

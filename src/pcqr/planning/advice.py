@@ -1,0 +1,200 @@
+"""What to do with a table of n records at ε: one way of answering, the others beside it, what each gave on real tables.
+
+Nothing here is a bound. What is proved is in `pcqr.planning.outlook`; this is what was measured (`measured`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pcqr.checks import check_delta, check_integer, check_positive
+from pcqr.planning.measured import Evidence, evidence, queries_measured
+
+Source = Literal["public rows", "schema", "queries"]
+Kind = Literal["publish", "publish tree", "universal", "agnostic", "subsamp"]
+
+ENOUGH_QUERIES = 200
+"""So many queries can serve as public rows, from which a classifier's questions are made."""
+TIE = 0.01
+"""Mean losses that differ by less are taken to be equal, since 500 queries alone make about as much of it; then the earlier
+of `WAYS` is preferred."""
+WIDE = 100
+"""Columns from which a table is wider than any that was measured."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is known before anything private is touched: n, columns, (ε, δ), m, public rows, and can a schema be written?
+
+    None: m is not known (or has no end), there are no public rows.
+    """
+
+    records: int
+    epsilon: float
+    delta: float = 1e-6
+    columns: int | None = None
+    queries: int | None = None
+    public: int | None = None
+    schema: bool = True
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_positive("epsilon", self.epsilon)
+        check_delta(self.delta)
+
+    @property
+    def strength(self) -> float:
+        """n·ε."""
+        return self.records * self.epsilon
+
+    @property
+    def source(self) -> Source | None:
+        """Where a published classifier may take its questions from; None: from nowhere."""
+        if self.public is not None:
+            return "public rows"
+        if self.schema:
+            return "schema"
+        return "queries" if (self.queries or 0) >= ENOUGH_QUERIES else None
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of answering: what it is called in `measured`, in words and in Python, and what it asks about a record.
+
+    `trees`: its questions come from public rows or a schema, so it needs one of them. `ends`: it may leave queries
+    unanswered; otherwise it ends with a classifier that answers any number.
+    """
+
+    key: str
+    kind: Kind
+    words: str
+    estimator: str
+    hypotheses: str | None
+    trees: bool
+    ends: bool
+    strength: str
+
+
+WAYS = (
+    Way(
+        *("published", "publish", "published classifier", "PrivateClassifier", None, True, False),
+        "It answers every query, however many, and nothing can be left unanswered",
+    ),
+    Way(
+        *("tree", "publish tree", "published tree", "SemiPrivateLearner", "DecisionTrees()", True, False),
+        "It answers every query, can be read as rules, and spends no δ",
+    ),
+    Way(
+        *("universal trees", "universal", "universal release, trees of depth 2", "UniversalRelease"),
+        *("DecisionTrees(depth=2)", True, False),
+        "It answers by votes and then publishes a tree that answers for ever",
+    ),
+    Way(
+        *("votes trees", "agnostic", "votes, trees of depth 2", "AgnosticRelease", "DecisionTrees(depth=2)"),
+        *(True, True),
+        "Relabelling makes the teachers agree, so that few queries are left unanswered",
+    ),
+    Way(
+        *("universal stumps", "universal", "universal release, stumps", "UniversalRelease", "Stumps()", False, False),
+        "It needs no public rows and no schema, and publishes a stump when its votes are used up",
+    ),
+    Way(
+        *("votes stumps", "agnostic", "votes, stumps", "AgnosticRelease", "Stumps()", False, True),
+        "It needs no public rows and no schema",
+    ),
+    Way(
+        *("SubSamp stumps", "subsamp", "votes without relabelling, stumps", "SubsampleAggregate", "Stumps()"),
+        *(False, True),
+        "It is the simplest of all",
+    ),
+)
+"""In the order in which near ties are decided: what is published at once, what is published later, what halts."""
+
+
+@dataclass(frozen=True)
+class Advised:
+    """One way for one situation. `source`: what its questions are made of; None: of nothing, it cuts anywhere.
+
+    `alike`: it was measured with that source. Otherwise it was measured with public rows, which are the best source, and
+    cannot be recommended on the strength of that.
+    """
+
+    way: Way
+    source: Source | None
+    measured: Evidence
+    alike: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The way to take, why, the others in order of preference, and what has to be kept in mind."""
+
+    situation: Situation
+    best: Advised
+    reason: str
+    others: tuple[Advised, ...]
+    notes: tuple[str, ...]
+
+
+def advise(situation: Situation) -> Advice:
+    """The way with the least mean loss on the measured tables near n·ε; near ties go to what is published."""
+    possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
+    rivals = [found for found in possible if found.alike]
+    tables = set.intersection(*(set(found.measured.tables) for found in rivals))
+    losses = {found.way.key: found.measured.mean_loss(tables or found.measured.tables) for found in rivals}
+    least = min(losses.values())
+    best = next(found for found in rivals if losses[found.way.key] <= least + TIE)
+    others = tuple(found for found in possible if found is not best)
+    return Advice(situation, best, _reason(best, rivals, losses), others, tuple(_notes(situation, best)))
+
+
+def _advised(way: Way, situation: Situation) -> Advised:
+    source = situation.source if way.trees else None
+    is_derived = source in ("schema", "queries")
+    key = f"published from {source}" if way.kind == "publish" and is_derived else way.key
+    return Advised(way, source, evidence(key, situation.strength), alike=way.kind == "publish" or not is_derived)
+
+
+def _reason(best: Advised, rivals: Sequence[Advised], losses: dict[str, float]) -> str:
+    """Its strength, and its mean loss beside that of the best rival of another kind."""
+    others = [found for found in rivals if found.way.kind.split()[0] != best.way.kind.split()[0]]
+    beside = min(others, key=lambda found: losses[found.way.key])
+    lost, lost_beside = (100.0 * losses[found.way.key] for found in (best, beside))
+    return (
+        f"{best.way.strength}. On the measured tables near n·ε it lost {lost:.1f} points on average, "
+        f"and {beside.way.words} {lost_beside:.1f}."
+    )
+
+
+def _notes(situation: Situation, best: Advised) -> list[str]:
+    notes = []
+    if situation.public is None and situation.schema:
+        notes.append(
+            "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at the "
+            "private records. Public rows without labels are better still: --public N. Neither: --no-schema."
+        )
+    if best.source == "queries":
+        notes.append(
+            "There are no public rows and no schema, but the queries are public to whoever asks them. Published cuts lie "
+            "between their values: do this only if everybody may know about where these are."
+        )
+    if best.measured.gain[0] <= 0.0:
+        notes.append(
+            "On some of these tables this was no better than always giving the more common label. "
+            "More records, or a larger ε, would help."
+        )
+    if situation.columns is not None and situation.columns > WIDE:
+        notes.append(
+            f"The measured tables have 9 to 54 columns. With {situation.columns:,} trees become shallow and fits slow."
+        )
+    if situation.records > 1 and situation.delta >= 1.0 / situation.records:
+        notes.append(f"δ = {situation.delta:.3g} is not below 1/n; by convention it should be far below.")
+    measured = queries_measured()
+    if situation.queries is not None and not measured / 2 <= situation.queries <= 2 * measured:
+        notes.append(
+            f"Votes were measured with {measured:,} queries; with more of them more stay unanswered. What is published "
+            "does not depend on their number."
+        )
+    return notes
