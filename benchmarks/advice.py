@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import wide_console, write_json
+from benchmarks.accuracy import markdown, wide_console, write_json
+from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import (
     AgnosticRelease,
@@ -47,6 +48,7 @@ DELTA, QUERIES = 1e-6, 500
 RUNS = 2  # with stumps; the others, which take much longer, run once in a cell
 RESULTS = Path("benchmarks/results/advice.json")
 SUMMARY = Path("src/pcqr/planning/measured.json")
+PAGE = Path("docs/choosing.md")
 
 Labels = NDArray[np.int8]
 
@@ -234,6 +236,25 @@ def summary(root: Path = Path()) -> str:
     return f'{{"delta": {DELTA}, "queries": {QUERIES},\n"cells": [\n{lines}\n]}}\n'
 
 
+COLUMNS = ((2e3, 2e3), (5e3, 5e3), (1e4, 1e4), (2e4, 2e4), (7.5e4, 9e4), (3e5, 4e5))
+"""n·ε from, to: the columns of the table in docs/choosing.md."""
+
+
+def table(root: Path = Path()) -> str:
+    """The least and the most loss over the tables, in points, for every method and n·ε."""
+    cells = json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]
+    rows = []
+    for method in METHODS:
+        row = [method]
+        for low, high in COLUMNS:
+            near = [c for c in cells if low <= c["records"] * c["epsilon"] <= high and method in c["methods"]]
+            losses = [100.0 * float(np.mean([run["loss"] for run in cell["methods"][method]])) for cell in near]
+            row.append(f"{min(losses):.1f} to {max(losses):.1f}".replace("-", "−") if losses else "–")
+        rows.append(row)
+    heads = [f"{low:,.0f}" + ("" if low == high else f" to {high:,.0f}") for low, high in COLUMNS]
+    return markdown(["way, n·ε =", *heads], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.advice", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
@@ -260,6 +281,7 @@ def main() -> None:
                 losses = {m: round(100 * float(np.mean([s["loss"] for s in found["methods"][m]])), 1) for m in methods}
                 console.print(f"{name} n = {records:,} ε = {epsilon:g}: {time.perf_counter() - start:.0f} s, {losses}")
     SUMMARY.write_text(summary(), encoding="utf-8")
+    put_between(PAGE, "ways", table())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Name:
-    """An algorithm: its name in the paper, the estimator, the value of `pcqr answer --algorithm`, what it does, its note.
+    """An algorithm: its name in the paper, the estimator, what it does, its proof note.
 
     `option` is None where `pcqr answer` does not run it; `command` says what does.
     """

@@ -71,6 +71,7 @@ def test_the_algorithms_keep_proofs_and_expectations_apart(line: dict[str, Any])
 def test_every_key_is_documented(line: dict[str, Any]) -> None:
     classes = as_json("--epsilon", "3", "--alpha", "0.3", "--queries", "100")
     assert set(classes["classes"]) == {"thresholds", "intervals", "stumps"}
+    assert classes["advice"] is None  # n was not given
     table = as_json("--class", "thresholds", "--epsilon", "3", "--alpha", "0.3")
     assert table["frontier_over"] == "queries"
     assert [point["at"] for point in table["frontier"]] == [100, 1_000, 10_000]
@@ -97,7 +98,7 @@ def test_too_few_records_are_said_plainly() -> None:
 
 def test_public_points_make_it_feasible_by_publication() -> None:
     text = invoke(*LINE, "--n", "50000", "--public", "1000").output
-    assert text.startswith("Feasible with SSPP: n = 50,000 records are enough, with proof.")
+    assert text.startswith("Feasible with SSPP (SemiPrivateLearner): n = 50,000 records are enough, with proof.")
 
 
 def test_two_unknowns_show_a_table() -> None:
@@ -124,7 +125,7 @@ def test_explanations_have_formulas_and_proofs(line: dict[str, Any]) -> None:
 
 def test_no_class_shows_several() -> None:
     text = invoke("--epsilon", "3", "--alpha", "0.3", "--queries", "100").output
-    assert "No --class was given." in text
+    assert "What is proved, for some classes" in text
     for name in ("thresholds", "intervals", "stumps"):
         assert name in text
 

@@ -128,8 +128,28 @@ def test_the_least_expected_excess_wins_where_nothing_is_proved() -> None:
     best = recommend([made("SubSamp", 0.02), made("AgPrivCl", 0.2), made("noisy max", 0.05)], 0.1)
     assert best.option is not None
     assert best.option.algorithm == "SubSamp"
-    assert "no algorithm is proved to stay within α = 0.1 here" in best.reason
+    assert best.python is None
+    assert "no command is proved to stay within α = 0.1 here" in best.reason
     assert "(expected excess error 0.02, noisy max 0.05)" in best.reason
+
+
+def test_only_what_a_command_can_run_is_recommended() -> None:
+    """Noisy max has no command, and SSPP none for votes' classes; what they would do better is said."""
+    best = recommend([made("SubSamp", 0.2), made("noisy max", 0.05)], 0.1)
+    assert best.option is not None
+    assert best.option.algorithm == "SubSamp"
+    assert best.python is not None
+    assert best.python.algorithm == "noisy max"
+    assert "In Python, NoisyMaxAggregate does better (expected excess error 0.05)" in best.reason
+    proved = recommend([made("AgPrivCl", 0.01), made("SSPP", 0.02, proved=0.05)], 0.1)
+    assert proved.option is not None
+    assert proved.option.algorithm == "AgPrivCl"
+    assert (
+        "SemiPrivateLearner does better (expected excess error 0.02, and is proved to stay within α)" in proved.reason
+    )
+    alone = recommend([made("noisy max", 0.05)], 0.1)
+    assert alone.option is None
+    assert alone.reason.startswith("No command is expected to do better than a coin at these numbers. In Python, Noisy")
 
 
 def test_a_proof_within_alpha_beats_a_better_expectation() -> None:

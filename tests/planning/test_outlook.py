@@ -112,7 +112,9 @@ def test_public_points_are_not_used_by_the_proofs_of_votes() -> None:
     found = look(replace(LINE, records=50_000, public=1_000))
     assert "Proofs for the votes do not use public points" in " ".join(found.notes)
     assert found.recommendation.option is not None
-    assert found.recommendation.option.algorithm == "SSPP"
+    assert found.recommendation.option.algorithm == "UnvPrivCl"
+    assert found.recommendation.python is not None
+    assert found.recommendation.python.algorithm == "SSPP"
 
 
 @pytest.mark.parametrize(

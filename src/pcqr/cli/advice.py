@@ -41,7 +41,9 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
         "commands": list(lines_for(advised, situation)),
         "python": python_for(advised, situation),
         "needs": advised.source,
-        "measured": {
+        "measured": None
+        if found is None
+        else {
             "loss": found.loss,
             "gain": found.gain,
             "unanswered": found.unanswered,
@@ -63,7 +65,7 @@ def print_advice(console: Console, advice: Advice) -> None:
     console.print(f"  ({EXAMPLES})", style="dim", soft_wrap=True)
     console.print()
     fields = {
-        "expected": _expected(best.measured),
+        "expected": "not measured" if best.measured is None else _expected(best.measured),
         "costs": _costs(best, situation),
         "needs": _NEEDS[best.source],
         "why": advice.reason,
@@ -72,9 +74,9 @@ def print_advice(console: Console, advice: Advice) -> None:
     console.print()
     console.print(_table(advice))
     shown = (best, *advice.others)
-    if not all(advised.alike for advised in shown):
+    if not all(advised.alike or advised.measured is None for advised in shown):
         console.print("* measured with public rows, which a schema or queries do not quite replace", style="dim")
-    if any(advised.measured.extrapolated for advised in shown):
+    if any(advised.measured is not None and advised.measured.extrapolated for advised in shown):
         console.print("† nothing was measured at this n·ε; these are the nearest cells", style="dim")
     console.print()
     for other in advice.others:
@@ -116,11 +118,15 @@ def _table(advice: Advice) -> Table:
         table.add_column(head, justify=side)  # type: ignore[arg-type]
     for advised in (advice.best, *advice.others):
         found = advised.measured
+        privacy = "ε alone" if advised.way.kind == "publish tree" else "ε and δ"
+        if found is None:
+            table.add_row(advised.way.words, "not measured", "–", privacy)
+            continue
         unanswered = "none" if advised.way.kind.startswith("publish") else _points(found.unanswered) + " %"
         table.add_row(
             advised.way.words,
             _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,
             unanswered,
-            "ε alone" if advised.way.kind == "publish tree" else "ε and δ",
+            privacy,
         )
     return table

@@ -1,4 +1,4 @@
-"""Command lines to copy, for what `pcqr plan` recommends. Names of files, of the label and of its values are examples."""
+"""Command lines to copy, for what `pcqr plan` recommends. Files, the label and its values have made-up names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
             f"pcqr publish {_FILES} {source} {privacy}{delta} --out model",
             "pcqr predict model queries.csv --out answers.csv",
         )
-    if way.trees:
+    if not way.commanded:
         return ()
     return (
         f"pcqr answer {_FILES} --queries queries.csv --class stumps --algorithm {way.kind} {privacy} "

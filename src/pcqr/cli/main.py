@@ -294,11 +294,11 @@ def plan(
 ) -> None:
     """What do I get, with which command? For instance: pcqr plan --n 20000 --columns 12 --epsilon 1 --queries 500.
 
-    Uses public numbers alone: nothing private is read and nothing is spent. Recommends one command, says what it gave on
-    real tables, and shows the others beside it.
+    Uses public numbers alone: nothing private is read and nothing is spent. Recommends one command, says what it gave
+    on real tables, and shows the others beside it.
 
-    With --class (or --vc): what is proved and what is expected for that class. Leave out any one or two of --n, --epsilon,
-    --alpha and --queries, and they are solved for.
+    With --class (or --vc): what is proved and what is expected for that class. Leave out any one or two of --n,
+    --epsilon, --alpha and --queries, and they are solved for.
 
     Exit codes: 0 answered, feasible or not; 2 bad input.
     """

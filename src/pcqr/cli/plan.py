@@ -446,9 +446,7 @@ def _without_a_class(job: Job, *, as_json: bool) -> None:
             best = found.recommendation.option
             table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
         console.print(table)
-    console.print(
-        "\nWhat is proved, for one class: add --class. The question about records: leave --n out.", style="dim"
-    )
+    console.print("\nWhat is proved, for a class of hypotheses: add --class.", style="dim")
 
 
 def _some_classes(job: Job) -> dict[str, Outlook]:

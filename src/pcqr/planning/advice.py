@@ -13,22 +13,22 @@ from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.planning.measured import Evidence, evidence, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
-Kind = Literal["publish", "publish tree", "universal", "agnostic", "subsamp"]
+Kind = Literal["publish", "publish tree", "universal", "agnostic", "subsamp", "noisy max"]
 
 ENOUGH_QUERIES = 200
 """So many queries can serve as public rows, from which a classifier's questions are made."""
 TIE = 0.01
-"""Mean losses that differ by less are taken to be equal, since 500 queries alone make about as much of it; then the earlier
-of `WAYS` is preferred."""
+"""Mean losses that differ by less are taken to be equal, since the draw of 500 queries alone makes about as much of it;
+then the earlier of `WAYS` is preferred."""
 WIDE = 100
 """Columns from which a table is wider than any that was measured."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What is known before anything private is touched: n, columns, (ε, δ), m, public rows, and can a schema be written?
+    """What is known before anything private is touched: n, columns, (ε, δ), m, the number of public rows.
 
-    None: m is not known (or has no end), there are no public rows.
+    None: m is not known (or has no end), there are no public rows. `schema`: one can be written.
     """
 
     records: int
@@ -64,7 +64,8 @@ class Way:
     """A way of answering: what it is called in `measured`, in words and in Python, and what it asks about a record.
 
     `trees`: its questions come from public rows or a schema, so it needs one of them. `ends`: it may leave queries
-    unanswered; otherwise it ends with a classifier that answers any number.
+    unanswered; otherwise it ends with a classifier that answers any number. `commanded`: a command runs it; otherwise
+    it is for Python alone and never recommended.
     """
 
     key: str
@@ -75,6 +76,7 @@ class Way:
     trees: bool
     ends: bool
     strength: str
+    commanded: bool = True
 
 
 WAYS = (
@@ -90,11 +92,13 @@ WAYS = (
         *("universal trees", "universal", "universal release, trees of depth 2", "UniversalRelease"),
         *("DecisionTrees(depth=2)", True, False),
         "It answers by votes and then publishes a tree that answers for ever",
+        commanded=False,
     ),
     Way(
         *("votes trees", "agnostic", "votes, trees of depth 2", "AgnosticRelease", "DecisionTrees(depth=2)"),
         *(True, True),
         "Relabelling makes the teachers agree, so that few queries are left unanswered",
+        commanded=False,
     ),
     Way(
         *("universal stumps", "universal", "universal release, stumps", "UniversalRelease", "Stumps()", False, False),
@@ -109,6 +113,11 @@ WAYS = (
         *(False, True),
         "It is the simplest of all",
     ),
+    Way(
+        *("noisy max stumps", "noisy max", "noisy majorities, stumps", "NoisyMaxAggregate", "Stumps()", False, True),
+        "It labels each of the queries that it is planned for",
+        commanded=False,
+    ),
 )
 """In the order in which near ties are decided: what is published at once, what is published later, what halts."""
 
@@ -117,13 +126,13 @@ WAYS = (
 class Advised:
     """One way for one situation. `source`: what its questions are made of; None: of nothing, it cuts anywhere.
 
-    `alike`: it was measured with that source. Otherwise it was measured with public rows, which are the best source, and
-    cannot be recommended on the strength of that.
+    `measured`: None where it never was. `alike`: it was, with that source. Otherwise it was with public rows, which are
+    the best source, and cannot be recommended on the strength of that.
     """
 
     way: Way
     source: Source | None
-    measured: Evidence
+    measured: Evidence | None
     alike: bool
 
 
@@ -139,11 +148,15 @@ class Advice:
 
 
 def advise(situation: Situation) -> Advice:
-    """The way with the least mean loss on the measured tables near n·ε; near ties go to what is published."""
+    """Of what a command can run the way with the least mean loss on the measured tables near n·ε.
+
+    Near ties go to what is published.
+    """
     possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
-    rivals = [found for found in possible if found.alike]
-    tables = set.intersection(*(set(found.measured.tables) for found in rivals))
-    losses = {found.way.key: found.measured.mean_loss(tables or found.measured.tables) for found in rivals}
+    rivals = [found for found in possible if found.alike and found.way.commanded]
+    figures = {found.way.key: found.measured for found in rivals if found.measured is not None}
+    tables = set.intersection(*(set(figure.tables) for figure in figures.values()))
+    losses = {key: figure.mean_loss(tables or figure.tables) for key, figure in figures.items()}
     least = min(losses.values())
     best = next(found for found in rivals if losses[found.way.key] <= least + TIE)
     others = tuple(found for found in possible if found is not best)
@@ -154,7 +167,8 @@ def _advised(way: Way, situation: Situation) -> Advised:
     source = situation.source if way.trees else None
     is_derived = source in ("schema", "queries")
     key = f"published from {source}" if way.kind == "publish" and is_derived else way.key
-    return Advised(way, source, evidence(key, situation.strength), alike=way.kind == "publish" or not is_derived)
+    found = evidence(key, situation.strength)
+    return Advised(way, source, found, alike=found is not None and (way.kind == "publish" or not is_derived))
 
 
 def _reason(best: Advised, rivals: Sequence[Advised], losses: dict[str, float]) -> str:
@@ -172,15 +186,15 @@ def _notes(situation: Situation, best: Advised) -> list[str]:
     notes = []
     if situation.public is None and situation.schema:
         notes.append(
-            "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at the "
-            "private records. Public rows without labels are better still: --public N. Neither: --no-schema."
+            "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at "
+            "the private records. Public rows without labels are better still: --public N. Neither: --no-schema."
         )
     if best.source == "queries":
         notes.append(
-            "There are no public rows and no schema, but the queries are public to whoever asks them. Published cuts lie "
-            "between their values: do this only if everybody may know about where these are."
+            "There are no public rows and no schema, so the queries take their place. The cuts of the published "
+            "classifier lie between their values: do this only if everybody may know about where these are."
         )
-    if best.measured.gain[0] <= 0.0:
+    if best.measured is not None and best.measured.gain[0] <= 0.0:
         notes.append(
             "On some of these tables this was no better than always giving the more common label. "
             "More records, or a larger ε, would help."

@@ -1,8 +1,9 @@
 """What was measured on real tables: how far each way of answering falls behind boosting without privacy.
 
-The figures come from `benchmarks/results` (`python -m benchmarks.advice` measures and makes measured.json). A cell is one
-table at one (n, ε). Cells are looked up by n·ε, which decides most of what a private learner can do: those within a
-factor of `NEAR` of what is asked, on whatever tables there are. They are no bounds: another table may do better or worse.
+The figures come from `benchmarks/results` (`python -m benchmarks.advice` measures and makes measured.json). A cell is
+one table at one (n, ε). Cells are looked up by n·ε, which decides most of what a private learner can do: those within a
+factor of `NEAR` of what is asked, on whatever tables there are. They are no bounds: another table may do better or
+worse.
 """
 
 from __future__ import annotations
@@ -76,9 +77,11 @@ class Evidence:
         return math.fsum(math.fsum(losses) / len(losses) for losses in by_table) / len(by_table)
 
 
-def evidence(way: str, strength: float) -> Evidence:
-    """What was measured of `way` near n·ε = `strength`, or next to it where nothing was."""
+def evidence(way: str, strength: float) -> Evidence | None:
+    """What was measured of `way` near n·ε = `strength`, or next to it where nothing was. None: it never was."""
     known = [cell for cell in cells() if cell.way == way]
+    if not known:
+        return None
     near = [cell for cell in known if strength / NEAR <= cell.strength <= strength * NEAR]
     if near:
         return Evidence(tuple(near), extrapolated=False)

@@ -104,8 +104,8 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
     if python is not None:
         proof = ", and is proved to stay within α" if _is_proved(python, alpha) else ""
         in_python = (
-            f" In Python, {ESTIMATORS[python.algorithm]} does better (expected excess error {_excess(python):.2g}{proof}): "
-            f"{strengths[python.algorithm]}."
+            f" In Python, {ESTIMATORS[python.algorithm]} does better (expected excess error "
+            f"{_excess(python):.2g}{proof}): {strengths[python.algorithm]}."
         )
     if best is None:
         return f"No command is expected to do better than a coin at these numbers.{in_python}"

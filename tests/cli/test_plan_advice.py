@@ -1,0 +1,146 @@
+"""`pcqr plan` answers "what do I get, with which command?": one command that parses and runs, ranges, alternatives."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.situations import situations
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.command_lines import line_for_option, lines_for
+from pcqr.cli.main import app
+from pcqr.cli.plan import CLASSES
+from pcqr.hypotheses import Thresholds
+from pcqr.plan import Plan, Prediction
+from pcqr.planning import Request, plan_agnostic, plan_universal
+from pcqr.planning.advice import WAYS, Situation, advise
+from pcqr.planning.options import ALGORITHMS, Algorithm, Option, recommend
+from pcqr.schema import Column, Schema
+
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
+GROUP: Any = get_command(app)
+ASKED = ("--n", "20000", "--columns", "12", "--epsilon", "1", "--queries", "500")
+
+
+def invoke(*options: str) -> Result:
+    return CliRunner().invoke(app, ["plan", *options], env={"COLUMNS": "120"})
+
+
+def parse(line: str) -> None:
+    """With the parser that the command line has; raises what it would complain of."""
+    program, command, *arguments = shlex.split(line)
+    assert program == "pcqr"
+    GROUP.commands[command].make_context(command, arguments)
+
+
+@pytest.fixture(scope="module")
+def answer() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(invoke(*ASKED, "--json").output)
+    return found
+
+
+def test_the_real_question_gets_one_answer_on_top() -> None:
+    text = invoke(*ASKED).output
+    assert text.startswith("Recommended: published classifier (PrivateClassifier)\n")
+    assert "  pcqr publish --private train.csv --label label --labels no,yes --schema schema.toml --epsilon 1 " in text
+    assert re.search(r"expected +accuracy −?[\d.]+ to [\d.]+ points below gradient boosting without privacy", text)
+    for way in WAYS:
+        assert way.words in text
+    assert "Python only: NoisyMaxAggregate(Stumps(), epsilon=1, delta=1e-06, queries=500).fit(X, y)" in text
+
+
+@given(situations)
+def test_every_command_that_is_shown_parses(situation: Situation) -> None:
+    advice = advise(situation)
+    assert lines_for(advice.best, situation)
+    for shown in (advice.best, *advice.others):
+        lines = lines_for(shown, situation)
+        assert bool(lines) == shown.way.commanded
+        for line in lines:
+            parse(line)
+
+
+def test_every_command_recommended_for_a_class_parses() -> None:
+    request = Request(60_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
+    plans: dict[Algorithm, Plan] = {
+        "AgPrivCl": plan_agnostic(request, "calibrated"),
+        "UnvPrivCl": plan_universal(request, "calibrated"),
+    }
+    for class_name, algorithm in itertools.product(CLASSES, ALGORITHMS):
+        option = Option(algorithm, plans.get(algorithm, plans["AgPrivCl"]), None, Prediction(0.0, 0.01, 0.0))
+        line = line_for_option(option, request, class_name, 3)
+        best = recommend([option], 0.1).option
+        assert (line is None) == (best is None) == (algorithm in ("noisy max", "SSPP"))
+        if line is not None:
+            parse(line)
+
+
+def test_the_command_for_a_class_is_shown() -> None:
+    options = ("--class", "thresholds", "--n", "60000", "--epsilon", "2", "--alpha", "0.1", "--queries", "300")
+    found = json.loads(invoke(*options, "--json").output)["recommendation"]
+    assert found["command"] in invoke(*options).output
+
+
+def test_a_dimension_alone_has_no_command() -> None:
+    found = json.loads(invoke("--vc", "3", "--n", "10000000", "--epsilon", "1", "--queries", "300", "--json").output)
+    assert found["recommendation"]["command"] is None
+
+
+def test_every_key_is_documented(answer: dict[str, Any]) -> None:
+    def keys(value: object) -> set[str]:
+        if isinstance(value, dict):
+            return set(value).union(*(keys(part) for part in value.values()))
+        return set().union(*(keys(part) for part in value)) if isinstance(value, list) else set()
+
+    missing = {key for key in keys(answer["advice"]) if f"`{key}`" not in DOCUMENTED}
+    assert not missing
+    assert set(answer["classes"]) == {"thresholds", "intervals", "stumps"}
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files with the names of the command lines: two columns, a label that follows from them nine times in ten."""
+    generator = np.random.default_rng(0)
+
+    def rows(count: int) -> tuple[Any, Any]:
+        age, area = generator.integers(18, 90, count), generator.choice(["north", "south"], count)
+        return age, area
+
+    def write(name: str, count: int, *, labelled: bool) -> None:
+        age, area = rows(count)
+        truth = ((age > 50) & (area == "south")) ^ (generator.random(count) < 0.1)
+        lines = [
+            f"{a},{b}" + (f",{('no', 'yes')[int(t)]}" if labelled else "")
+            for a, b, t in zip(age, area, truth, strict=True)
+        ]
+        head = "age,area" + ",label" * labelled
+        (tmp_path / name).write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+
+    write("train.csv", 4_000, labelled=True)
+    write("public.csv", 300, labelled=False)
+    write("queries.csv", 40, labelled=False)
+    columns = (Column("age", bounds=(18.0, 90.0)), Column("area", "categorical", ("north", "south")))
+    Schema(columns).to_toml(tmp_path / "schema.toml")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("source", [("--schema",), ("--public", "300")], ids=["schema", "public rows"])
+def test_the_recommended_commands_run_as_they_are(made_up: Path, source: tuple[str, ...]) -> None:
+    text = invoke("--n", "4000", "--columns", "2", "--epsilon", "1", *source).output
+    lines = [line for line in text.split("expected")[0].splitlines() if line.startswith("  pcqr ")]
+    assert len(lines) == 2
+    for line in lines:
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
+    answers = (made_up / "answers.csv").read_text(encoding="utf-8").splitlines()
+    assert len(answers) == 41
