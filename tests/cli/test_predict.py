@@ -46,7 +46,7 @@ def test_the_labels_of_the_rows_by_name(files: Path, model: str) -> None:
     words = " ".join(result.output.split())
     assert "costs nothing" in words
     assert "3 rows" in words
-    assert "2 <=50K" in words
+    assert "<=50K: 2" in words
     assert "e^0.5" in words
 
 

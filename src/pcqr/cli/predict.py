@@ -100,7 +100,7 @@ def _summarise(job: Job, model: PublishedModel, labels: list[Any], *, as_json: b
             }
         )
         return
-    by_label = "\n".join(f"{counts[name]:,} {model.vocabulary.label(i)}" for i, name in enumerate(model.classes))
+    by_label = "\n".join(f"{model.vocabulary.label(i)}: {counts[name]:,}" for i, name in enumerate(model.classes))
     fields = {
         "model": f"{model.kind.title}, {job.model}",
         "its promise": guarantee_in_words(model.guarantee, model.provenance.records),

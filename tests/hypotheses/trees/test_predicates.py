@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.predicates import evaluate, from_public, from_schema
 from pcqr.schema import Column, Schema
+
+MOST_ALLOWED = DecisionTrees.most
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 1)), min_size=1, max_size=60), st.integers(1, 5))
@@ -94,3 +98,58 @@ def test_a_schema_gives_categories_and_cuts_between_bounds() -> None:
 def test_bad_predicates_are_refused(feature: int, cut: float) -> None:
     with pytest.raises(ParameterError):
         Predicate(feature, cut)
+
+
+class TestWideTables:
+    """Hundreds of columns: as many questions as a draw can weigh, chosen by public points or the schema alone."""
+
+    generator = np.random.default_rng(0)
+
+    def pixels(self, columns: int, rows: int = 200) -> NDArray[np.float64]:
+        """Column j is dark in a share of the rows that grows with j: the later columns tell rows apart better."""
+        shares = np.linspace(0.02, 0.5, columns)
+        dark = self.generator.random((rows, columns)) < shares
+        return np.where(dark, self.generator.integers(1, 256, (rows, columns)), 0).astype(np.float64)
+
+    def test_one_cut_a_column_and_of_these_the_most_even(self) -> None:
+        public = self.pixels(700)
+        found = DecisionTrees().prepared(public, None).predicates
+        assert found is not None
+        assert len(found) == MOST_ALLOWED
+        assert len({predicate.feature for predicate in found}) == MOST_ALLOWED
+        kept = evaluate(found, public).mean(axis=0)
+        every = evaluate(from_public(public, 1), public).mean(axis=0)
+        evenness = np.sort(np.minimum(every, 1 - every))
+        np.testing.assert_array_equal(np.sort(np.minimum(kept, 1 - kept)), evenness[-MOST_ALLOWED:])
+        assert list(found) == sorted(found), "in the order of the columns"
+
+    def test_as_many_cuts_a_column_as_stay_within_the_limit(self) -> None:
+        public = self.generator.normal(size=(500, 100))
+        found = DecisionTrees().prepared(public, None).predicates
+        assert found is not None
+        assert Counter(predicate.feature for predicate in found) == dict.fromkeys(range(100), 3)
+
+    def test_declared_cuts_are_limited_too_and_the_limit_can_be_raised(self) -> None:
+        public = self.generator.normal(size=(500, 100))
+        assert len(DecisionTrees(cuts=10).prepared(public, None).predicates or ()) == 300
+        assert len(DecisionTrees(cuts=10, most=2_000).prepared(public, None).predicates or ()) == 1_000
+        with pytest.raises(ParameterError, match="most must be an integer ≥ 1"):
+            DecisionTrees(most=0)
+
+    def test_a_schema_without_rows_gives_questions_of_all_its_columns(self) -> None:
+        schema = Schema(tuple(Column(f"x{i}", bounds=(0, 1)) for i in range(700)))
+        found = DecisionTrees().prepared(None, schema).predicates
+        assert found is not None
+        assert len(found) == MOST_ALLOWED
+        gaps = np.diff([predicate.feature for predicate in found])
+        assert set(gaps.tolist()) <= {2, 3}, "spread evenly"
+
+    def test_tables_of_ordinary_width_are_as_before(self) -> None:
+        public = self.generator.normal(size=(500, 8))
+        cuts = Counter(predicate.feature for predicate in DecisionTrees().prepared(public, None).predicates or ())
+        assert cuts == dict.fromkeys(range(8), 16)
+
+    def test_the_learner_without_privacy_is_limited_as_well(self) -> None:
+        X = self.pixels(700)
+        tree = DecisionTrees(depth=1).learn(X, (X[:, 690] > 0).astype(int))
+        assert (tree.predict(X) == (X[:, 690] > 0)).mean() > 0.8

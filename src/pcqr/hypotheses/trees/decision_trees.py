@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
 from pcqr.hypotheses.trees.counting import Block, ConjunctionCounts, count_conjunctions
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
-from pcqr.hypotheses.trees.predicates import Predicate, evaluate, from_public, from_schema
+from pcqr.hypotheses.trees.predicates import Predicate, evaluate, from_public, from_schema, most_even, spread
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 from pcqr.schema import Schema
@@ -32,6 +33,9 @@ _MOST_LOG_TREES = 600.0
 _BLOCK = 1 << 16
 _BLOCK_CELLS = 30_000_000
 """Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
+
+
+Predicates = tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,9 @@ class DecisionTrees(HypothesisClass):
     (`prepared(public=…)`); or a schema. Until then the class is not fixed and cannot be drawn from. Everything that
     defines it is public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
 
+    There are never more than `most` predicates, unless they are declared. Where columns are so many, they have fewer
+    cuts, down to one; then those stay that divide the public points most evenly (without any: at equal distances).
+
     `depth`: D, at most 6. None is `deepest` or, if that is less, the most at which a draw from n records stays within
     `operations` steps (see `cost`; a core makes 1 to 2·10⁹ a second) and `memory` bytes: a function of n, B and C
     alone, never of η. A declared depth that exceeds them is refused. `labels` = C is the number of classes.
@@ -82,6 +89,7 @@ class DecisionTrees(HypothesisClass):
     operations: float = 2e11
     memory: float = 2e9
     deepest: int = DEFAULT_DEPTH
+    most: int = 300
 
     needs_public: ClassVar[bool] = True
 
@@ -99,6 +107,7 @@ class DecisionTrees(HypothesisClass):
             raise ParameterError("deepest", f"at most {DEEPEST}", self.deepest)
         if self.cuts is not None:
             check_integer("cuts", self.cuts, least=1)
+        check_integer("most", self.most, least=1)
         check_integer("labels", self.labels, least=2)
         if self.labels > _MOST_LABELS:
             raise ParameterError("labels", f"at most {_MOST_LABELS}", self.labels)
@@ -147,26 +156,37 @@ class DecisionTrees(HypothesisClass):
         if self.predicates is not None:
             return self
         if public is not None:
-            found = self._place_cuts(lambda cuts: from_public(public, cuts))
+            found = self._place_cuts(
+                lambda cuts: from_public(public, cuts), lambda found: most_even(found, public, self.most)
+            )
             if not found:
                 raise DataError("public", "rows that differ, so that a cut can be placed between them", "no such rows")
         elif schema is not None:
-            found = self._place_cuts(lambda cuts: from_schema(schema, cuts))
+            found = self._place_cuts(lambda cuts: from_schema(schema, cuts), lambda found: spread(found, self.most))
             if not found:
                 raise DataError("schema", "categories, or numbers with bounds, to make predicates of", "neither")
         else:
             return self
         return replace(self, predicates=found)
 
-    def _place_cuts(self, place: Callable[[int], tuple[Predicate, ...]]) -> tuple[Predicate, ...]:
-        """The predicates at `cuts` cuts a column; where that is None, at the most that keep B in `MOST_PREDICATES`."""
-        if self.cuts is not None:
-            return place(self.cuts)
-        found = place(MOST_CUTS)
-        for cuts in range(MOST_CUTS - 1, FEWEST_CUTS - 1, -1):
-            if len(found) <= MOST_PREDICATES:
-                break
-            found = place(cuts)
+    def _place_cuts(self, place: Callable[[int], Predicates], choose: Callable[[Predicates], Predicates]) -> Predicates:
+        """The predicates that `place` makes at `cuts` cuts a column, or at fewer where those are more than `most`.
+
+        Where `cuts` is None, at the most that keep B in `MOST_PREDICATES`, if 12 or more do. Where one cut a column is
+        too many, `choose` says which stay.
+        """
+        single = place(1)
+        if len(single) > self.most:
+            return choose(single)
+        fewest = FEWEST_CUTS if self.cuts is None else self.cuts
+        found = place(fewest)
+        if len(found) > self.most:
+            # The count grows with the cuts; where it should not, what was tried and found within the limit is taken.
+            fit = bisect.bisect_right(range(1, fewest), self.most, key=lambda cuts: len(place(cuts)))
+            return place(fit) if fit > 1 else single
+        if self.cuts is None and len(found) <= MOST_PREDICATES:
+            more = (place(cuts) for cuts in range(MOST_CUTS, FEWEST_CUTS, -1))
+            return next((placed for placed in more if len(placed) <= MOST_PREDICATES), found)
         return found
 
     def depth_for(self, records: int) -> int:
@@ -271,7 +291,9 @@ class DecisionTrees(HypothesisClass):
         Where the class is not fixed the predicates come from `X` itself: fine without privacy, and only then.
         """
         points, labels = self.check_records(X, y)
-        found = self.predicates or self._place_cuts(lambda cuts: from_public(points, cuts))
+        found = self.predicates or self._place_cuts(
+            lambda cuts: from_public(points, cuts), lambda found: most_even(found, points, self.most)
+        )
         if not found:
             return DecisionTree(Leaf(int(np.bincount(labels, minlength=self.labels).argmax())), points.shape[1])
         fixed = replace(self, predicates=found)
