@@ -83,11 +83,11 @@ def test_less_noise_than_planned_is_not_within_epsilon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "least"), [(0.03, 1e-6, 0.98), (0.3, 1e-6, 0.98), (1.0, 1e-6, 0.98), (1.0, 1e-10, 0.93)]
+    ("epsilon", "delta"), [(0.03, 1e-6), (0.3, 1e-6), (1.0, 1e-6), (1.0, 1e-10), (0.3, 1e-12), (5.0, 1e-12)]
 )
-def test_the_share_of_its_budget_that_the_linear_classifier_keeps(epsilon: float, delta: float, least: float) -> None:
+def test_the_share_of_its_budget_that_the_linear_classifier_keeps(epsilon: float, delta: float) -> None:
     plan = plan_for(int(10_000 / epsilon), epsilon, delta)
-    assert least < share_kept(plan.linear, epsilon, delta) < 1.0
+    assert 0.99 < share_kept(plan.linear, epsilon, delta) < 1.0
 
 
 @pytest.mark.parametrize("flipped", [False, True])

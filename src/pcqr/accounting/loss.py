@@ -3,6 +3,9 @@
 The convolution is dp-accounting's, imported when first used. Of its switches none is left to it: the distributions are
 those of noise multiplier σ/Δ at sensitivity 1, so no neighbouring relation doubles anything, and a count is a number of
 self-convolutions, so none is forgotten.
+
+The reserve for the errors of its Fourier transforms is measured and enlarged, not proved (proofs/accounting.md). No
+release of pcqr rests on this accountant; it is for users who compose releases of their own.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import Event, GaussianEvent, PureEvent, Repeated, compose
+from pcqr.accounting import PureEvent, Repeated, compose
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
 from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis, OneAgainstRest
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon, grid_delta
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearPlan
 from pcqr.progress import tracked
@@ -116,30 +116,15 @@ def linear_guarantee(plan: LinearPlan, delta: float, *, beside: Sequence[PureEve
     """
     stated = compose([Repeated(plan.event, plan.steps), *beside], delta, accountant="Rényi")
     shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
-    if beside:
-        return replace(_beside(plan, shift, stated, beside), proof="linear")
-    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws)
+    pure = [event.epsilon for event in beside]
+    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws, pure)
     if fine < stated.epsilon:
-        method = "accounted as continuous noise, and the distance from it in δ"
-        stated = replace(stated, epsilon=fine, steps=(f"{plan.steps} releases on the same records, {method}",))
-    return replace(stated, proof="linear").explained("each a noisy sum of one bounded integer vector a record")
-
-
-def _beside(plan: LinearPlan, shift: float, stated: Guarantee, beside: Sequence[PureEvent]) -> Guarantee:
-    """The better one of `stated` and the figure for continuous noise, whose curve is known, on δ less the grid's part.
-
-    The sums are one Gaussian release of multiplier 1/μ, μ = `shift`. The grid's part is taken at `stated.epsilon`, the
-    larger ε.
-    """
-    slack = grid_delta(stated.epsilon, plan.scale, plan.draws)
-    if slack > 0.01 * stated.delta:
-        return stated
-    events: list[Event] = [GaussianEvent(1.0 / shift), *beside]
-    continuous = compose(events, stated.delta - slack)  # best: where δ is too small for PLD another figure is there
-    if continuous.epsilon >= stated.epsilon:
-        return stated
-    noise = f"the {plan.steps} noisy sums as one with continuous noise, and the distance from it in δ"
-    return replace(continuous, delta=stated.delta, steps=(*continuous.steps, noise))
+        number = f"{plan.steps + len(pure)} releases on the same records"
+        exactly = f" beside {len(pure)} pure, in closed form" if pure else ""
+        method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
+        stated = replace(stated, epsilon=fine, steps=(f"{number}, {method}",))
+    kind = f"{plan.steps} of them noisy sums" if pure else "each a noisy sum"
+    return replace(stated, proof="linear").explained(f"{kind} of one bounded integer vector a record")
 
 
 def largest_factors(squared_norms: Integers, bound: int) -> Integers:

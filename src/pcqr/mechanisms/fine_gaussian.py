@@ -9,56 +9,53 @@ Proof: proofs/fine_gaussian.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from scipy.special import log_ndtr, ndtr
-
+from pcqr.accounting.gaussian import LARGEST_EPSILON, gaussian_delta
 from pcqr.checks import check_integer, check_positive
 from pcqr.guarantee import rounded_up
 
-_NUMERICAL = 1e-11  # of Φ, relative: its own error and that of its argument, which is at most 40 where it matters
-_LARGEST_EPSILON = 600.0
 
-
-def fine_gaussian_delta(shift: float, epsilon: float, scale: float, draws: int) -> float:
+def fine_gaussian_delta(shift: float, epsilon: float, scale: float, draws: int, beside: Sequence[float] = ()) -> float:
     """δ at `epsilon` of integer vectors with `draws` discrete Gaussians of σ = `scale` in all; above 1: says nothing.
 
-    μ = `shift` is √T·Δ/σ for T vectors, each chosen from those before, that a replaced record moves by at most Δ:
+    μ = `shift` is √T·Δ/σ for T vectors, each chosen from those before, that a replaced record moves by at most Δ.
+    `beside` are the ε of pure releases on the same records, before, between or after them:
 
-        δ = Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) + (1 + e^ε)·N/(16σ²),      N = `draws`.
+        δ = δ_continuous(ε) + (1 + e^ε)·N/(16σ²),      N = `draws`.
 
-    The first part is that of continuous noise (Balle and Wang 2018; Dong, Roth and Su 2019).
+    The first part is that of continuous noise beside the pure releases, `gaussian_delta`.
     """
     check_positive("shift", shift)
     check_positive("scale", scale)
     check_integer("draws", draws, least=1)
-    if scale < 2.0 or epsilon > _LARGEST_EPSILON:
-        return math.inf
-    likely, unlikely = shift / 2.0 - epsilon / shift, -shift / 2.0 - epsilon / shift
-    continuous = float(ndtr(likely)) * (1.0 + _NUMERICAL) - math.exp(epsilon + float(log_ndtr(unlikely))) * (
-        1.0 - _NUMERICAL
-    )
-    return rounded_up(continuous + grid_delta(epsilon, scale, draws))
+    return rounded_up(gaussian_delta(shift, epsilon, beside) + grid_delta(epsilon, scale, draws))
 
 
 def grid_delta(epsilon: float, scale: float, draws: int) -> float:
     """(1 + e^ε)·N/(16σ²): what N = `draws` draws on the grid add to the δ of continuous noise; infinite for σ < 2."""
-    if scale < 2.0 or epsilon > _LARGEST_EPSILON:
+    if scale < 2.0 or epsilon > LARGEST_EPSILON:
         return math.inf
     return rounded_up((1.0 + math.exp(epsilon)) * draws / (16.0 * scale) / scale)
 
 
-def fine_gaussian_epsilon(shift: float, delta: float, scale: float, draws: int) -> float:
-    """The least ε, to ten digits, at which `fine_gaussian_delta` is at most `delta`; infinite where there is none."""
-    high = shift
-    while fine_gaussian_delta(shift, high, scale, draws) > delta:
-        high *= 2.0
-        if high > _LARGEST_EPSILON:
-            return math.inf
+def fine_gaussian_epsilon(shift: float, delta: float, scale: float, draws: int, beside: Sequence[float] = ()) -> float:
+    """The least ε, to ten digits, at which `fine_gaussian_delta` is at most `delta`; infinite where there is none.
+
+    The grid's part grows with ε: it is looked for below the ε at which that part is half of `delta`.
+    """
+
+    def is_kept(epsilon: float) -> bool:
+        return fine_gaussian_delta(shift, epsilon, scale, draws, beside) <= delta
+
+    if is_kept(0.0):
+        return 0.0
+    room = delta / 2.0 * (16.0 * scale) * scale / draws - 1.0
+    high = min(math.log(room), LARGEST_EPSILON - math.fsum(beside)) if room > 1.0 else 0.0
+    if high <= 0.0 or not is_kept(high):
+        return math.inf
     low = 0.0
     while high - low > 1e-10 * high:
         middle = 0.5 * (low + high)
-        if fine_gaussian_delta(shift, middle, scale, draws) > delta:
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if is_kept(middle) else (middle, high)
     return rounded_up(high)

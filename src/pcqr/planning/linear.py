@@ -30,7 +30,7 @@ NOISE = ((0.0, 1.0), (8_000.0, 0.85), (24_000.0, 0.7))
 MOMENTUM = 0.9
 LARGEST_STEP = 12.0
 STEPS = (200, 500)
-_PRECISION, _COARSE = 1e-6, 1e-3  # relative, of the noise; the second where a figure takes a tenth of a second
+_PRECISION = 1e-6  # relative, of the noise
 
 
 def plan_linear(
@@ -87,12 +87,11 @@ def _largest_mu(
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     needed, left = -math.log(delta), epsilon - math.fsum(event.epsilon for event in beside)
-    precision = _COARSE if beside else _PRECISION
-    low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - precision)
+    low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
     high = 2.0 * low
     while is_kept(high):
         low, high = high, 2.0 * high
-    while high > low * (1.0 + precision):
+    while high > low * (1.0 + _PRECISION):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if is_kept(middle) else (low, middle)
     return low
