@@ -1,7 +1,7 @@
 """python -m mutants [--only ROOM] [--list] [--all] [--survivors]: which small changes to the code does no test notice?
 
-Writes mutants/results.json and the table of docs/mutants.md after a run over all rooms. Fails when a survivor is not
-explained.
+Results of the sample and of named changes are kept in mutants/results.json, where a later run of some of them replaces
+theirs, and shown in docs/mutants.md. Fails when a survivor is not explained.
 """
 
 from __future__ import annotations
@@ -26,25 +26,22 @@ def main(arguments: list[str] | None = None) -> int:
 
     explanations = Explanations.read()
     candidates = by_pattern(explanations)
-    chosen = in_order([*(candidates if options.all else sample(candidates)), *named()])
+    selection = in_order([*sample(candidates), *named()])
+    chosen = in_order([*candidates, *named()]) if options.all else selection
     if options.only:
         chosen = [change for change in chosen if {change.room, change.path} & set(options.only)]
-    stored = report.read()
+    stored = {result.name: result for result in report.read()}
     if options.survivors:
-        survivors = {result.name for result in stored if result.caught_by is None}
-        chosen = [change for change in chosen if change.name in survivors]
+        chosen = [change for change in chosen if change.name in stored and stored[change.name].caught_by is None]
     if options.list:
         print("\n".join(report.line(change) for change in chosen))
         return 0
 
     prepare()
     results = _run(chosen)
-    whole = not (options.only or options.all or options.survivors)
-    kept = [] if whole else [result for result in stored if result.name not in {change.name for change in chosen}]
-    report.write([*kept, *results])
-    if whole:
-        report.write_page(results, explanations)
     print(report.table(results, explanations))
+    stored |= {result.name: result for result in results}
+    report.write([stored[change.name] for change in selection if change.name in stored], explanations)
     unexplained = [result for result in results if result.caught_by is None and not explanations.of(result.name)]
     return 1 if unexplained else 0
 

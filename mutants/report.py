@@ -48,9 +48,11 @@ def read() -> list[Result]:
     return [Result(**entry) for entry in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
 
 
-def write(results: list[Result]) -> None:
+def write(results: list[Result], explanations: Explanations) -> None:
+    """Store `results` and show them on the page."""
     text = json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1)
     RESULTS.write_text(text + "\n", encoding="utf-8")
+    put_between(PAGE, "results", table(results, explanations))
 
 
 def table(results: list[Result], explanations: Explanations) -> str:
@@ -77,7 +79,3 @@ def _counts(results: list[Result], explanations: Explanations) -> tuple[int, int
     caught = sum(result.caught_by is not None for result in results)
     equivalent = sum(result.caught_by is None and result.name in explanations.equivalent for result in results)
     return len(results) - equivalent, caught, len(results) - equivalent - caught, equivalent
-
-
-def write_page(results: list[Result], explanations: Explanations) -> None:
-    put_between(PAGE, "results", table(results, explanations))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -30,6 +31,7 @@ COPY = ROOT / "build" / "mutants" / "src"
 SLOW_TO_IMPORT = ("numba", "pandas", "sklearn.base", "scipy.stats", "opendp.prelude", "hypothesis", "pytest")
 TEST_LIMIT = 25.0
 """Seconds of CPU time that one test may take; more counts as a failure, since loops without end must end."""
+MEMORY_LIMIT = 8 << 30
 OPTIONS = (
     *("-x", "-q", "-m", "not slow", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"),
     *("-W", "ignore:Module already imported so cannot be rewritten"),  # hypothesis, before the fork
@@ -105,6 +107,7 @@ def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytec
         for stream in (1, 2):
             os.dup2(log, stream)
         os.chdir(ROOT)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
         sys.dont_write_bytecode = not write_bytecode  # a stale .pyc of a changed file would hide the next change
         sys.path.insert(0, str(COPY))
         os.environ.update(PYTHONPATH=str(COPY), CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))

@@ -61,3 +61,9 @@ def test_what_a_guarantee_assumes_is_kept_and_a_seed_is_not_forgotten() -> None:
     assert ledger.assumptions == ("the class is public",)
     assert not ledger.is_private
     assert dict(ledger.releases)[ApproximateEvent(0.1, 1e-9)] == 2
+
+
+def test_as_many_releases_as_float64_can_count_are_taken_and_no_more() -> None:
+    assert Ledger.of([Repeated(Repeated(PureEvent(0.1), 2**23), 2**30)]).count == 2**53
+    with pytest.raises(ParameterError, match="count"):
+        Ledger.of([Repeated(PureEvent(0.1), 2**53 + 1)])

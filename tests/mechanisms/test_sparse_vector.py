@@ -357,3 +357,28 @@ def test_bad_reach() -> None:
     for parameters in (ONE_SIDED, RENYI):
         with pytest.raises(ParameterError, match=r"^failure must be"):
             parameters.threshold_reach(0.0)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "unstable", "queries"), [(0.5, 1e-6, 1, 1), (0.3, 0.01, 7, 900)])
+def test_the_papers_form_has_the_papers_constants(epsilon: float, delta: float, unstable: int, queries: int) -> None:
+    """λ = √(32·T·ln(2/δ))/ε, w = ⌈2λ·ln(2m/δ)⌉, half of δ for composition."""
+    made = PaperSparseVector.from_paper(epsilon, delta, unstable, queries)
+    assert made.scale == pytest.approx(math.sqrt(32 * unstable * math.log(2 / delta)) / epsilon, rel=1e-11)
+    assert made.threshold == math.ceil(2 * made.scale * math.log(2 * queries / delta))
+    assert (made.unstable, made.queries, made.slack) == (unstable, queries, delta / 2)
+
+
+def test_the_papers_query_noise_has_twice_the_scale_and_must_fit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def watched(scale: float, _: object) -> int:
+        asked.append(scale)
+        return 0
+
+    monkeypatch.setattr(paper, "discrete_laplace", watched)
+    PAPER.query_noise(SystemEntropy())
+    PAPER.threshold_noise(SystemEntropy())
+    assert asked == [4.0, 2.0]
+    assert replace(PAPER, scale=2.0**49).scale == 2.0**49
+    with pytest.raises(ParameterError, match="scale"):
+        replace(PAPER, scale=2.0**49 * 1.01)

@@ -1,0 +1,103 @@
+"""What is drawn is what was planned, part by part: at the plan's η, depth, noise and on all the records.
+
+Statistics hardly tell a tree at twice its η from one that was paid for, so the parts are watched as they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.either import FEATURES, PREDICATES, TREES, bits, request_for
+
+from pcqr.algorithms import compare, counted
+from pcqr.entropy import SeededEntropy
+from pcqr.hypotheses.finite import Finite, Member
+from pcqr.hypotheses.linear import LinearHypothesis
+from pcqr.hypotheses.trees import DecisionTree, Leaf
+from pcqr.mechanisms.stability import scale_for
+from pcqr.plan import PublishPlan
+from pcqr.planning.published import plan_compared, plan_counted
+
+N = 400
+X = bits(N)
+Y = (np.arange(N) < 150).astype(np.int8)
+TREE = DecisionTree(Leaf(0), X.shape[1])
+LINEAR = LinearHypothesis(FEATURES, (0.0,) * (len(PREDICATES) + 1))
+
+
+class Watch:
+    """Stands in for `sspp`, `linear_descent` and the noise of the count, and keeps what they are asked for."""
+
+    def __init__(self, index: int = 0, noise: int = 0) -> None:
+        self.drawn: list[tuple[Any, PublishPlan]] = []
+        self.descended: list[Any] = []
+        self.scales: list[float] = []
+        self._index, self._noise = index, noise
+
+    def sspp(self, members: Any, points: Any, labels: Any, public: Any, plan: PublishPlan, _: Any) -> Any:
+        assert public is None
+        assert (points == X).all()
+        assert (labels == Y).all()
+        self.drawn.append((members, plan))
+        return Member(self._index, members.members[self._index]) if isinstance(members, Finite) else TREE
+
+    def linear_descent(self, features: Any, points: Any, labels: Any, plan: Any, _: Any) -> LinearHypothesis:
+        assert features == FEATURES
+        assert (points == X).all()
+        assert (labels == Y).all()
+        self.descended.append(plan)
+        return LINEAR
+
+    def discrete_laplace(self, scale: float, _: Any) -> int:
+        self.scales.append(scale)
+        return self._noise
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, module: Any, **options: int) -> Watch:
+    watch = Watch(**options)
+    for name in ("sspp", "linear_descent", "discrete_laplace"):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, getattr(watch, name))
+    return watch
+
+
+@pytest.mark.parametrize("index", [0, 1, 8])
+def test_the_better_of_two(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(plan_compared(request_for(N, 1.0), TREES), depth=2)
+    watch = watched(monkeypatch, compare, index=index)
+    chosen = compare.better_of_two(TREES, FEATURES, X, Y, plan, SeededEntropy(0))
+    (trees, tree_plan), (both, choice_plan) = watch.drawn
+    assert (trees.depth, trees.predicates) == (2, PREDICATES)
+    assert (tree_plan, choice_plan) == (PublishPlan(plan.tree), PublishPlan(plan.comparison))
+    assert both.members == (TREE, *[LINEAR] * 8)
+    assert watch.descended == [plan.linear]
+    assert chosen is (TREE if index == 0 else LINEAR)
+
+
+@pytest.mark.parametrize("noise", [-60, -3, 0, 11])
+def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """150 of 400 and the noise: all that follows is a function of the noisy count."""
+    plan = replace(plan_counted(request_for(N, 1.0), TREES), depth=2, fewest=100)
+    watch = watched(monkeypatch, counted, noise=noise)
+    published = counted.by_rarer_label(TREES, FEATURES, X, Y, plan, SeededEntropy(0))
+    assert watch.scales == [scale_for(plan.count)]
+    if 150 + noise < 100:
+        ((trees, tree_plan),) = watch.drawn
+        assert published is TREE
+        assert (trees.depth, tree_plan) == (2, PublishPlan(plan.tree))
+        return
+    share = (150 + noise) / N
+    (descent,) = watch.descended
+    assert published is LINEAR
+    assert descent.step_size == pytest.approx(plan.linear.step_size * (4 * share * (1 - share)) ** 0.25, rel=1e-12)
+    assert replace(descent, step_size=plan.linear.step_size) == plan.linear
+
+
+def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(plan_counted(request_for(N, 1.0), TREES), fewest=100)
+    for noise, published in ((-50, LINEAR), (-51, TREE), (150, LINEAR), (151, TREE)):
+        watched(monkeypatch, counted, noise=noise)
+        assert counted.by_rarer_label(TREES, FEATURES, X, Y, plan, SeededEntropy(0)) is published
