@@ -17,6 +17,8 @@ OTHER_NAMES = {
     "pcqr/algorithms/stab.py": ["algorithms/test_ensemble.py"],
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
     "pcqr/estimators/base.py": ["estimators/test_refusals.py", "estimators/test_releases.py"],
+    "pcqr/estimators/labels.py": ["estimators/test_reading.py", "estimators/test_refusals.py"],
+    "pcqr/estimators/tables.py": ["estimators/test_reading.py", "estimators/test_refusals.py"],
     "pcqr/estimators/noisy_max.py": ["estimators/test_noisy_max_aggregate.py"],
     "pcqr/estimators/semi_private.py": ["estimators/test_releases.py"],
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],

@@ -97,13 +97,14 @@ def in_order(chosen: Iterable[Change]) -> list[Change]:
 def named(path: Path = HERE / "named.toml") -> list[Change]:
     """The changes listed by hand. Raises ValueError where one no longer fits the code: it must then be rewritten."""
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["change"]
+    misfits = [entry for entry in entries if (SOURCES / entry["path"]).read_text("utf-8").count(entry["old"]) != 1]
+    if misfits:
+        raise ValueError("not there, or more than once:\n" + "\n".join(f"{e['path']}: {e['old']!r}" for e in misfits))
     return in_order(_named(**entry) for entry in entries)
 
 
 def _named(path: str, old: str, new: str, why: str) -> Change:
     source = (SOURCES / path).read_text(encoding="utf-8")
-    if source.count(old) != 1:
-        raise ValueError(f"{path} holds {source.count(old)} times, not once: {old!r}")
     before = source[: source.index(old)]
     change = Change(path, "", "named", before.count("\n") + 1, len(before.encode()), old, new, why=why)
     ast.parse(change.applied_to(source.encode()))
