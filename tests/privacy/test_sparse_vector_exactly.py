@@ -120,6 +120,14 @@ def test_the_printed_epoch_costs_more_than_it_claims() -> None:
     assert max(costs, key=lambda w: costs[w]) == 19.5
 
 
+def test_the_printed_epoch_on_the_integers_costs_more_than_it_claims_too() -> None:
+    """The same gaps and thresholds with discrete Laplace noise, as paper mode draws it."""
+    law = SparseVectorLaw(PaperSparseVector(threshold=23, scale=4.0, unstable=1, queries=100, slack=1e-6))
+    reached = log_ratio(law, [3, 3, 23], [1, 1, 25], [True, True, False])
+    assert reached == pytest.approx(0.7277, abs=5e-5)
+    assert reached > 2 / 4
+
+
 @pytest.mark.parametrize("threshold", [10.0, 19.5, 23.0])
 def test_the_printed_epoch_with_the_distance_to_instability_costs_what_it_claims(threshold: float) -> None:
     """The same votes: gaps (3, 3, 23) and (1, 1, 25) are distances (1, 1, 11) and (0, 0, 12)."""
