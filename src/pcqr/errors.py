@@ -2,7 +2,8 @@
 
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
-    │   └── MissingParameters           too many parameters left open: which, and how many to add
+    │   ├── MissingParameters           too many parameters left open: which, and how many to add
+    │   └── OutputExists                an output file is there already: what it holds, and what going on means
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
@@ -53,6 +54,19 @@ class MissingParameters(ParameterError):
             f"Too much is left open: {names} are missing, and at most {most} of them may be. "
             f"Add at least {'one' if more == 1 else more} of them.",
         )
+
+
+class OutputExists(ParameterError):
+    """An output file is there already, and nobody said that it may be replaced. `holds` says what is in it."""
+
+    def __init__(self, path: object, holds: str = "", *, cost: str = "", option: str = "--out") -> None:
+        super().__init__(option, "a new file", str(path))
+        told = [
+            f"{path} exists{holds and ': '}{holds}.",
+            cost,
+            f"Take another {option}, or add --overwrite to replace it.",
+        ]
+        self.args = (" ".join(filter(None, told)),)
 
 
 class DataError(PcqrError, ValueError):

@@ -134,7 +134,8 @@ def test_a_universal_release_publishes_and_shows_what_it_published(files: Files)
     assert result.exit_code == 0, result.output
     kinds = read_table(files.out())["kind"]
     assert kinds[-10:] == ["published"] * 10
-    assert "Stump(feature=" in result.output
+    assert "if x > " in result.output
+    assert "predict 1" in result.output
 
 
 def test_unstable_queries_get_no_label_or_a_random_one(files: Files) -> None:
@@ -142,7 +143,7 @@ def test_unstable_queries_get_no_label_or_a_random_one(files: Files) -> None:
     assert files.answer("--algorithm", "subsamp").exit_code == 3
     abstained = read_table(files.out())
     assert all(label is None for label, kind in zip(*_columns(abstained), strict=True) if kind == "unstable")
-    assert files.answer("--algorithm", "subsamp", "--on-unstable", "random").exit_code == 3
+    assert files.answer("--algorithm", "subsamp", "--on-unstable", "random", "--overwrite").exit_code == 3
     drawn = read_table(files.out())
     assert {label for label, kind in zip(*_columns(drawn), strict=True) if kind == "unstable"} <= {"0", "1"}
     assert "unstable" in drawn["kind"]
@@ -157,28 +158,12 @@ def test_a_halted_release_keeps_its_answers_and_says_so(files: Files) -> None:
     assert len(kinds) == QUERIES
     assert kinds[0] in ("stable", "unstable")
     assert kinds[-1] == "unanswered"
-    machine = files.answer("--json", "--algorithm", "subsamp")
+    machine = files.answer("--json", "--algorithm", "subsamp", "--overwrite")
     assert machine.exit_code == 3
     error = json.loads(machine.stdout)["error"]
     assert error["type"] == "BudgetExhausted"
     assert error["left"]["unstable"] == 0
     assert "answers" not in error
-
-
-def test_an_interrupted_run_keeps_the_answers_that_it_paid_for(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = iter(range(QUERIES))
-    whole = AgnosticRelease.answer
-
-    def interrupted(self: AgnosticRelease, x: Any) -> Any:
-        if next(asked) == 7:
-            raise KeyboardInterrupt
-        return whole(self, x)
-
-    monkeypatch.setattr(AgnosticRelease, "answer", interrupted)
-    assert files.answer().exit_code != 0
-    kinds = list(read_table(files.out())["kind"])
-    assert kinds[7:] == ["unanswered"] * (QUERIES - 7)
-    assert "unanswered" not in kinds[:7]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +174,8 @@ def test_an_interrupted_run_keeps_the_answers_that_it_paid_for(files: Files, mon
         (("--alpha", "2"), "alpha must be"),
         (("--label", "height"), "--label must be the name of one of the 4 columns in the first line; received"),
         (("--labels", "yes"), "--labels must be two different names"),
-        (("--labels", "no,yes"), "must be 'no' or 'yes' in every row, as --labels says"),
-        (("--label", "x"), "must be 0 or 1 in every row; declare other names with --labels"),
+        (("--labels", "no,yes"), "must be one of no, yes in every row, as --labels says"),
+        (("--label", "x"), "must be 0 or 1 in every row; declare other names"),
         (("--categories", "colour"), "--categories must be 'column=first,second,…'"),
         (("--categories", "colour=red"), "train.csv must be one of its 1 declared categories"),
         (("--categories", "x=1,2"), "column 'x' of"),

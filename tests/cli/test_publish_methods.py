@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> Path:
 
 def publish(files: Path, *options: str) -> Result:
     needed = ["--private", str(files / "train.csv"), "--label", "y", "--labels", "0,1", "--epsilon", "4"]
-    places = ["--public", str(files / "public.csv"), "--out", str(files / "model"), "--seed", "1"]
+    places = ["--public", str(files / "public.csv"), "--out", str(files / "model"), "--overwrite", "--seed", "1"]
     return CliRunner().invoke(app, ["publish", *needed, *places, *options])
 
 
@@ -49,7 +49,7 @@ def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str, kind
 
 
 def test_three_labels_have_a_linear_classifier_and_no_boosted_one(files: Path) -> None:
-    x = np.random.default_rng(0).normal(size=RECORDS)
+    x = np.random.default_rng(1).normal(size=RECORDS)
     names = np.array(["low", "middle", "high"])[(x > -0.5).astype(int) + (x > 0.5)]
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list(names)})
     result = publish(files, "--method", "linear", "--labels", "low,middle,high", "--json")

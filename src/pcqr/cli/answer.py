@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,30 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
-from pcqr.cli.console import (
-    BUDGET_EXHAUSTED,
-    complain,
-    error_fields,
-    field_table,
-    print_json,
-    progress,
-)
+from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
+from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of
+from pcqr.cli.keeping import Price, answers_beside, check_answers
+from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, plan_lines, promise
-from pcqr.datasets.tables import Columns, check_suffix, read_table, table_size, write_table
-from pcqr.errors import BudgetExhausted, DataError, ParameterError
+from pcqr.datasets.tables import Columns, check_suffix, read_table, table_size
+from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
 from pcqr.estimators.releases import first_batch_cost
-from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
+from pcqr.hypotheses import (
+    DecisionTrees,
+    Halfspaces,
+    Intervals,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    UnionsOfIntervals,
+)
 from pcqr.hypotheses.base import HypothesisClass
+from pcqr.models import PublishedModel
 from pcqr.plan import Mode
 from pcqr.schema import Column, Schema
 
 ALGORITHMS = {"subsamp": SubsampleAggregate, "agnostic": AgnosticRelease, "universal": UniversalRelease}
-CLASSES = {
+CLASSES: dict[str, Callable[[], HypothesisClass]] = {
     "thresholds": Thresholds,
     "intervals": Intervals,
     "stumps": Stumps,
@@ -42,6 +46,7 @@ CLASSES = {
 }
 
 Release = SubsampleAggregate | AgnosticRelease | UniversalRelease
+Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Job:
     out: Path | None
     class_name: str
     intervals: int
+    depth: int | None
     algorithm: str
     publish_after: int | None
     epsilon: float
@@ -62,82 +68,109 @@ class Job:
     beta: float
     mode: Mode
     on_unstable: str
+    public: Path | None
+    surely_public: bool
     schema: Path | None
     categories: tuple[str, ...]
     drop: tuple[str, ...]
     labels: str | None
     seed: int | None
+    show: bool
+    overwrite: bool
 
     @property
     def not_features(self) -> tuple[str, ...]:
         return (self.label, *self.drop)
 
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return tuple(path for path in (self.private, self.queries, self.public, self.schema) if path is not None)
 
-@dataclass
-class Outcome:
-    """The labels and kinds of the queries asked so far, in their order, and why the release halted if it did."""
 
-    asked: int
-    names: tuple[Any, Any]
-    labels: list[Any] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    halted: BudgetExhausted | None = None
+@dataclass(frozen=True)
+class Asked:
+    """What is public about a run: the columns, the queries and the public rows, encoded."""
 
-    def ask(self, release: Release, point: NDArray[np.float64]) -> None:
-        """After a halt the rest is still asked: a query asked before is answered from the log."""
+    schema: Schema
+    points: Points
+    public: Points | None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run that came to its end has to tell. `halted` is why queries stayed unanswered, if any did."""
+
+    release: Release
+    schema: Schema
+    names: tuple[Any, ...]
+    records: int
+    kinds: Sequence[str]
+    halted: BudgetExhausted | None
+    out: Path
+
+    @property
+    def published(self) -> str | None:
+        """The published classifier in words, with the names of columns and labels. Anybody may see it."""
+        if not isinstance(self.release, UniversalRelease) or not self.release.is_published_:
+            return None
         try:
-            answer = release.answer(point)
-        except BudgetExhausted as error:
-            self.halted = self.halted or error
-            self.labels.append(None)
-            self.kinds.append("unanswered")
-        else:
-            self.labels.append(None if answer.label is None else self.names[int(answer.label)])
-            self.kinds.append(answer.kind)
-
-    def table(self) -> dict[str, list[Any]]:
-        """One row for each query; those that were not reached are unanswered."""
-        missing = self.asked - len(self.kinds)
-        return {
-            "row": list(range(1, self.asked + 1)),
-            "label": self.labels + [None] * missing,
-            "kind": self.kinds + ["unanswered"] * missing,
-        }
+            return PublishedModel.from_learner(self.release, schema=self.schema, classes=self.names).rules()
+        except PcqrError:  # a class that models do not know: features are numbered in the order of the schema
+            return repr(self.release.hypothesis_)
 
 
 def run(job: Job, *, as_json: bool) -> None:
-    """Read, check, fit, answer, write, summarise. Whatever can be refused is refused before the fit."""
-    out = _writable(job.out)
-    private, queries = read_table(job.private), read_table(job.queries)
-    names = _label_names(job.labels)
-    y = _labels(private, job.label, names)
-    schema, points = _points(job, queries)
-    X = schema.encode(private, drop=job.not_features, name=str(job.private))
-    release = _release(job, queries=points.shape[0])
-    outcome = Outcome(asked=points.shape[0], names=names or (0, 1))
-    try:
-        with progress(hidden=as_json) as bar:
-            fitting = bar.add_task("fitting", total=1)
-            release.fit(X, y)
-            bar.update(fitting, completed=1)
-            for point in bar.track(points, description="answering"):
-                outcome.ask(release, point)
-    finally:  # an interrupted run keeps the answers that it paid for
-        if outcome.kinds:
-            write_table(out, outcome.table())
-    _summarise(out, release, outcome, records=X.shape[0], as_json=as_json)
-    if outcome.halted is not None:
+    """Read, check, fit, answer, write, summarise. Whatever can be refused is refused before the fit.
+
+    Each answer is on disk before it is shown or counted. However the run ends, what was given is kept and said.
+    """
+    out = _checked_out(job, as_json=as_json)
+    price = Price(job.epsilon, job.delta)
+    with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
+        private = read_table(job.private)
+        asked = _asked(job, private)
+        declared = label_names(job.labels, most=2)
+        names: tuple[Any, ...] = declared or (0, 1)
+        y = labels_of(private, job.label, declared)
+        X = asked.schema.encode(private, drop=job.not_features, name=str(job.private))
+        _check_public(job, asked, X)
+        release = _release(job, asked)
+        with progress(hidden=as_json or job.show) as bar:
+            with stages(bar, "fitting"):
+                release.fit(X, y, public=asked.public if job.class_name == "trees" else None)
+            answers.begin(signals, asked.points.shape[0], show=job.show)
+            halted = None
+            answering = bar.add_task("answering", total=asked.points.shape[0])
+            for point in asked.points:
+                label, kind, error = _answer(release, point, names)
+                halted = halted or error
+                bar.update(answering, completed=answers.give(label, kind))
+            answers.finish(out, overwrite=job.overwrite)
+        done = Done(release, asked.schema, names, X.shape[0], answers.kinds, halted, out)
+        _summarise(done, as_json=as_json)
+    if halted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
+
+
+def _answer(release: Release, point: Points, names: Sequence[Any]) -> tuple[Any, str, BudgetExhausted | None]:
+    """Label, kind and, after a halt, why. Then the rest is still asked: a query asked before is in the log."""
+    try:
+        answer = release.answer(point)
+    except BudgetExhausted as error:
+        return None, "unanswered", error
+    return None if answer.label is None else names[int(answer.label)], answer.kind, None
 
 
 def preview(job: Job, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
     columns, records = table_size(job.private)
-    _label_names(job.labels)
-    _check_label(columns, job.label)
-    schema, points = _points(job, read_table(job.queries))
-    schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # its columns, no record
-    plan = _release(job, queries=points.shape[0]).plan(records, points.shape[1])
+    label_names(job.labels, most=2)
+    check_label(columns, job.label)
+    asked = _asked(job, columns)
+    points = asked.points
+    nothing = dict.fromkeys(columns, ())
+    asked.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
+    plan = _release(job, asked).plan(records, points.shape[1])
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
     if as_json:
@@ -156,17 +189,31 @@ def preview(job: Job, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"spent": "nothing: this is a preview"}))
 
 
-def _points(job: Job, queries: Columns) -> tuple[Schema, NDArray[np.float64]]:
-    schema = _declared_schema(job, queries)
-    return schema, schema.encode(queries, drop=job.not_features, name=str(job.queries))
+def _asked(job: Job, private: Collection[str]) -> Asked:
+    queries = read_table(job.queries)
+    public = None if job.public is None else read_table(job.public)
+    schema = _declared_schema(job, queries, public)
+    check_drop(job.drop, private, queries, public or (), schema.names)
+    schema = schema.without(*(name for name in schema.names if name in job.not_features))
+    shown = None if public is None else schema.encode(public, drop=job.not_features, name=str(job.public))
+    return Asked(schema, schema.encode(queries, drop=job.not_features, name=str(job.queries)), shown)
 
 
-def _release(job: Job, queries: int) -> Release:
+def _check_public(job: Job, asked: Asked, X: Points) -> None:
+    """Public rows, and the queries that a published classifier is made of, must not be private records."""
+    if job.public is not None and asked.public is not None:
+        check_public(asked.public, X, option="--public", path=job.public, surely_public=job.surely_public)
+    if job.algorithm == "universal":
+        check_public(asked.points, X, option="--queries", path=job.queries, surely_public=job.surely_public)
+
+
+def _release(job: Job, asked: Asked) -> Release:
     """The release, planned for all the queries; a universal one is planned for those that come before publication."""
+    queries = asked.points.shape[0]
     if job.algorithm == "universal":
         queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
     return ALGORITHMS[job.algorithm](
-        hypotheses=_hypotheses(job),
+        hypotheses=_hypotheses(job, asked),
         epsilon=job.epsilon,
         delta=job.delta,
         queries=queries,
@@ -178,17 +225,29 @@ def _release(job: Job, queries: int) -> Release:
     )
 
 
-def _hypotheses(job: Job) -> HypothesisClass:
-    return UnionsOfIntervals(job.intervals) if job.class_name == "unions" else CLASSES[job.class_name]()
+def _hypotheses(job: Job, asked: Asked) -> HypothesisClass:
+    if job.depth is not None and job.class_name != "trees":
+        raise ParameterError("--depth", "left out, but for --class trees", job.depth)
+    if job.class_name == "unions":
+        return UnionsOfIntervals(job.intervals)
+    if job.class_name != "trees":
+        return CLASSES[job.class_name]()
+    if job.public is None and job.schema is None:
+        raise ParameterError(
+            "--class", "one that needs no public questions, unless --public or --schema is given", "trees"
+        )
+    return DecisionTrees(depth=job.depth).prepared(asked.public, asked.schema)
 
 
-def _declared_schema(job: Job, queries: Columns) -> Schema:
-    """The declared columns; without a schema file, the columns of the queries (which are public), as numbers."""
-    if job.schema is None:
-        columns = {name: Column(name) for name in queries if name not in job.not_features}
+def _declared_schema(job: Job, queries: Columns, public: Columns | None) -> Schema:
+    """The declared columns; else what the public rows say; else the columns of the queries, as numbers."""
+    if job.schema is not None:
+        declared = declared_schema(job.schema)
+    elif public is not None:
+        declared = Schema.from_public(public, drop=tuple(name for name in job.not_features if name in public))
     else:
-        read = Schema.from_json if job.schema.suffix == ".json" else Schema.from_toml
-        columns = {column.name: column for column in read(job.schema).columns}
+        declared = Schema(tuple(Column(name) for name in queries if name not in job.not_features))
+    columns = {column.name: column for column in declared.columns}
     for declaration in job.categories:
         name, given, values = declaration.partition("=")
         if not given or name not in columns:
@@ -197,82 +256,40 @@ def _declared_schema(job: Job, queries: Columns) -> Schema:
     return Schema(tuple(columns.values()))
 
 
-def _label_names(declared: str | None) -> tuple[str, str] | None:
-    if declared is None:
-        return None
-    names = [name.strip() for name in declared.split(",")]
-    if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise ParameterError("--labels", "two different names, 'negative,positive'", declared)
-    return names[0], names[1]
+def _checked_out(job: Job, *, as_json: bool) -> Path:
+    if job.out is None:
+        raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
+    if job.show and as_json:
+        raise ParameterError("--show", "left out with --json, which prints one object", True)
+    check_suffix(job.out)
+    check_answers(job.out, job.inputs, Price(job.epsilon, job.delta), overwrite=job.overwrite)
+    return job.out
 
 
-def _labels(private: Columns, name: str, declared: tuple[str, str] | None) -> NDArray[np.int8]:
-    """0 or 1 for each private record: the values themselves, or the position among the two declared names."""
-    _check_label(private, name)
-    if declared is not None:
-        allowed = f"{declared[0]!r} or {declared[1]!r} in every row, as --labels says"
-        encoded = _encoded(Column(name, "categorical", declared), private[name])
-        if encoded is not None and not encoded[:, 2].any():
-            return encoded[:, 1].astype(np.int8)
-    else:
-        allowed = "0 or 1 in every row; declare other names with --labels 'negative,positive'"
-        encoded = _encoded(Column(name), private[name])
-        if encoded is not None and np.isin(encoded, (0.0, 1.0)).all():
-            return encoded[:, 0].astype(np.int8)
-    raise DataError(f"label column {name!r}", allowed, "other values, or missing ones")
-
-
-def _check_label(columns: Collection[str], name: str) -> None:
-    if name not in columns:
-        # The columns are not listed: in a file without a header they are a private record.
-        raise ParameterError("--label", f"the name of one of the {len(columns)} columns in the first line", name)
-
-
-def _encoded(column: Column, values: Sequence[Any]) -> NDArray[np.float64] | None:
-    try:
-        return column.encode(values)
-    except DataError:
-        return None
-
-
-def _writable(out: Path | None) -> Path:
-    if out is None:
-        raise ParameterError("--out", "given, for the answers; --preview alone goes without", out)
-    check_suffix(out)
-    if not out.parent.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK) or out.is_dir():
-        raise ParameterError("--out", "a file in an existing directory that can be written to", str(out))
-    return out
-
-
-def _summarise(out: Path, release: Release, outcome: Outcome, *, records: int, as_json: bool) -> None:
-    counts = Counter(outcome.kinds)
+def _summarise(done: Done, *, as_json: bool) -> None:
+    release, counts, asked = done.release, Counter(done.kinds), len(done.kinds)
     if as_json:
         summary: dict[str, Any] = {
-            "promise": promise(release.guarantee_, records),
+            "promise": promise(release.guarantee_, done.records),
             "guarantee": asdict(release.guarantee_),
-            "records": records,
-            "queries": outcome.asked,
+            "records": done.records,
+            "queries": asked,
             "counts": {kind: counts[kind] for kind in KINDS},
             "plan": asdict(release.plan_),
-            "published": _published(release),
-            "out": str(out),
+            "published": done.published,
+            "out": str(done.out),
         }
-        print_json(summary | ({} if outcome.halted is None else {"error": error_fields(outcome.halted)}))
+        print_json(summary | ({} if done.halted is None else {"error": error_fields(done.halted)}))
         return
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
-    fields = {"guarantee": promise(release.guarantee_, records), f"{outcome.asked:,} queries": kinds}
+    fields = {"guarantee": promise(release.guarantee_, done.records), f"{asked:,} queries": kinds}
     fields |= plan_lines(release.plan_)
-    if published := _published(release):
-        fields["published"] = published
-    Console().print(field_table(fields | {"answers": str(out)}))
-    if outcome.halted is not None:
+    if done.published is not None:
+        fields["published"] = done.published
+    Console().print(field_table(fields | {"answers": str(done.out)}))
+    if done.halted is not None:
         complain(
             f"the release halted after its {release.plan_.vote.sparse_vector.unstable:,} unstable answers: "
-            f"{counts['unanswered']:,} of {outcome.asked:,} queries are unanswered. The answers given before are "
-            f"in {out}. A larger ε, more records, or --algorithm universal answers more."
+            f"{counts['unanswered']:,} of {asked:,} queries are unanswered. The answers given before are "
+            f"in {done.out}. A larger ε, more records, or --algorithm universal answers more."
         )
-
-
-def _published(release: Release) -> str | None:
-    """The published classifier, which anybody may see. Features are numbered from 0 in the order of the schema."""
-    return repr(release.hypothesis_) if isinstance(release, UniversalRelease) and release.is_published_ else None

@@ -18,6 +18,7 @@ from pcqr.audit.statistical import processes
 from pcqr.cli.audit_picture import draw
 from pcqr.cli.console import complain, make_directory, print_json, progress
 from pcqr.errors import MissingExtra
+from pcqr.files import replacing
 
 WORKERS = 2
 FILE_WIDTH = 140
@@ -38,7 +39,8 @@ def run(out: Path, *, full: bool, as_json: bool) -> None:
     picture: Path | None = out / "audit.png"
     notice = f"Picture: {picture}"
     try:
-        draw(out / "audit.png", report)
+        with replacing(out / "audit.png") as draft:
+            draw(draft, report)
     except MissingExtra as missing:
         picture, notice = None, f"No picture. {missing}"
     if as_json:

@@ -6,20 +6,32 @@ Results go to standard output. Errors and progress go to standard error, so that
 from __future__ import annotations
 
 import json
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
+from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
 from pcqr.errors import ParameterError, PcqrError, WeakGuarantee
+from pcqr.progress import Progress as Told
+from pcqr.progress import reporting as listening
 
 BAD_INPUT = 2
 BUDGET_EXHAUSTED = 3
@@ -29,7 +41,8 @@ BUDGET_EXHAUSTED = 3
 def reporting(*, as_json: bool) -> Iterator[None]:
     """Turn every `PcqrError` into one line on standard error (or one JSON object) and exit code 2.
 
-    Other exceptions are faults of pcqr and keep their plain traceback, which shows code but never local values.
+    A signal, a full disk or a closed pipe is one line too. Other exceptions are faults of pcqr and keep their plain
+    traceback, which shows code but never local values.
     """
     try:
         with warnings.catch_warnings():
@@ -41,6 +54,11 @@ def reporting(*, as_json: bool) -> Iterator[None]:
         else:
             complain(str(error))
         raise typer.Exit(BAD_INPUT) from None
+    except FROM_OUTSIDE as cause:
+        if isinstance(cause, BrokenPipeError):
+            give_up_output()
+        complain(f"{reason(cause)}. The run did not come to its end.")
+        raise typer.Exit(STOPPED) from None
 
 
 def error_fields(error: PcqrError) -> dict[str, Any]:
@@ -51,6 +69,17 @@ def error_fields(error: PcqrError) -> dict[str, Any]:
 
 def complain(message: str) -> None:
     Console(stderr=True).print(f"Error: {message}", style="bold red", soft_wrap=True, markup=False, highlight=False)
+
+
+def warn(message: str) -> None:
+    """For the data holder's eyes: standard error, never a result."""
+    Console(stderr=True).print(f"Warning: {message}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+
+
+def give_up_output() -> None:
+    """Nobody reads standard output any more: what is still to be written there goes nowhere, without a complaint."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -69,14 +98,38 @@ def make_directory(out: Path) -> None:
 def progress(*, hidden: bool) -> Iterator[Progress]:
     """A progress bar on standard error, where that is a terminal."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, disable=hidden or not console.is_terminal, transient=True) as bar:
         yield bar
+
+
+@contextmanager
+def stages(bar: Progress, work: str) -> Iterator[None]:
+    """A line in the bar for the long computation in this block: its stages, counted, with the time that is left."""
+    task = bar.add_task(work, total=None)
+
+    def show(told: Told) -> None:
+        if told.done == 0:
+            bar.reset(task, total=told.total, description=f"{work}: {told.stage}")
+        bar.update(task, completed=told.done)
+
+    with listening(show):
+        yield
+    bar.update(task, description=work, total=1, completed=1)
 
 
 def field_table(fields: Mapping[str, str]) -> Table:
     """Names on the left, what they say on the right."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(overflow="fold")  # a long path is broken, not cut
     for name, value in fields.items():
         table.add_row(name, Text(value))
     return table

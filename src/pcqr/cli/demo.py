@@ -20,6 +20,7 @@ from pcqr.cli.demo_picture import draw
 from pcqr.cli.words import KINDS, plan_lines, promise
 from pcqr.datasets import Dataset, load_adult
 from pcqr.errors import MissingExtra
+from pcqr.files import replacing
 from pcqr.hypotheses import Stumps
 from pcqr.hypotheses.stumps import Stump
 
@@ -85,7 +86,8 @@ def run(out: Path, *, fast: bool, as_json: bool) -> None:
     picture: Path | None = out / "demo.png"
     notice = f"Picture: {picture}"
     try:
-        draw(out / "demo.png", traces, epsilon=EPSILON, delta=DELTA)
+        with replacing(out / "demo.png") as draft:
+            draw(draft, traces, epsilon=EPSILON, delta=DELTA)
     except MissingExtra as missing:
         picture, notice = None, f"No picture. {missing}"
     if as_json:

@@ -27,7 +27,15 @@ def _show_version(asked: bool) -> None:
 
 
 ClassName = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces"]
+AnsweringClass = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces", "trees"]
 Algorithm = Literal["subsamp", "agnostic", "universal"]
+SurelyPublic = Annotated[
+    bool,
+    typer.Option(
+        "--surely-public",
+        help="Go on where more than half of the public rows (universal: of the queries) are private ones by chance.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]
 
@@ -61,7 +69,10 @@ def answer(
             "names and the number of rows are used.",
         ),
     ] = False,
-    class_name: Annotated[ClassName, typer.Option("--class", help="The hypothesis class H.")] = "stumps",
+    class_name: Annotated[
+        AnsweringClass, typer.Option("--class", help="The hypothesis class H. trees need --public or --schema.")
+    ] = "stumps",
+    depth: Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")] = None,
     intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
     algorithm: Annotated[
         Algorithm,
@@ -78,6 +89,13 @@ def answer(
     on_unstable: Annotated[
         Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
     ] = "abstain",
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public rows without labels: trees make their questions, and all classes the schema, of them."
+        ),
+    ] = None,
+    surely_public: SurelyPublic = False,
     schema: Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")] = None,
     categories: Annotated[
         list[str] | None,
@@ -88,6 +106,10 @@ def answer(
         str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
+    ] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Label the queries, one at a time. Each run is a new release and costs ε and δ anew.
@@ -95,10 +117,13 @@ def answer(
     Columns hold numbers unless their categories are declared; nothing is ever read off the private records to find
     out. The answers have three columns: row (1 is the first query), label (empty where there is none) and kind.
 
+    While they come they are in FILE.part.csv beside the output, each on disk before it is shown. Should the run be
+    stopped, by Ctrl-C, a kill or a full disk, all that was given is there.
+
     With --preview nothing is answered and nothing is spent.
 
     Exit codes: 0 done; 2 bad input, nothing was spent; 3 the release halted before the last query (the answers given
-    until then are in the output).
+    until then are in the output); 4 stopped before the end (the answers given until then are in FILE.part.csv).
     """
     with reporting(as_json=as_json):
         from pcqr.cli import answer as command  # noqa: PLC0415
@@ -112,6 +137,7 @@ def answer(
                 out=out,
                 class_name=class_name,
                 intervals=intervals,
+                depth=depth,
                 algorithm=algorithm,
                 publish_after=publish_after,
                 epsilon=epsilon,
@@ -120,11 +146,15 @@ def answer(
                 beta=beta,
                 mode=mode,
                 on_unstable=on_unstable,
+                public=public,
+                surely_public=surely_public,
                 schema=schema,
                 categories=tuple(categories or ()),
                 drop=tuple(drop or ()),
                 labels=labels,
                 seed=seed,
+                show=show,
+                overwrite=overwrite,
             ),
             as_json=as_json,
         )
@@ -152,6 +182,7 @@ def publish(
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")
     ] = None,
+    surely_public: SurelyPublic = False,
     schema: Annotated[
         Path | None,
         typer.Option(help="The columns, categories and bounds: .toml or .json. Default: read from the public rows."),
@@ -162,12 +193,11 @@ def publish(
     operations: Annotated[float, typer.Option(help="Refuse a depth that takes more word operations.")] = 2e11,
     labels: Annotated[
         str | None,
-        typer.Option(
-            help="The label names, e.g. '<=50K,>50K'. Default: read from the labels, which makes them public."
-        ),
+        typer.Option(help="The label names, which are public, e.g. '<=50K,>50K'. Default: 0 and 1."),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Publish a classifier that everybody may use. Each run is a new release and costs ε anew.
@@ -175,8 +205,10 @@ def publish(
     The questions that it may ask come from public rows or from a declared schema, never from the private records.
     Writes model.json, rules.txt, card.md and, with the extras plot and onnx, a picture (.svg) and model.onnx.
 
+    model.json comes first: once the model is drawn, nothing comes between it and the disk.
+
     Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
-    2 bad input, nothing was spent.
+    2 bad input, nothing was spent; 4 stopped (the message says whether a model was drawn).
     """
     with reporting(as_json=as_json):
         from pcqr.cli.publish import Job, run  # noqa: PLC0415
@@ -186,6 +218,7 @@ def publish(
                 private=private,
                 label=label,
                 public=public,
+                surely_public=surely_public,
                 schema=schema,
                 epsilon=epsilon,
                 delta=delta,
@@ -196,6 +229,7 @@ def publish(
                 labels=labels,
                 drop=tuple(drop or ()),
                 seed=seed,
+                overwrite=overwrite,
             ),
             as_json=as_json,
         )
@@ -290,6 +324,7 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(help="Draw n against m, α against ε, k against T: .svg, .png, .pdf.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """What do I get, with which command? For instance: pcqr plan --n 20000 --columns 12 --epsilon 1 --queries 500.
@@ -322,6 +357,7 @@ def plan(
                 solve=solve,
                 explain=explain,
                 plot=plot,
+                overwrite=overwrite,
             ),
             as_json=as_json,
         )

@@ -16,6 +16,7 @@ from pcqr.cli.advice import advice_object, print_advice
 from pcqr.cli.command_lines import EXAMPLES, line_for_option
 from pcqr.cli.console import field_table, print_json
 from pcqr.errors import ParameterError
+from pcqr.files import check_output, replacing
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.planning.advice import Advice, Situation, advise
@@ -60,6 +61,7 @@ class Job:
     solve: Unknown | None
     explain: bool
     plot: Path | None
+    overwrite: bool
 
 
 def run(job: Job, *, as_json: bool) -> None:
@@ -71,12 +73,15 @@ def run(job: Job, *, as_json: bool) -> None:
             raise ParameterError("--class or --vc", "given for --explain and --plot", None)
         _without_a_class(job, as_json=as_json)
         return
+    if job.plot is not None:
+        check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
     outlook = look(_question(job, job.class_name))
     command = _command(job, outlook)
     if job.plot is not None:
         from pcqr.cli.plan_picture import draw_plan  # noqa: PLC0415 - matplotlib is an extra
 
-        draw_plan(job.plot, outlook.question, outlook.solved)
+        with replacing(job.plot) as draft:
+            draw_plan(draft, outlook.question, outlook.solved)
     if as_json:
         print_json(as_object(outlook, explain=job.explain, command=command))
         return

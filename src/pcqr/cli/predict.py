@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 
 from pcqr.cli.console import field_table, print_json
-from pcqr.cli.outputs import check_output, replacing
 from pcqr.datasets.tables import Columns, check_suffix, read_table, write_table
 from pcqr.errors import DataError, ParameterError
+from pcqr.files import check_output
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
 from pcqr.models.kind import ScoredKind
@@ -48,8 +48,7 @@ def run(job: Job, *, as_json: bool) -> None:
     columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "label": labels}
     if job.scores:
         columns |= _scores(model, table)
-    with replacing(job.out) as draft:
-        write_table(draft, columns)
+    write_table(job.out, columns)
     _summarise(job, model, labels, as_json=as_json)
 
 

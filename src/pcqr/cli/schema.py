@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.console import print_json
-from pcqr.cli.outputs import check_output, replacing
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import ParameterError
+from pcqr.files import check_output, replacing
 from pcqr.models.vocabulary import allowed_values, printable
 from pcqr.plan import counted
 from pcqr.schema import Schema

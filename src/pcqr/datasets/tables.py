@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from pcqr.errors import DataError, MissingExtra, ParameterError
+from pcqr.files import replacing
 
 Columns = dict[str, Sequence[Any]]
 
@@ -44,16 +45,19 @@ def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:
 
 
 def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns of one length to a `.csv`, `.csv.gz` or `.parquet` file. None becomes an empty field."""
-    target = check_suffix(path)
-    if _is_parquet(target):
-        pyarrow = _arrow()
-        pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), target)
-        return
-    with _open_text(target, "wt") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+    """Write columns of one length to a `.csv`, `.csv.gz` or `.parquet` file. None becomes an empty field.
+
+    The file is there whole or not at all: what `path` held before is replaced when all is on disk.
+    """
+    with replacing(check_suffix(path)) as draft:
+        if _is_parquet(draft):
+            pyarrow = _arrow()
+            pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), draft)
+            return
+        with _open_text(draft, "wt") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(table)
+            writer.writerows(zip(*table.values(), strict=True))
 
 
 def check_suffix(path: str | Path) -> Path:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.errors import ParameterError, PcqrError
+from pcqr.files import replacing, write_whole
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Points, as_points
 from pcqr.models.canvas import Caption
@@ -279,32 +280,31 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def save(self, directory: str | Path) -> Saved:
-        """Write model.json, then rules.txt and card.md, then the picture and model.onnx where that can be done.
+        """Write model.json, then rules.txt, card.md, the picture and model.onnx, each whole or not at all.
 
-        A picture or an ONNX file that cannot be made (its extra is not installed, say) is left out: the model is
-        whole without. Files of these names from an earlier model are replaced or removed.
+        model.json is what was paid for: it comes first, and `OSError` says that it could not be written. What cannot be
+        made of it (an extra is not installed, the disk is full) is left out: the model is whole without. Files of these
+        names from an earlier model are replaced or removed, so that none of them stands beside another model.
         """
         home = Path(directory)
-        texts = {home / name: text for name, text in self.texts().items()}
+        texts = self.texts()
         home.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-        for name in PICTURES:
-            if name != self.kind.picture:
-                with suppress(OSError):
-                    (home / name).unlink(missing_ok=True)
-        written, left_out = list(texts), {}
-        for name, write in ((self.kind.picture, self.draw), (ONNX, self.to_onnx)):
-            path = home / name
+        for name in FILES[1:]:
+            with suppress(OSError):
+                (home / name).unlink(missing_ok=True)
+        write_whole(home / MODEL, texts.pop(MODEL))
+        makers: dict[str, Callable[[Path], object]] = {
+            name: partial(write_whole, content=text) for name, text in texts.items()
+        } | {self.kind.picture: self.draw, ONNX: self.to_onnx}
+        written, left_out = [home / MODEL], {}
+        for name, make in makers.items():
             try:
-                path.unlink(missing_ok=True)
-                write(path)
-            except Exception as error:  # whatever a drawing or an ONNX library raises
+                with replacing(home / name) as draft:
+                    make(draft)
+            except Exception as error:  # whatever a disk, a drawing or an ONNX library raises
                 left_out[name] = str(error) if isinstance(error, PcqrError) else f"{type(error).__name__}: {error}"
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)  # half a file is worse than none
             else:
-                written.append(path)
+                written.append(home / name)
         return Saved(tuple(written), left_out)
 
 

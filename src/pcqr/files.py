@@ -1,0 +1,106 @@
+"""Output files: never over an input, never unasked over another file, and whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pcqr.errors import OutputExists, ParameterError
+
+try:
+    import fcntl
+except ImportError:  # Windows: a second process is then not noticed
+    fcntl = None  # type: ignore[assignment]
+
+
+class InUse(Exception):
+    """Another process is writing there."""
+
+
+def check_output(out: Path, *, inputs: Iterable[Path], overwrite: bool, option: str = "--out") -> None:
+    """Raise unless `out` can be written and is neither one of `inputs` nor, but for `overwrite`, a file already."""
+    place = real(out)
+    is_file = place.is_file() or not os.path.lexists(place)
+    is_free = place.parent.is_dir() and os.access(place.parent, os.W_OK | os.X_OK)
+    if not is_file or not is_free or (place.exists() and not os.access(place, os.W_OK)):
+        raise ParameterError(option, "a file in an existing directory that can be written to", str(out))
+    check_not_input(out, inputs, option=option)
+    if os.path.lexists(out) and not overwrite:
+        raise OutputExists(out, option=option)
+
+
+def check_not_input(out: Path, inputs: Iterable[Path], *, option: str = "--out") -> None:
+    """Raise if `out` is one of the files that are read, by whatever name: another spelling, a link of either kind."""
+    for source in inputs:
+        if real(out) == real(source) or (out.exists() and source.exists() and out.samefile(source)):
+            raise ParameterError(option, f"another file than {source}, which is read", str(out))
+
+
+def real(path: Path) -> Path:
+    """The path without links and dots, whether it exists or not."""
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def replacing(out: str | Path) -> Iterator[Path]:
+    """A path of the same name in a temporary folder beside `out`. When all is written and on disk, it becomes `out`.
+
+    Whoever looks at `out`, whenever the process is killed, sees what was there before or the whole new file. Where
+    `out` is a symbolic link, the file that it points to is replaced.
+    """
+    target = real(Path(out))
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        draft = folder / target.name
+        yield draft
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(target)
+        sync_directory(target.parent)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_whole(out: str | Path, content: str | bytes) -> None:
+    """Replace `out` by `content` (text as UTF-8), whole or not at all."""
+    with replacing(out) as draft:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def sync_directory(directory: Path) -> None:
+    """Bring the names in `directory` to disk, where the system can do that."""
+    with suppress(OSError):  # not on Windows, and not on every file system
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def lock(descriptor: int) -> None:
+    """Keep the open file or directory for this process until it is closed. Raises `InUse` if another one has it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InUse from None
+
+
+@contextmanager
+def own_directory(directory: Path) -> Iterator[None]:
+    """`directory`, made where it does not exist, for this process alone. What was made and stays empty is removed."""
+    made = [place for place in (directory, *directory.parents) if not place.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+        with suppress(OSError):  # not empty: it was made for something
+            for place in made:
+                place.rmdir()

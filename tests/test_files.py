@@ -1,0 +1,116 @@
+"""Outputs: never over an input, never unasked over a file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from pcqr.errors import OutputExists, ParameterError
+from pcqr.files import check_output, replacing, write_whole
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "private.csv"
+    path.write_text("x,y\n1,0\n")
+    return path
+
+
+def names_of(source: Path) -> dict[str, Path]:
+    """The same file by other names."""
+    directory = source.parent
+    (directory / "elsewhere").mkdir()
+    (directory / "hard.csv").hardlink_to(source)
+    (directory / "soft.csv").symlink_to(source)
+    (directory / "softer.csv").symlink_to(directory / "soft.csv")
+    (directory / "folder").symlink_to(directory, target_is_directory=True)
+    return {
+        "itself": source,
+        "dots": directory / "elsewhere" / ".." / source.name,
+        "relative": Path(os.path.relpath(source)),
+        "a hard link": directory / "hard.csv",
+        "a symbolic link": directory / "soft.csv",
+        "a link to a link": directory / "softer.csv",
+        "through a folder": directory / "folder" / source.name,
+    }
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_input_is_never_an_output_by_whatever_name(source: Path, overwrite: bool) -> None:
+    for spelling, out in names_of(source).items():
+        with pytest.raises(ParameterError, match="which is read"):
+            check_output(out, inputs=(source.parent / "other.csv", source), overwrite=overwrite)
+        assert source.read_text() == "x,y\n1,0\n", spelling
+
+
+def test_an_input_that_does_not_exist_yet_is_not_an_output_either(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="which is read"):
+        check_output(tmp_path / "a.csv", inputs=(tmp_path / "x" / ".." / "a.csv",), overwrite=True)
+
+
+def test_an_existing_file_is_replaced_only_if_that_is_said(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    check_output(out, inputs=(), overwrite=False)
+    out.write_text("precious")
+    with pytest.raises(OutputExists, match=r"out\.csv exists\. Take another --out, or add --overwrite to replace it\."):
+        check_output(out, inputs=(), overwrite=False)
+    check_output(out, inputs=(), overwrite=True)
+
+
+def test_a_dangling_link_is_something_that_exists(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.symlink_to(tmp_path / "nothing.csv")
+    with pytest.raises(OutputExists):
+        check_output(out, inputs=(), overwrite=False)
+
+
+def test_what_is_no_file_or_has_no_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    for out in (tmp_path / "folder", tmp_path / "absent" / "out.csv", Path(os.devnull)):
+        with pytest.raises(ParameterError, match="a file in an existing directory that can be written to"):
+            check_output(out, inputs=(), overwrite=True)
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(ParameterError, match="that can be written to"):
+        check_output(tmp_path / "out.csv", inputs=(), overwrite=False)
+
+
+def break_off(out: Path) -> None:
+    with replacing(out) as draft:
+        assert draft.suffix == out.suffix
+        draft.write_text("half of the sec")
+        assert out.read_text() == "first"
+        raise RuntimeError("full")
+
+
+def test_a_replaced_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    write_whole(out, "first")
+    with pytest.raises(RuntimeError, match="full"):
+        break_off(out)
+    assert out.read_text() == "first"
+    write_whole(out, b"second")
+    assert out.read_text() == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_link_keeps_pointing_and_ordinary_rights_are_ordinary(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "out.csv", tmp_path / "there" / "out.csv"
+    link.symlink_to(target)
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    write_whole(link, "text")
+    assert link.is_symlink()
+    assert target.read_text() == "text"
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_hard_links_of_a_replaced_file_keep_the_old_text(tmp_path: Path) -> None:
+    out, other = tmp_path / "out.csv", tmp_path / "other.csv"
+    out.write_text("old")
+    other.hardlink_to(out)
+    write_whole(out, "new")
+    assert (out.read_text(), other.read_text()) == ("new", "old")
