@@ -112,7 +112,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     generator = np.random.default_rng(0)
 
     def rows(count: int) -> tuple[Any, Any]:
-        age, area = generator.integers(18, 90, count), generator.choice(["north", "south"], count)
+        age, area = generator.uniform(18, 90, count), generator.choice(["north", "south"], count)
         return age, area
 
     def write(name: str, count: int, *, labelled: bool) -> None:
