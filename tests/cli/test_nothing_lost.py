@@ -82,7 +82,7 @@ def check_kills(forks: Server, home: Path, kills: int, suffix: str) -> None:
         time.sleep(random.uniform(0, 1.0 if kill % 4 == 3 else 0.05))
         run.kill()
         ended = run.wait()
-        shown = [line for line in run.shown if line[:1].isdigit()]
+        shown = [line for line in run.shown if line.split(",")[0].isdigit()]
         if ended == -signal.SIGKILL and part.exists():
             kept = given(part)[1:]
             midway += 0 < len(shown) < QUERIES
