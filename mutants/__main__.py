@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 from mutants import report
 from mutants.mirror import tests_for
@@ -38,17 +39,18 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
     prepare()
-    results = _run(chosen)
+    results: list[report.Result] = []
+    for result in _run(chosen):
+        results.append(result)
+        stored[result.name] = result  # written at once: a run takes an hour and may be broken off
+        report.write([stored[change.name] for change in selection if change.name in stored], explanations)
     print(report.table(results, explanations))
-    stored |= {result.name: result for result in results}
-    report.write([stored[change.name] for change in selection if change.name in stored], explanations)
     unexplained = [result for result in results if result.caught_by is None and not explanations.of(result.name)]
     return 1 if unexplained else 0
 
 
-def _run(chosen: list[Change]) -> list[report.Result]:
+def _run(chosen: list[Change]) -> Iterator[report.Result]:
     """Judge the changes one by one, room by room; the tests of a room must pass on the code as it is."""
-    results: list[report.Result] = []
     sound: set[str] = set()
     durations: dict[str, float] = {}
     for place, change in enumerate(chosen, 1):
@@ -60,10 +62,9 @@ def _run(chosen: list[Change]) -> list[report.Result]:
             sound.update(unproved)
             durations |= verdict.durations
         verdict = judge(change, tests, durations)
-        results.append(report.Result.of(change, verdict))
         outcome = "SURVIVED" if verdict.caught_by is None else "caught"
         print(f"{place}/{len(chosen)} {outcome} {verdict.seconds:.0f} s  {report.line(change)}", flush=True)
-    return results
+        yield report.Result.of(change, verdict)
 
 
 if __name__ == "__main__":

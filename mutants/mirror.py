@@ -39,7 +39,11 @@ FURTHER = {
         "mechanisms/test_exponential.py",
     ],
     "algorithms": ["algorithms", "privacy/test_votes_end_to_end_exactly.py", "estimators/test_releases.py"],
-    "estimators": ["estimators"],
+    "estimators": [
+        *("estimators/test_unfitted.py", "estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"),
+        *("estimators/test_private_classifier.py", "estimators/test_releases.py"),
+    ],
+    "plan": ["algorithms/test_linear_descent.py", "algorithms/test_counted.py", "privacy/test_linear_exactly.py"],
 }
 
 
