@@ -32,6 +32,7 @@ SLOW_TO_IMPORT = ("numba", "pandas", "sklearn.base", "scipy.stats", "opendp.prel
 TEST_LIMIT = 25.0
 """Seconds of CPU time that one test may take; more counts as a failure, since loops without end must end."""
 MEMORY_LIMIT = 8 << 30
+"""Bytes; a change that needs more fails, too."""
 OPTIONS = (
     *("-x", "-q", "-m", "not slow", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"),
     *("-W", "ignore:Module already imported so cannot be rewritten"),  # hypothesis, before the fork
@@ -135,6 +136,11 @@ class _Watch:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         files = list(dict.fromkeys(item.path for item in items))
         items.sort(key=lambda item: (files.index(item.path), self._known.get(item.nodeid, 0.0)))
+
+    def pytest_collection_finish(self) -> None:
+        module = sys.modules.get("pcqr")
+        if module is not None and not str(module.__file__).startswith(str(COPY)):
+            pytest.exit(f"the tests import {module.__file__}, not the copy", returncode=70)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid, encoding="utf-8")
