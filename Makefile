@@ -12,7 +12,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,onnx,dev]'
 	@touch $@
 
-demo: $(STAMP)  ## the main job on UCI Adult: plan, fit, answer, publish; writes out/demo.png
+demo: $(STAMP)  ## both main jobs on UCI Adult: publish a classifier, answer queries; writes out/demo.png
 	$(BIN)/pcqr demo --out out
 
 test: $(STAMP)  ## every test that is not marked slow

@@ -15,7 +15,7 @@ from pcqr.cli.main import app
 
 @pytest.fixture(autouse=True)
 def few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "FAST", demo.Sizes(queries=40, voted=20))
+    monkeypatch.setattr(demo, "FAST", demo.Sizes(records=6_000, queries=40, voted=20))
 
 
 def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
@@ -23,12 +23,16 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     words = " ".join(result.output.split())
     for part in (
-        "32,561 private records",
+        "6,000 private records, 2,000 public rows",
+        "published classifier: made once",
+        "votes, trees of depth 2: one query at a time",
         "Replace any one",
         "charged whole at fit",
-        "published",
-        "SubSamp",
-        "accuracy",
+        "predict >50K",
+        "Who makes both on the same records spends both: ε = 4",
+        "boosting, not private",
+        "always <=50K",
+        "14,241 others",
     ):
         assert part in words
     assert "NOT PRIVATE" not in words
@@ -42,10 +46,15 @@ def test_json_and_no_picture_without_matplotlib(tmp_path: Path, monkeypatch: pyt
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
     assert summary["picture"] is None
-    assert summary["guarantee"]["is_private"] is True
-    assert summary["guarantee"]["epsilon"] <= 2.0
-    assert summary["guarantee"]["delta"] <= 1e-6
-    counts = summary["methods"]["universal release"]["counts"]
+    for release in summary["releases"].values():
+        assert release["guarantee"]["is_private"] is True
+        assert release["guarantee"]["epsilon"] <= 2.0
+        assert release["guarantee"]["delta"] <= 1e-6
+    methods = summary["methods"]
+    private, votes, best, majority = (methods[name]["accuracy_on_others"] for name in methods)
+    assert majority < votes < best, "on 14,241 people, chance has little to say"
+    assert majority < private < best
+    counts = methods["votes, trees of depth 2"]["counts"]
     assert sum(counts.values()) == 40
     assert counts["published"] >= 20
     assert list(tmp_path.iterdir()) == []

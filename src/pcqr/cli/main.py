@@ -367,10 +367,10 @@ def plan(
 def demo(
     *,
     out: Annotated[Path, typer.Option(help="The directory that the picture is written to.")] = Path("out"),
-    fast: Annotated[bool, typer.Option("--fast", help="Fewer queries: seconds instead of a minute.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer records and queries.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the main job on UCI Adult: plan, fit, answer one query at a time, publish a classifier, compare."""
+    """Show both main jobs on UCI Adult: publish a classifier, and answer one query at a time; compare them."""
     with reporting(as_json=as_json):
         from pcqr.cli.demo import run  # noqa: PLC0415
 
