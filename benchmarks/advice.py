@@ -45,7 +45,6 @@ CELLS = (
 )
 """(n, ε); a table takes part in those that it has the records for."""
 DELTA, QUERIES = 1e-6, 500
-RUNS = 2  # with stumps; the others, which take much longer, run once in a cell
 RESULTS = Path("benchmarks/results/advice.json")
 SUMMARY = Path("src/pcqr/planning/measured.json")
 PAGE = Path("docs/choosing.md")
@@ -149,7 +148,6 @@ METHODS: Mapping[str, Callable[[Run], Score]] = {
     "SubSamp stumps": _votes(_stumps(SubsampleAggregate, QUERIES), takes_public=False),
 }
 """As the command line runs them. "from queries": the 500 queries are the public rows. Universal: half are votes."""
-ONCE = frozenset(name for name in METHODS if "stumps" not in name)
 
 
 def without_privacy(task: Task) -> Labels:
@@ -166,13 +164,9 @@ def cut_down(task: Task, records: int) -> Task:
 
 def measure(task: Task, boosting: Labels, epsilon: float, methods: Sequence[str]) -> dict[str, Any]:
     """One cell: every method of `methods`, each on the same queries as the others."""
-    scores: dict[str, list[dict[str, Any]]] = {}
-    for seed in range(RUNS):
-        queries = np.random.default_rng((task.y.size, seed)).permutation(task.y_test.size)[:QUERIES]
-        run = Run(task, boosting, epsilon, queries, seed)
-        for name in methods:
-            if seed == 0 or name not in ONCE:
-                scores.setdefault(name, []).append(_rounded(asdict(METHODS[name](run))))
+    queries = np.random.default_rng((task.y.size, 0)).permutation(task.y_test.size)[:QUERIES]
+    run = Run(task, boosting, epsilon, queries, seed=0)
+    scores = {name: _rounded(asdict(METHODS[name](run))) for name in methods}
     return {
         "table": task.name,
         "records": task.y.size,
@@ -196,7 +190,7 @@ def stored() -> dict[tuple[str, int, float], dict[str, Any]]:
 
 def store(cells: Mapping[tuple[str, int, float], dict[str, Any]]) -> None:
     order = sorted(cells.values(), key=lambda cell: (TABLES.index(cell["table"]), cell["records"], cell["epsilon"]))
-    write_json(RESULTS, {"delta": DELTA, "queries": QUERIES, "runs": RUNS}, order)
+    write_json(RESULTS, {"delta": DELTA, "queries": QUERIES}, order)
 
 
 def summary(root: Path = Path()) -> str:
@@ -219,9 +213,8 @@ def summary(root: Path = Path()) -> str:
     for cell in measured["cases"]:
         room = cell["boosting"] - cell["majority"]
         ways = {}
-        for way, runs in cell["methods"].items():
-            loss = float(np.mean([run["loss"] for run in runs]))
-            ways[way] = (loss, room - loss, float(np.mean([run["unanswered"] for run in runs])))
+        for way, run in cell["methods"].items():
+            ways[way] = (run["loss"], room - run["loss"], run["unanswered"])
         add(cell["table"], cell["records"], cell["epsilon"], ways)
     for case in classifiers["cases"]:
         accuracy = float(np.mean(case["accuracy"]))
@@ -248,7 +241,7 @@ def table(root: Path = Path()) -> str:
         row = [method]
         for low, high in COLUMNS:
             near = [c for c in cells if low <= c["records"] * c["epsilon"] <= high and method in c["methods"]]
-            losses = [100.0 * float(np.mean([run["loss"] for run in cell["methods"][method]])) for cell in near]
+            losses = [100.0 * cell["methods"][method]["loss"] for cell in near]
             row.append(f"{min(losses):.1f} to {max(losses):.1f}".replace("-", "−") if losses else "–")
         rows.append(row)
     heads = [f"{low:,.0f}" + ("" if low == high else f" to {high:,.0f}") for low, high in COLUMNS]
@@ -278,7 +271,7 @@ def main() -> None:
                 found = measure(task, boosting, epsilon, methods)
                 cells[key] = found | {"methods": known | found["methods"]}
                 store(cells)
-                losses = {m: round(100 * float(np.mean([s["loss"] for s in found["methods"][m]])), 1) for m in methods}
+                losses = {m: round(100 * found["methods"][m]["loss"], 1) for m in methods}
                 console.print(f"{name} n = {records:,} ε = {epsilon:g}: {time.perf_counter() - start:.0f} s, {losses}")
     SUMMARY.write_text(summary(), encoding="utf-8")
     put_between(PAGE, "ways", table())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,20 +14,20 @@ from rich.text import Text
 from pcqr.cli.advice import advice_object, print_advice
 from pcqr.cli.command_lines import EXAMPLES, line_for_option
 from pcqr.cli.console import field_table, print_json
+from pcqr.cli.plan_json import SCHEMA, as_object, class_in_words
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.planning.advice import Advice, Situation, advise
 from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import MOST_RECORDS, CertifiedVotes
+from pcqr.planning.certified import MOST_RECORDS
 from pcqr.planning.explain import Line, explain_calibrated, explain_paper
-from pcqr.planning.options import ESTIMATORS, Option
+from pcqr.planning.options import ESTIMATORS
 from pcqr.planning.outlook import Outlook, look
 from pcqr.planning.paper import RELABEL_TEMPERATURE
-from pcqr.planning.solving import ASSUMED, MOST_QUERIES, SYMBOLS, Question, Solved, Unknown
+from pcqr.planning.solving import ASSUMED, MOST_QUERIES, SYMBOLS, Question, Unknown
 
-SCHEMA = "pcqr.plan/1"
 CLASSES: dict[str, Callable[[int], Combinatorics]] = {
     "thresholds": lambda _: Thresholds(),
     "intervals": lambda _: Intervals(),
@@ -132,92 +131,6 @@ def _question(job: Job, class_name: str | None) -> Question:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# One JSON object, documented in docs/planning.md
-
-
-def as_object(outlook: Outlook, *, explain: bool = False, command: str | None = None) -> dict[str, Any]:
-    """The whole answer. Keys are only ever added within one version of the schema."""
-    request, solved = outlook.request, outlook.solved
-    best = outlook.recommendation
-    value: dict[str, Any] = {
-        "schema": SCHEMA,
-        "class": _class_name(outlook),
-        "features": request.features,
-        "vc_dimension": request.hypotheses.vc_bound(request.features),
-        **{name: getattr(request, name) for name in ASSUMED},
-        "solved_for": list(outlook.question.unknown),
-        "solution": None
-        if solved is None
-        else {name: getattr(solved.request, name) for name in outlook.question.unknown},
-        "proved": outlook.is_proved,
-        "paper": asdict(outlook.figures),
-        "calibrated": None if outlook.fewest is None else _calibrated(outlook.fewest),
-        "algorithms": [_algorithm(option) for option in outlook.options],
-        "recommendation": {
-            "algorithm": None if best.option is None else best.option.algorithm,
-            "estimator": None if best.option is None else ESTIMATORS[best.option.algorithm],
-            "reason": best.reason,
-            "command": command,
-            "python": None if best.python is None else ESTIMATORS[best.python.algorithm],
-        },
-        "nearest_changes": outlook.changes,
-        "frontier_over": outlook.runs,
-        "frontier": [_point(at, found) for at, found in outlook.points],
-        "notes": list(outlook.notes),
-    }
-    if explain:
-        value["explanation"] = {
-            "paper": [asdict(line) for line in explain_paper(outlook.figures)],
-            "calibrated": []
-            if outlook.fewest is None
-            else [asdict(line) for line in explain_calibrated(request, outlook.fewest)],
-        }
-    return value
-
-
-def _calibrated(votes: CertifiedVotes) -> dict[str, Any]:
-    plan, proved = votes.plan, votes.certificate
-    return {
-        "n": plan.records,
-        "k": plan.teachers,
-        "T": plan.sparse_vector.unstable,
-        "subsample": plan.subsample,
-        "sampling_rate": plan.sampling_rate,
-        "inverse_temperature": plan.inverse_temperature,
-        "teacher_records": plan.teacher_records,
-        "sparse_vector": {"form": type(plan.sparse_vector).__name__} | asdict(plan.sparse_vector),
-        "margin": proved.margin,
-        "excess": proved.excess,
-        "terms": {
-            "selection": proved.selection,
-            "generalisation": proved.generalisation,
-            "unclear": proved.unclear,
-            "sampling": proved.sampling,
-        },
-    }
-
-
-def _algorithm(option: Option) -> dict[str, Any]:
-    return {
-        "algorithm": option.algorithm,
-        "estimator": ESTIMATORS[option.algorithm],
-        "certified": {"excess_error": option.proved},
-        "expected": None if option.expected is None else asdict(option.expected),
-        "objection": option.objection,
-    }
-
-
-def _point(at: float, found: Solved | None) -> dict[str, Any]:
-    if found is None:
-        return {"at": at, "solution": None}
-    return {"at": at, "solution": {name: getattr(found.request, name) for name in ASSUMED}}
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# For people
-
-
 def _up(value: float, digits: int = 3) -> str:
     """A bound, rounded upwards to so many digits: what is shown holds if what was proved does."""
     if value <= 0.0 or not math.isfinite(value):
@@ -243,7 +156,7 @@ def _print(console: Console, outlook: Outlook, *, explain: bool, command: str | 
     console.print(Text(_headline(outlook), style="bold green" if outlook.is_proved else "bold yellow"))
     console.print()
     asked = {
-        "class": f"{_class_name(outlook)}, VC dimension at most {request.hypotheses.vc_bound(request.features)}",
+        "class": f"{class_in_words(outlook)}, VC dimension at most {request.hypotheses.vc_bound(request.features)}",
         "privacy": f"ε = {_shown('epsilon', request.epsilon)}, δ = {_shown('delta', request.delta)}",
         "accuracy": f"α = {_shown('alpha', request.alpha)} beyond the best of the class, but for a chance "
         f"β = {_shown('beta', request.beta)}",
@@ -276,14 +189,6 @@ def _print(console: Console, outlook: Outlook, *, explain: bool, command: str | 
         console.print(Text.assemble(("Note. ", "bold"), note))
     if explain:
         _print_explanation(console, outlook)
-
-
-def _class_name(outlook: Outlook) -> str:
-    hypotheses, features = outlook.request.hypotheses, outlook.request.features
-    if isinstance(hypotheses, VcClass):
-        return f"any class of VC dimension {hypotheses.dimension}"
-    name = type(hypotheses).__name__ + (f"({hypotheses.r})" if isinstance(hypotheses, UnionsOfIntervals) else "")
-    return name if hypotheses.features is not None else f"{name} on {features} feature{'s' * (features != 1)}"
 
 
 def _headline(outlook: Outlook) -> str:
