@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from typer import BadParameter
+from typer.main import get_command
 
 import pcqr
-from pcqr.cli.main import Algorithm
+from pcqr.cli.main import Algorithm, app
 from pcqr.names import NAMES, option_named
 
 ROOT = Path(__file__).parents[1]
@@ -33,3 +36,13 @@ def test_the_glossary_has_them_all() -> None:
         row = next(line for line in glossary.splitlines() if line.startswith(f"| `{name.estimator}`"))
         for word in (name.paper, name.words, f"../proofs/{name.note}", *([name.command] if name.command else [])):
             assert word in row, (name.estimator, word)
+
+
+def test_the_command_line_takes_all_of_them() -> None:
+    command: Any = get_command(app)
+    given = shlex.split("--private p --label y --queries q --epsilon 1 --delta 1e-6 --algorithm")
+    for text in ("agnostic", "AgPrivCl", "AgnosticRelease"):
+        context = command.commands["answer"].make_context("answer", [*given, text])
+        assert context.params["algorithm"] == "agnostic"
+    with pytest.raises(BadParameter, match="'noisy max' is not one of subsamp, agnostic, universal"):
+        command.commands["answer"].make_context("answer", [*given, "noisy max"])

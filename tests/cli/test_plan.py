@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
-from pcqr.cli.plan import SCHEMA, _percent, _up
+from pcqr.cli.plan import _percent, _up
+from pcqr.cli.plan_json import SCHEMA
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
 LINE = ("--class", "thresholds", "--epsilon", "1", "--alpha", "0.1", "--queries", "1000")

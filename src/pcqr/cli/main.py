@@ -6,12 +6,13 @@ The commands' own modules are imported when they are called, so that `pcqr --hel
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from pcqr import __version__
 from pcqr.cli.console import reporting
+from pcqr.names import option_named
 
 app = typer.Typer(
     name="pcqr",
@@ -50,6 +51,13 @@ def options(
     """Answer classification queries on private records under differential privacy, then publish a classifier."""
 
 
+def _algorithm(text: str) -> str:
+    found = option_named(text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(get_args(Algorithm))}.")
+    return found
+
+
 @app.command()
 def answer(
     *,
@@ -76,7 +84,13 @@ def answer(
     intervals: Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")] = 2,
     algorithm: Annotated[
         Algorithm,
-        typer.Option(help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier."),
+        typer.Option(
+            parser=_algorithm,
+            metavar="subsamp|agnostic|universal",
+            autocompletion=lambda: list(get_args(Algorithm)),
+            help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier. The names "
+            "of the papers and of the estimators will do as well (docs/glossary.md).",
+        ),
     ] = "agnostic",
     publish_after: Annotated[
         int | None, typer.Option(min=1, help="universal: votes before it publishes. Default: half of the queries.")
