@@ -22,6 +22,7 @@ def test_with_a_schema_a_classifier_is_published() -> None:
     assert found.best.source == "schema"
     assert found.best.measured == evidence("published from schema", 20_000.0)
     assert any(note.startswith("Assumed: a schema can be written down") for note in found.notes)
+    assert any("they can serve as public rows: add --public queries.csv" in note for note in found.notes)
 
 
 def test_with_public_rows_it_is_measured_with_public_rows() -> None:
