@@ -144,3 +144,14 @@ def test_the_recommended_commands_run_as_they_are(made_up: Path, source: tuple[s
         assert result.exit_code == 0, result.output
     answers = (made_up / "answers.csv").read_text(encoding="utf-8").splitlines()
     assert len(answers) == 41
+
+
+def test_the_other_commands_run_as_they_are(made_up: Path) -> None:
+    """Votes may halt (exit code 3) and keep what was answered."""
+    situation = Situation(records=4_000, epsilon=3.0, columns=2, public=300)
+    lines = {other.way.key: lines_for(other, situation) for other in advise(situation).others}
+    for key in ("universal trees", "votes trees", "universal stumps", "votes stumps"):
+        (line,) = lines[key]
+        result = CliRunner().invoke(app, shlex.split(f"{line} --overwrite")[1:])
+        assert result.exit_code in (0, 3), f"{line}: {result.output}"
+        assert len((made_up / "answers.csv").read_text(encoding="utf-8").splitlines()) == 41

@@ -23,15 +23,17 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
     if way.kind in ("publish", "publish tree") and advised.source is not None:
         delta = f" --delta {_number(situation.delta)}" if way.kind == "publish" else ""
-        source = _SOURCES[advised.source]
         return (
-            f"pcqr publish {_FILES} {source} {privacy}{delta} --out model",
+            f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} --out model",
             "pcqr predict model queries.csv --out answers.csv",
         )
     if not way.commanded:
         return ()
+    source = advised.source if way.trees else situation.source
+    columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
+    hypotheses = "trees --depth 2" if way.trees else "stumps"
     return (
-        f"pcqr answer {_FILES} --queries queries.csv --class stumps --algorithm {way.kind} {privacy} "
+        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.kind} {privacy} "
         f"--delta {_number(situation.delta)} --out answers.csv",
     )
 

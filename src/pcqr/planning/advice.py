@@ -92,13 +92,11 @@ WAYS = (
         *("universal trees", "universal", "universal release, trees of depth 2", "UniversalRelease"),
         *("DecisionTrees(depth=2)", True, False),
         "It answers by votes and then publishes a tree that answers for ever",
-        commanded=False,
     ),
     Way(
         *("votes trees", "agnostic", "votes, trees of depth 2", "AgnosticRelease", "DecisionTrees(depth=2)"),
         *(True, True),
         "Relabelling makes the teachers agree, so that few queries are left unanswered",
-        commanded=False,
     ),
     Way(
         *("universal stumps", "universal", "universal release, stumps", "UniversalRelease", "Stumps()", False, False),
@@ -197,8 +195,8 @@ def _notes(situation: Situation, best: Advised) -> list[str]:
     if best.source == "schema" and (situation.queries or 0) >= ENOUGH_QUERIES:
         notes.append(
             "If everybody may know the queries, they can serve as public rows: add --public queries.csv. On the "
-            f"measured tables that lost {_lost('published from queries', situation)} points on average near this n·ε, a schema "
-            f"alone {_lost('published from schema', situation)}."
+            f"measured tables that lost {_lost('published from queries', situation)} points on average near this n·ε, "
+            f"a schema alone {_lost('published from schema', situation)}."
         )
     if best.source == "queries":
         notes.append(
