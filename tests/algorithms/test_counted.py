@@ -11,7 +11,10 @@ import pytest
 from support.either import BUDGETS, COLUMNS, FEATURES, PREDICATES, TREES, bits, exact_delta, request_for, share_kept
 from support.releases import Forbidden
 
+from pcqr.accounting import PureEvent
+from pcqr.algorithms import counted
 from pcqr.algorithms.counted import by_rarer_label, counted_guarantee
+from pcqr.algorithms.linear import linear_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearHypothesis
@@ -59,19 +62,37 @@ def test_the_decision_alone_is_within_its_share_on_all_neighbours() -> None:
     assert 0.9 * plan.count < worst <= plan.count * (1 + 1e-9)
 
 
-def test_the_decision_has_the_law_of_the_proof() -> None:
-    """400 runs on each of two counts: |share − chance| > 4.9 standard deviations has a probability below 10⁻⁶."""
+def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4,000 runs on each of two counts: |share − chance| > 4.9 standard deviations has a probability below 10⁻⁶.
+
+    Noise of half or twice the scale is 3 times as far away, so neither passes.
+    """
+    monkeypatch.setattr(counted, "linear_descent", lambda *_: "linear")
+    monkeypatch.setattr(counted, "sspp", lambda *_: "tree")
     plan = replace(plan_for(400, 5.0), fewest=60)
-    X = bits(400)
-    entropy = SeededEntropy(3)
-    for ones in (55, 65):
+    X, entropy = bits(400), SeededEntropy(3)
+    for ones in (50, 70):
         y = (np.arange(400) < ones).astype(np.int8)
-        quick = replace(plan, linear=replace(plan.linear, steps=1))
-        drawn = [by_rarer_label(TREES, FEATURES, X, y, quick, entropy) for _ in range(400)]
-        share = np.mean([isinstance(hypothesis, DecisionTree) for hypothesis in drawn])
-        chance = chance_of_a_tree(quick, ones)
-        assert 0.1 < chance < 0.9
-        assert abs(share - chance) < 4.9 * math.sqrt(chance * (1 - chance) / 400)
+        drawn = [by_rarer_label(TREES, FEATURES, X, y, plan, entropy) for _ in range(4_000)]
+        share, chance = np.mean([str(hypothesis) == "tree" for hypothesis in drawn]), chance_of_a_tree(plan, ones)
+        reach = 4.9 * math.sqrt(chance * (1 - chance) / 4_000)
+        assert abs(share - chance) < reach
+        for factor in (0.5, 2.0):
+            other = chance_of_a_tree(replace(plan, count=plan.count * factor), ones)
+            assert abs(other - chance) > 2.5 * reach
+
+
+@pytest.mark.parametrize("times", [1.0, 3.0])
+def test_the_count_is_paid_for_beside_the_sums(times: float) -> None:
+    """With a tree that costs nothing only the sums' half can exceed ε."""
+    plan = replace(plan_for(10_000, 1.0), tree=0.0)
+    stated = counted_guarantee(replace(plan, count=times * plan.count), TREES, COLUMNS, 1e-6)
+    assert stated.epsilon == pytest.approx(
+        linear_guarantee(plan.linear, 1e-6, beside=(PureEvent(times * plan.count),)).epsilon, rel=1e-12
+    )
+    assert exact_delta(plan.linear, (times * plan.count,), stated.epsilon) == pytest.approx(1e-6, rel=1e-3)
+    assert stated.epsilon > 1.001 * linear_guarantee(plan.linear, 1e-6).epsilon
+    assert stated.within(1.0, 1e-6) == (times == 1.0)
 
 
 def test_less_noise_than_planned_is_not_within_epsilon() -> None:

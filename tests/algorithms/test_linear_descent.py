@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 
 from pcqr.accounting import concentrated_epsilon
+from pcqr.algorithms import linear
 from pcqr.algorithms.linear import (
     LARGEST_WEIGHT,
     Summands,
@@ -157,6 +159,30 @@ def test_it_learns_three_classes() -> None:
     assert linear_guarantee(plan, 1e-6).epsilon >= linear_guarantee(replace(plan, classes=2), 1e-6).epsilon
 
 
+@pytest.mark.parametrize(("classes", "blocks"), [(2, 1), (3, 3), (20, 20)])
+def test_every_class_has_draws_of_its_own_and_they_are_accounted_for(classes: int, blocks: int) -> None:
+    plan = replace(a_plan(50, 7, scale=2.0 * M * 20.0), classes=classes)
+    assert plan.draws == 7 * FEATURES.size * blocks
+    mu = math.sqrt(7) / 20.0
+    stated = linear_guarantee(replace(plan, bound=500, scale=2e4), 1e-4)
+    assert stated.epsilon == pytest.approx(fine_gaussian_epsilon(mu, 1e-4, 2e4, plan.draws), rel=1e-9)
+    assert stated.epsilon > 1.0000001 * fine_gaussian_epsilon(mu, 1e-4, 2e4, plan.draws // 2 or 1)
+
+
+def test_no_two_classes_share_their_noise() -> None:
+    """After one step from 0 the weights, scaled back, are the sums and one draw for each coordinate of each block."""
+    X, _ = some_records(60, 5)
+    y = np.arange(60, dtype=np.int8) % 3
+    plan = replace(a_plan(60, 1, scale=2.0 * M * 20.0), classes=3)
+    found = one_against_rest(FEATURES, X, y, plan, SeededEntropy(0))
+    weights = np.array([member.weights for member in found.members])
+    sums = Summands(FEATURES, X, y, M, 3).total(np.zeros_like(weights))
+    noise = np.rint(weights * plan.sensitivity / plan.step_size - sums).astype(np.int64)
+    drawn = discrete_gaussians(plan.scale, plan.draws, SeededEntropy(0)).reshape(noise.shape)
+    assert (noise == drawn).all()
+    assert len(set(noise.ravel().tolist())) == noise.size
+
+
 def test_each_number_of_classes_has_its_own_function() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="2 classes"):
@@ -188,6 +214,22 @@ def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound() -> None:
     assert stated.epsilon == pytest.approx(fine_gaussian_epsilon(mu, 1e-6, 60.0 * M, 40 * FEATURES.size), rel=1e-9)
     assert (stated.delta, stated.proof) == (1e-6, "linear")
     assert stated.epsilon < concentrated_epsilon(mu**2 / 2, 1e-6)
+
+
+@pytest.mark.parametrize("steps", [3, 7, 40, 333])
+def test_the_shift_of_all_steps_is_rounded_up(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def watched(shift: float, *_: object) -> float:
+        asked.append(shift)
+        return math.inf
+
+    monkeypatch.setattr(linear, "fine_gaussian_epsilon", watched)
+    plan = a_plan(50, steps, scale=61.7 * M)
+    linear_guarantee(plan, 1e-6)
+    squared = steps * (Fraction(plan.sensitivity) / Fraction(plan.scale)) ** 2
+    (shift,) = asked
+    assert squared * (1 + Fraction(18, 10**13)) < Fraction(shift) ** 2 < squared * (1 + Fraction(1, 10**11))
 
 
 def test_on_a_coarse_grid_the_guarantee_is_that_of_zcdp() -> None:

@@ -62,7 +62,10 @@ class Coarse(Thresholds):
 def test_the_reserve_covers_a_large_numerical_error() -> None:
     eta = inverse_temperature_for(Coarse(), 1.0, records=10, features=1, public=5)
     assert eta == pytest.approx(0.5 - 0.06)
-    assert exponential_guarantee(Coarse(), records=10, inverse_temperature=eta, features=1, public=5).epsilon <= 1.0
+    stated = exponential_guarantee(Coarse(), records=10, inverse_temperature=eta, features=1, public=5)
+    slack = 0.01 + 0.1 * eta
+    assert 2 * eta + 2 * slack <= stated.epsilon <= 1.0
+    assert stated.epsilon == pytest.approx(2 * eta + 2 * slack, rel=1e-11), "λ is charged on either side, once"
     with pytest.raises(ParameterError, match="epsilon must be above"):
         inverse_temperature_for(Coarse(), 0.01, records=10, features=1, public=5)
 

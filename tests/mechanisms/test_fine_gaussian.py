@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from pcqr.accounting.gaussian import gaussian_delta
 from pcqr.errors import ParameterError
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_delta, fine_gaussian_epsilon
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_delta, fine_gaussian_epsilon, grid_delta
 
 
 def exact_delta(scale: float, epsilon: float, shift: int) -> float:
@@ -65,6 +66,28 @@ def test_epsilon_is_the_least_that_keeps_delta(mu: float, delta: float) -> None:
     if epsilon > 1e-6:
         assert fine_gaussian_delta(mu, epsilon * (1 - 1e-8), 2.0**40, 100_000) > delta
         assert continuous_delta(mu, epsilon) == pytest.approx(delta, rel=1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "scale", "draws"), [(0.0, 2.0, 1), (1.0, 300.0, 7), (4.0, 2.0**25, 10**6)])
+def test_the_grids_part_is_the_proofs_constant_and_is_added_once(epsilon: float, scale: float, draws: int) -> None:
+    part = (1 + math.exp(epsilon)) * draws / (16 * scale**2)
+    assert part <= grid_delta(epsilon, scale, draws) <= part * (1 + 1e-11)
+    for beside in ((), (0.3,)):
+        whole = fine_gaussian_delta(0.7, epsilon, scale, draws, beside)
+        assert whole == pytest.approx(gaussian_delta(0.7, epsilon, beside) + part, rel=1e-11)
+
+
+@pytest.mark.parametrize("scale", [5.0, 40.0])
+def test_discrete_noise_beside_a_randomised_response_keeps_the_bound(scale: float) -> None:
+    """Both outcomes of the response and all integers, one by one."""
+    shift, part = round(scale), 0.6
+    heads = 1 / (1 + math.exp(-part))
+    for epsilon in (0.0, 0.3, 1.0, 3.0):
+        exact = sum(
+            weight * exact_delta(scale, epsilon - loss, shift) for weight, loss in ((heads, part), (1 - heads, -part))
+        )
+        bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1, (part,))
+        assert exact <= bound <= exact + 2.5 * (1 + math.exp(epsilon)) / (16 * scale**2)
 
 
 def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:
