@@ -43,6 +43,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "scaler before the split",
         "one random stream",
         "private value in an error",
+        "type from all cells",
     ]
     assert all(bug.wrong.endswith(".") for bug in ZOO)
 
@@ -66,6 +67,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert 1.9 < found["no ½ in the vote"] <= 2.0
     assert 1.5 < found["ε spent twice"] <= 2.0
     assert found["weights relative to the heaviest"] > 3.0, "the other 19 weights move together"
+    assert found["type from all cells"] > 10.0, "the other 20 records move together"
     assert found["noise for adding a record"] > 2.0, "half the noise, twice the claim"
 
 

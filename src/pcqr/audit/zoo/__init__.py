@@ -11,11 +11,12 @@ floats          Laplace noise in floating point
 teachers        a scaler before the split; one random stream for all
 classifiers     weights relative to the heaviest; noise for adding a record, where one is replaced
 messages        a private value in an error message
+tables          a column's type chosen from all cells
 """
 
 from __future__ import annotations
 
-from pcqr.audit.zoo import classifiers, floats, messages, sparse_vectors, teachers, universal, votes
+from pcqr.audit.zoo import classifiers, floats, messages, sparse_vectors, tables, teachers, universal, votes
 from pcqr.audit.zoo.base import Bug
 
 ZOO: tuple[Bug, ...] = (
@@ -26,6 +27,7 @@ ZOO: tuple[Bug, ...] = (
     *floats.BUGS,
     *teachers.BUGS,
     *messages.BUGS,
+    *tables.BUGS,
 )
 
 __all__ = ["ZOO", "Bug"]
