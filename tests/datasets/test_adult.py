@@ -51,7 +51,7 @@ def test_the_default_leaves_out_the_weight_and_the_repeated_schooling() -> None:
 def test_no_declared_bound_cuts_a_published_value() -> None:
     ranges = {"age": (17, 90), "hours-per-week": (1, 99), "capital-gain": (0, 99_999), "capital-loss": (0, 4_356)}
     adult = load_adult()
-    bounds = {column.name: column.bounds for column in adult.schema.columns}
+    bounds = {column.name: column.limits for column in adult.schema.columns}
     for name, (low, high) in ranges.items():
         encoded = np.concatenate([X[:, adult.feature_names.index(name)] for X in (adult.X_train, adult.X_test)])
         declared = bounds[name]

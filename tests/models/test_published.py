@@ -337,7 +337,7 @@ class TestJson:
             (changed({"classes": ["a", ["b"]]}), "classes must be"),
             (changed({"schema": []}), "model.schema"),
             (changed({"schema": {"columns": []}}), "columns"),
-            (changed({"schema": {"columns": [{"name": "age", "kind": "date"}]}}), "kind of column 'age'"),
+            (changed({"schema": {"columns": [{"name": "age", "kind": "time"}]}}), "kind of column 'age'"),
             (changed({"hypothesis": {"label": "none"}}), "model.hypothesis.label must be one of the classes"),
             (changed({"hypothesis": {"label": []}}), "model.hypothesis.label"),
             (changed({"hypothesis": 3}), "model.hypothesis must be an object"),

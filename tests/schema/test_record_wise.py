@@ -22,6 +22,7 @@ from pcqr.schema.cells import categories, cells, days, numbers
 NAMES = ("0", "1", "3", "0.1", "x", str(BIG), str(2**63), "2014-05-03", "2014-05-03T12:30:00")
 SCHEMAS = {
     "numeric": Schema((Column(NAME, missing=True),)),
+    "date": Schema((Column(NAME, "date", missing=True),)),
     "categorical": Schema((Column(NAME, "categorical", NAMES, other=True),)),
 }
 
@@ -134,7 +135,7 @@ def test_declared_categories_that_a_table_may_confuse_are_refused(names: tuple[A
 @pytest.mark.parametrize("value", [(1, 2), {"a": 1}, b"x", 1j, datetime.timedelta(1), np.timedelta64(1, "D"), object()])
 def test_values_of_other_types_are_refused_and_not_spelt_out(value: Any) -> None:
     for schema in SCHEMAS.values():
-        with pytest.raises(DataError, match="column 'c' of the table must be numbers") as caught:
+        with pytest.raises(DataError, match=r"column 'c' of the table must be (numbers|dates)") as caught:
             schema.encode({NAME: [1, value]})
         assert caught.value.__suppress_context__
 

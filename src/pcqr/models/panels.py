@@ -163,19 +163,22 @@ def _steps(shape: Shape, unit: float, sides: Sides) -> Block:
             left = x + PANEL - 0.5 * MISSING - 1.0
             _bar(axes, (left, zero), (14.0, height(level) - zero), _colour(level, sides), 1.0)
             write(axes, left + 7.0, top + plot + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
-        _write_ticks(axes, top + plot, shape.cuts, edges[1:-1], x, edges[-1])
+        _write_ticks(axes, top + plot, _told(shape), edges[1:-1], x, edges[-1])
 
     return Block(PANEL, TITLE + plot + TICKS, draw)
 
 
-def _write_ticks(
-    axes: Any, y: float, cuts: Sequence[float], places: Sequence[float], left: float, right: float
-) -> None:
+def _told(shape: Shape) -> list[str]:
+    owner = shape.column.features[0]
+    return [owner.date(cut) or _short(cut) for cut in shape.cuts]
+
+
+def _write_ticks(axes: Any, y: float, cuts: Sequence[str], places: Sequence[float], left: float, right: float) -> None:
     """The cuts that there is room for, first and last before the others."""
     ranked = sorted(range(len(cuts)), key=lambda place: (0 < place < len(cuts) - 1, place))
     taken: list[tuple[float, float]] = []
     for place in ranked:
-        text = _short(cuts[place])
+        text = cuts[place]
         half = 0.5 * text_width([text], TICK)
         middle = min(max(places[place], left + half), right - half)
         if all(middle + half + 7.0 < start or middle - half - 7.0 > end for start, end in taken):

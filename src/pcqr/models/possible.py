@@ -34,7 +34,7 @@ def _cases(column: Column) -> tuple[Case, ...]:
     if column.kind == "categorical":
         count = len(column.features)
         return tuple(tuple((float(i == one),) * 2 for i in range(count)) for one in range(count))
-    present = column.bounds or (-sys.float_info.max, sys.float_info.max)
+    present = column.limits or (-sys.float_info.max, sys.float_info.max)
     if column.filled_with is None:
         return ((present,),)
     constant = column.filled_with

@@ -25,7 +25,7 @@ from pcqr.models.kind import ONE_DRAW, H, Kind
 from pcqr.models.reading import read_list, read_number, read_object
 from pcqr.models.region_picture import box_region, half_plane, line_block, plane_block
 from pcqr.models.trees import read_cut, written_cut
-from pcqr.models.vocabulary import Vocabulary, number, printable
+from pcqr.models.vocabulary import Vocabulary, amount, number, printable
 
 Range = tuple[float, float]
 """(low, high) of low < x ≤ high."""
@@ -290,7 +290,8 @@ def _between(feature: int, side: Range, words: Vocabulary) -> str:
     ends = [(low, True)] if low > -math.inf else []
     ends += [(high, False)] if high < math.inf else []
     if len(ends) == 2 and not words.features[feature].is_indicator:
-        return f"{number(low)} < {printable(words.features[feature].name)} ≤ {number(high)}"
+        owner = words.features[feature]
+        return f"{amount(owner, low)} < {printable(owner.name)} ≤ {amount(owner, high)}"
     return " and ".join(words.condition(Predicate(feature, cut), holds=holds) for cut, holds in ends)
 
 

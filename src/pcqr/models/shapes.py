@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.models.vocabulary import number, printable
+from pcqr.models.vocabulary import amount, printable
 from pcqr.schema import Column, Schema
 
 Values = Mapping[int, float]
@@ -47,7 +47,8 @@ class Shape:
 
     @property
     def is_numeric(self) -> bool:
-        return self.column.kind == "numeric"
+        """Is it a number or a date, cut into steps?"""
+        return self.column.kind != "categorical"
 
 
 def column_shapes(
@@ -67,7 +68,7 @@ def column_shapes(
         if asked.keys().isdisjoint(features):
             continue
         cuts: tuple[float, ...] = ()
-        if column.kind == "numeric":
+        if column.kind != "categorical":
             cuts = _telling_cuts(column, asked.get(features[0], ()))
             cases = _numbers(column, features, cuts, gap_is_asked=features[-1] in asked and column.missing)
         else:
@@ -79,7 +80,7 @@ def column_shapes(
 
 def _telling_cuts(column: Column, cuts: Iterable[float]) -> tuple[float, ...]:
     """Those that a number within the column's bounds can lie on both sides of."""
-    low, high = column.bounds or (-math.inf, math.inf)
+    low, high = column.limits or (-math.inf, math.inf)
     return tuple(sorted(cut for cut in cuts if low <= cut < high))
 
 
@@ -87,19 +88,20 @@ def _numbers(
     column: Column, features: range, cuts: tuple[float, ...], *, gap_is_asked: bool
 ) -> Iterator[tuple[str, str, Values]]:
     name, present = column.name, dict.fromkeys(features[1:], 0.0)
+    shown = [amount(column.features[0], cut) for cut in cuts]
     if not cuts:
         yield (
             f"{name}, whatever it is",
             "any",
-            {features[0]: 0.0 if column.bounds is None else column.bounds[0], **present},
+            {features[0]: 0.0 if column.limits is None else column.limits[0], **present},
         )
     for place, cut in enumerate(cuts):
-        words = f"{number(cuts[place - 1])} < {name} ≤ {number(cut)}" if place else f"{name} ≤ {number(cut)}"
-        yield words, f"≤ {number(cut)}", {features[0]: cut, **present}
+        words = f"{shown[place - 1]} < {name} ≤ {shown[place]}" if place else f"{name} ≤ {shown[place]}"
+        yield words, f"≤ {shown[place]}", {features[0]: cut, **present}
     if cuts:
         yield (
-            f"{name} > {number(cuts[-1])}",
-            f"> {number(cuts[-1])}",
+            f"{name} > {shown[-1]}",
+            f"> {shown[-1]}",
             {
                 features[0]: math.nextafter(cuts[-1], math.inf),
                 **present,

@@ -60,23 +60,35 @@ class Vocabulary:
         if feature.is_indicator:
             question = feature.question(predicate.cut)
             return printable(question.holds if holds else question.fails)
-        return f"{printable(feature.name)} {'>' if holds else '≤'} {number(predicate.cut)}"
+        return f"{printable(feature.name)} {'>' if holds else '≤'} {amount(feature, predicate.cut)}"
 
     def gaps(self) -> tuple[str, ...]:
         """One sentence for each numeric column that may have gaps: what a missing number counts as."""
         return tuple(
-            f"A missing {printable(name)} counts as {number(value)}." for name, value in self.schema.filled_with.items()
+            f"A missing {printable(column.name)} counts as {amount(column.features[0], column.filled_with)}."
+            for column in self.schema.columns
+            if column.filled_with is not None
         )
 
 
 def allowed_values(column: Column) -> str:
     """What `column` takes, in words: "finite numbers, may be missing, clipped to 17 … 90", "red, blue, or missing"."""
-    if column.kind == "numeric":
-        bounds = "" if column.bounds is None else f", clipped to {' … '.join(map(number, column.bounds))}"
-        return "finite numbers" + (", may be missing" if column.missing else "") + bounds
+    if column.kind != "categorical":
+        ends = [amount(column.features[0], limit) for limit in column.limits or ()]
+        bounds = f", clipped to {' … '.join(ends)}" if ends else ""
+        return (
+            ("dates" if column.kind == "date" else "finite numbers")
+            + (", may be missing" if column.missing else "")
+            + bounds
+        )
     shown = ", ".join(f"'{name}'" if "," in name else name for name in map(printable, column.categories[:_MANY]))
     rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
     return shown + rest + (", or any other" if column.other else "") + ", or missing"
+
+
+def amount(feature: Feature, value: float) -> str:
+    """A cut or a bound of `feature`: the date, where it is one, else all digits of the number."""
+    return feature.date(value) or number(value)
 
 
 def number(value: float) -> str:

@@ -12,10 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.schema.cells import Cells, cells, is_unicode, mapped, numbers
-from pcqr.schema.reading import Reading, read, text_of
+from pcqr.schema.cells import Cells, cells, days, is_unicode, mapped, numbers
+from pcqr.schema.reading import Reading, day_of, iso_date, read, text_of
 
-ColumnKind = Literal["numeric", "categorical"]
+ColumnKind = Literal["numeric", "categorical", "date"]
+_KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "date")
+
+
+_LAST_DAY = 3e6
+"""Far beyond the year 9999: what lies there is shown as a number."""
 
 
 class Question(NamedTuple):
@@ -27,11 +32,12 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the encoded matrix: a number, or the 0/1 answer to `asks`."""
+    """One column of the encoded matrix: a number (if `is_date`, days since 1970-01-01), or the 0/1 answer to `asks`."""
 
     name: str
     bounds: tuple[float, float] | None = None
     asks: Question | None = None
+    is_date: bool = False
 
     @property
     def is_indicator(self) -> bool:
@@ -40,10 +46,15 @@ class Feature:
     def question(self, cut: float) -> Question:
         """x > `cut` in words. A cut at ½ makes an indicator's own question of it."""
         if self.asks is None:
-            return Question(f"{self.name} > {cut:.10g}", f"{self.name} ≤ {cut:.10g}")
+            shown = self.date(cut) or f"{cut:.10g}"
+            return Question(f"{self.name} > {shown}", f"{self.name} ≤ {shown}")
         if 0 <= cut < 1:
             return self.asks
         return Question("always", "never") if cut < 0 else Question("never", "always")
+
+    def date(self, value: float) -> str | None:
+        """The last date that is not above `value`, so that a date is above both or neither; None if this is no date."""
+        return iso_date(math.floor(value)) if self.is_date and abs(value) < _LAST_DAY else None
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,9 @@ class Column:
 
     A *numeric* column is passed on as it is, clipped to `bounds` = (low, high) where they are declared. With `missing`
     it may have gaps: a second feature, 0 or 1, says where they are, and the number itself becomes `filled_with`.
+
+    A *date* column becomes the number of whole days since 1970-01-01, in UTC; its `bounds` are dates, and gaps are as
+    those of a number. It takes ISO texts, dates and time stamps of any library, whose time of day is left out.
 
     A *categorical* column becomes one 0/1 feature for each of its declared `categories`, in the order given; with
     `other` one for every value that is not declared; and a last one for a missing value. Categories are compared by
@@ -63,7 +77,7 @@ class Column:
     name: str
     kind: ColumnKind = "numeric"
     categories: Sequence[str] = ()
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float, float] | tuple[str, str] | None = None
     missing: bool = False
     other: bool = False
 
@@ -72,12 +86,16 @@ class Column:
             raise ParameterError("name of a column", "a non-empty string", self.name)
         if not is_unicode(self.name):
             raise ParameterError("name of a column", "Unicode text", self.name)
-        if self.kind not in ("numeric", "categorical"):
-            raise ParameterError(f"kind of column {self.name!r}", "'numeric' or 'categorical'", self.kind)
-        for field, value, kind in (("missing", self.missing, "numeric"), ("other", self.other, "categorical")):
-            if not isinstance(value, bool) or (value and self.kind != kind):
+        if self.kind not in _KINDS:
+            raise ParameterError(f"kind of column {self.name!r}", "'numeric', 'categorical' or 'date'", self.kind)
+        for field, value, allowed in (
+            ("missing", self.missing, self.kind != "categorical"),
+            ("other", self.other, self.kind == "categorical"),
+        ):
+            if not isinstance(value, bool) or (value and not allowed):
+                kinds = "numeric or a date" if field == "missing" else "categorical"
                 raise ParameterError(
-                    f"{field} of column {self.name!r}", f"true or false, and false unless {kind}", value
+                    f"{field} of column {self.name!r}", f"true or false, and false unless {kinds}", value
                 )
         object.__setattr__(self, "categories", self._checked_categories())
         object.__setattr__(self, "bounds", self._checked_bounds())
@@ -90,15 +108,23 @@ class Column:
         """
         if not self.missing:
             return None
-        return 0.0 if self.bounds is None else self.bounds[0]
+        return 0.0 if self.limits is None else self.limits[0]
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """`bounds` as they apply to the encoded numbers: those of a date in days since 1970-01-01."""
+        if self.bounds is None:
+            return None
+        low, high = (day_of(bound) if self.kind == "date" else float(bound) for bound in self.bounds)
+        return low, high
 
     @property
     def features(self) -> tuple[Feature, ...]:
         """What this column becomes, in the order of the encoded matrix."""
         name = self.name
         gap = Feature(f"{name} is missing", asks=Question(f"{name} is missing", f"{name} is not missing"))
-        if self.kind == "numeric":
-            number = Feature(name, self.bounds)
+        if self.kind != "categorical":
+            number = Feature(name, self.limits, is_date=self.kind == "date")
             return (number, gap) if self.missing else (number,)
         known = (Feature(f"{name}={c}", asks=Question(f"{name} = {c}", f"{name} ≠ {c}")) for c in self.categories)
         other = Feature(f"{name} is other", asks=Question(f"{name} is other", f"{name} is not other"))
@@ -113,23 +139,22 @@ class Column:
         what = f"column {self.name!r} of {table}"
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(what, "a sequence of values", "one value (put it in a list)")
-        return self._numbers(values, what) if self.kind == "numeric" else self._one_hot(cells(values), what)
+        return self._one_hot(cells(values), what) if self.kind == "categorical" else self._numbers(cells(values), what)
 
-    def _numbers(self, values: Any, what: str) -> NDArray[np.float64]:
+    def _numbers(self, values: Cells, what: str) -> NDArray[np.float64]:
         try:
-            found = numbers(cells(values))
+            found = days(values) if self.kind == "date" else numbers(values)
         except TypeError:
-            raise DataError(
-                what, "numbers, or declared as categorical with its categories", "values that are not numbers"
-            ) from None
+            raise DataError(what, *_EXPECTED[self.kind]) from None
         gaps = np.isnan(found)
         if np.isinf(found).any() or (gaps.any() and not self.missing):
             gapless = "" if self.missing else " without gaps (missing = true in the schema allows them)"
-            raise DataError(what, f"finite numbers{gapless}", "NaN, an infinity or a missing value")
+            allowed = "dates" if self.kind == "date" else "finite numbers"
+            raise DataError(what, f"{allowed}{gapless}", "NaN, an infinity or a missing value")
         if self.filled_with is not None:
             found[gaps] = self.filled_with
-        if self.bounds is not None:
-            found = np.clip(found, *self.bounds)
+        if self.limits is not None:
+            found = np.clip(found, *self.limits)
         found = found + 0.0  # turns −0.0 into 0.0: equal rows become bit-equal
         return np.column_stack((found, gaps)) if self.missing else found.reshape(-1, 1)
 
@@ -161,7 +186,7 @@ class Column:
             raise ParameterError(what, "a list of names", self.categories)
         if any(isinstance(name, Mapping | Sequence | Set) and not isinstance(name, str) for name in self.categories):
             raise ParameterError(what, "a list of names", "a list that holds lists or tables")
-        if self.kind == "numeric":
+        if self.kind != "categorical":
             if self.categories:
                 raise ParameterError(what, "left out unless its kind is 'categorical'", self.categories)
             return ()
@@ -181,23 +206,47 @@ class Column:
             raise ParameterError(what, "Unicode text", self.categories)
         return names
 
-    def _checked_bounds(self) -> tuple[float, float] | None:
+    def _checked_bounds(self) -> tuple[float, float] | tuple[str, str] | None:
         if self.bounds is None:
             return None
         what = f"bounds of column {self.name!r}"
-        if self.kind != "numeric":
-            raise ParameterError(what, "left out unless its kind is 'numeric'", self.bounds)
-        pair: tuple[object, ...] = tuple(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else ()
-        numeric = [bound for bound in pair if not isinstance(bound, bool) and isinstance(bound, Real)]
-        if len(pair) != 2 or len(numeric) != 2:
-            raise ParameterError(what, "a pair (low, high) of numbers", self.bounds)
-        try:
-            low, high = map(float, numeric)
-        except OverflowError:
-            raise ParameterError(what, "a pair of numbers that float64 can hold", "larger ones") from None
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ParameterError(what, "a pair of finite numbers, low < high", (low, high))
-        return low, high
+        if self.kind == "categorical":
+            raise ParameterError(what, "left out unless its kind is 'numeric' or 'date'", self.bounds)
+        pair: tuple[Any, ...] = tuple(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else ()
+        return _dates(what, pair, self.bounds) if self.kind == "date" else _numbers(what, pair, self.bounds)
+
+
+_EXPECTED = {
+    "numeric": (
+        "numbers, or declared as categorical with its categories, or as a date",
+        "values that are not numbers",
+    ),
+    "date": ("dates, such as 2014-05-03", "values that are not dates"),
+}
+
+
+def _numbers(what: str, pair: tuple[Any, ...], given: object) -> tuple[float, float]:
+    numeric = [bound for bound in pair if not isinstance(bound, bool) and isinstance(bound, Real)]
+    if len(pair) != 2 or len(numeric) != 2:
+        raise ParameterError(what, "a pair (low, high) of numbers", given)
+    try:
+        low, high = map(float, numeric)
+    except OverflowError:
+        raise ParameterError(what, "a pair of numbers that float64 can hold", "larger ones") from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ParameterError(what, "a pair of finite numbers, low < high", (low, high))
+    return low, high
+
+
+def _dates(what: str, pair: tuple[Any, ...], given: object) -> tuple[str, str]:
+    try:
+        found = [day_of(bound) for bound in pair]
+    except TypeError:
+        found = []
+    if len(found) != 2 or not found[0] < found[1]:
+        raise ParameterError(what, "a pair of dates such as '2014-05-03', the earlier one first", given)
+    low, high = (iso_date(int(day)) for day in found)
+    return low, high
 
 
 def _spelt(name: object) -> str:

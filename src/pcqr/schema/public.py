@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from pcqr.errors import DataError
-from pcqr.schema.cells import Cells, categories, cells, numbers
+from pcqr.schema.cells import Cells, categories, cells, days, numbers
 from pcqr.schema.column import Column
-from pcqr.schema.reading import TRUTH_TEXTS, Instant, read
+from pcqr.schema.reading import TRUTH_TEXTS, Instant, iso_date, read
 
-Look = Literal["numbers", "booleans", "names"]
+Look = Literal["numbers", "dates", "booleans", "names"]
 
 
 def column_from_public(name: str, values: Any, most_categories: int) -> Column:
@@ -22,13 +22,16 @@ def column_from_public(name: str, values: Any, most_categories: int) -> Column:
     if len(found) == 0:
         raise DataError("public rows", "at least one row", "none")
     look = _look(values, found, what)
-    if look == "numbers":
-        present = numbers(found)
+    if look in ("numbers", "dates"):
+        present = numbers(found) if look == "numbers" else days(found)
         present = present[~np.isnan(present)]
         if np.isinf(present).any():
             raise DataError(what, "finite numbers or missing values", "an infinity")
         constant = present.size == 0 or present.min() == present.max()
         bounds = None if constant else (float(present.min()), float(present.max()))
+        if look == "dates":
+            dates = None if bounds is None else (iso_date(int(bounds[0])), iso_date(int(bounds[1])))
+            return Column(name, "date", bounds=dates, missing=True)
         return Column(name, "numeric", bounds=bounds, missing=True)
     if look == "booleans":
         return Column(name, "categorical", ("False", "True"), other=True)
@@ -47,7 +50,10 @@ def _shown(found: Cells) -> list[str | None]:
 
 
 def _look(values: Any, found: Cells, what: str) -> Look:
-    """By the column's type; where it has none (a list, `object`), by its values. In a list, text may be a number."""
+    """By the column's type; where it has none (a list, `object`), by its values.
+
+    In a list, text may be a number; ISO dates are dates in any column.
+    """
     if _is_dictionary(values):
         return "names"
     try:
@@ -59,8 +65,8 @@ def _look(values: Any, found: Cells, what: str) -> Look:
         return "booleans"
     if kind in "iuf":
         return "numbers"
-    if any(isinstance(reading, Instant) for _, reading in readings):
-        raise DataError(what, "numbers, truth values or names", "dates (turn them into numbers)")
+    if kind == "M" or (readings and all(isinstance(reading, Instant) for _, reading in readings)):
+        return "dates"
     of_numbers = readings and all(isinstance(reading, float) for _, reading in readings)
     has_text = any(isinstance(value, str) for value, _ in readings)
     return "numbers" if of_numbers and (isinstance(values, list | tuple) or not has_text) else "names"

@@ -31,7 +31,7 @@ _IN_A_DAY = {"h": 24, "m": 1440} | {
     unit: 86_400 * 1000**place for place, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))
 }
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d)?", flags=re.ASCII
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d(?::?\d\d)?)?", flags=re.ASCII
 )
 
 
@@ -118,9 +118,9 @@ def day_of(value: Any) -> float:
     return float(reading.day)
 
 
-def iso_date(day: float) -> str:
+def iso_date(day: int) -> str:
     """The date that is `day` days after 1970-01-01."""
-    return str(np.datetime64(int(day), "D"))
+    return str(np.datetime64(day, "D"))
 
 
 def _number(value: Any) -> float | None:
@@ -178,5 +178,7 @@ def _iso(text: str) -> Instant | None:
         return None
     microseconds = int((fraction or "").ljust(6, "0")[:6])
     if zone and zone != "Z":
-        minutes -= int(f"{zone[0]}1") * (int(zone[1:3]) * 60 + int(zone[-2:]))
+        ahead = zone[1:].replace(":", "").ljust(6, "0")
+        offset = (int(ahead[:2]) * 60 + int(ahead[2:4])) * 60 + int(ahead[4:])
+        seconds -= offset if zone[0] == "+" else -offset
     return _carried(day, ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + microseconds)

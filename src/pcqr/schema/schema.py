@@ -54,7 +54,7 @@ class Schema:
 
     @property
     def filled_with(self) -> dict[str, float]:
-        """For each numeric column that may have gaps, the public constant that a missing number becomes."""
+        """For each numeric or date column that may have gaps, the public constant that a missing number becomes."""
         return {column.name: column.filled_with for column in self.columns if column.filled_with is not None}
 
     def question(self, feature: int, cut: float) -> Question:
@@ -104,12 +104,13 @@ class Schema:
 
         A column of numbers becomes numeric, with the smallest and the largest public number as its bounds (none where
         they are equal), and may have gaps whether or not the public rows have any: private records can be incomplete
-        where public ones were not, and a refusal then would say so. Any other column becomes categorical, with the
-        categories that occur in the rows, at most the `most_categories` most common ones (every one that at least 1 %
-        of the rows have, as it stands), and `other` for all that do not: private records may have them too.
-        Truth values have both categories. A column goes by its type; one without (a list, as CSV files give, or
-        pandas' `object`) goes by its values. Only values that occur are read: the categories of a pandas or Arrow
-        dictionary type may stem from a larger table. `drop` names columns to leave out, such as labels.
+        where public ones were not, and a refusal then would say so. A column of dates becomes a date in the same way;
+        ISO texts are dates. Any other column becomes categorical, with the categories that occur in the rows, at most
+        the `most_categories` most common ones (every one that at least 1 % of the rows have, as it stands), and
+        `other` for all that do not: private records may have them too. Truth values have both categories. A column
+        goes by its type; one without (a list, as CSV files give, or pandas' `object`) goes by its values. Only values
+        that occur are read: the categories of a pandas, Polars or Arrow dictionary type may stem from a larger table.
+        `drop` names columns to leave out, such as labels.
         """
         check_integer("most_categories", most_categories, least=1)
         names = [name for name in _column_names(rows, "public rows") if name not in drop]
