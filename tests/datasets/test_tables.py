@@ -21,6 +21,33 @@ def test_csv_is_read_as_text_with_empty_fields_missing(tmp_path: Path) -> None:
     assert read_table(path) == {"a": ["1", "007"], "b": ["x, y", None], "c": [None, "z"]}
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_first_line_says_what_separates_fields(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        separator.join(['"a, b; c"', "d", "e"]) + "\n" + separator.join(["1,5;2|3\t4".replace(separator, "_"), "", "x"])
+    )
+    table = read_table(path)
+    assert list(table) == ["a, b; c", "d", "e"]
+    assert [list(values) for values in table.values()][1:] == [[None], ["x"]]
+    assert table_size(path) == (("a, b; c", "d", "e"), 1)
+    assert read_table(path, delimiter=separator) == table
+
+
+def test_records_have_no_say_in_what_separates_fields(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for record in ("1", "1;2;3;4", "a|b|c"):
+        path.write_text(f"n\n0\n{record}\n")
+        assert read_table(path) == {"n": ["0", record]}
+    path.write_text("a;b\n1,5;2\n")
+    assert read_table(path) == {"a": ["1,5"], "b": ["2"]}
+    assert read_table(path, delimiter=";") == read_table(path)
+    with pytest.raises(DataError, match="rows of 1 fields, like its header; received 2"):
+        read_table(path, delimiter=",")
+    with pytest.raises(ParameterError, match="delimiter must be one of"):
+        read_table(path, delimiter="x")
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "T.CSV"])
 def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     table: dict[str, list[Any]] = {"row": [1, 2], "label": ["<=50K", None], "naïve, quoted": ['a"b', "c\nd"]}
@@ -50,8 +77,8 @@ def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:
     [
         (b"", "whose first line names the columns"),
         (b"a,b\n", "at least one row"),
-        (b"a,a\n1,2\n", "different, non-empty names"),
-        (b"a,\n1,2\n", "different, non-empty names"),
+        (b"s3cret,a,s3cret\n1,2,3\n", "different, non-empty names; received the same name for columns 1 and 3"),
+        (b"a,\n1,2\n", "different, non-empty names; received no name for column 2"),
         (b"a,b\n1,2\n1,2,s3cret\n", "rows of 2 fields, like its header; received 3 in line 3"),
         (b"a\n\xff\n", "UTF-8"),
         (b'a\n"s3cret\n', "cannot be parsed"),

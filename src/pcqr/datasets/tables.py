@@ -1,8 +1,9 @@
 """Tables from and to local files: CSV with the standard library, Parquet with the extra `data`.
 
 A table is a dict from column name to values, as `pcqr.schema.Schema.encode` takes it. CSV values stay text (a numeric
-column of the schema turns them into numbers) and an empty field is a missing value. For tables of many millions of
-cells use Parquet: it is typed and takes a fraction of the memory.
+column of the schema turns them into numbers) and an empty field is a missing value. Fields are separated by commas,
+semicolons, tabs or bars: whichever the first line, which is public, has most of. For tables of many millions of cells
+use Parquet: it is typed and takes a fraction of the memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -23,13 +25,21 @@ Columns = dict[str, Sequence[Any]]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
+DELIMITERS = (",", ";", "\t", "|")
+
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas writes for row numbers: no column of the table
 
 
-def read_table(path: str | Path) -> Columns:
-    """Read a `.csv`, `.csv.gz` or `.parquet` file. No error message carries a value of the table."""
+def read_table(path: str | Path, *, delimiter: str | None = None) -> Columns:
+    """Read a `.csv`, `.csv.gz` or `.parquet` file. No error message carries a value of the table.
+
+    `delimiter` is what separates the fields of a CSV file; None: one of `DELIMITERS`, by the first line alone. The
+    records have no say in it, since one of them could then change how all others are read.
+    """
     source = _existing(path)
-    return _read_parquet(source) if _is_parquet(source) else _read_csv(source)
+    if delimiter is not None and delimiter not in DELIMITERS:
+        raise ParameterError("delimiter", f"one of {', '.join(map(repr, DELIMITERS))}", delimiter)
+    return _read_parquet(source) if _is_parquet(source) else _read_csv(source, delimiter)
 
 
 def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:
@@ -81,8 +91,8 @@ def _existing(path: str | Path) -> Path:
     return source
 
 
-def _read_csv(path: Path) -> Columns:
-    rows = _csv_rows(path)
+def _read_csv(path: Path, delimiter: str | None) -> Columns:
+    rows = _csv_rows(path, delimiter)
     header = next(rows)
     columns: list[list[str | None]] = [[] for _ in header]
     for row in rows:
@@ -91,12 +101,14 @@ def _read_csv(path: Path) -> Columns:
     return cast(Columns, dict(zip(header, columns, strict=True)))
 
 
-def _csv_rows(path: Path) -> Iterator[list[str]]:
+def _csv_rows(path: Path, delimiter: str | None = None) -> Iterator[list[str]]:
     """The header, then the records, at least one and each as wide as the header."""
     records = 0
     try:
         with _open_text(path, "rt") as file:
-            rows = csv.reader(file, skipinitialspace=True, strict=True)
+            first = file.readline()
+            found = delimiter or max(DELIMITERS, key=lambda each: len(_fields(first, each)))  # of equals, the first
+            rows = csv.reader(chain((first,), file), delimiter=found, skipinitialspace=True, strict=True)
             header = next(rows, [])
             _check_header(header, path)
             yield header
@@ -116,17 +128,30 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
     except PermissionError:
         raise _unreadable(path) from None
     except (csv.Error, zlib.error, OSError, EOFError):
-        raise DataError(str(path), "comma-separated values", "a file that cannot be parsed as such") from None
+        raise DataError(str(path), "separated values", "a file that cannot be parsed as such") from None
     if not records:
         raise DataError(str(path), "a table with at least one row", "a header alone")
 
 
+def _fields(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader((line,), delimiter=delimiter, skipinitialspace=True), [])
+
+
 def _check_header(header: Sequence[str], path: Path) -> None:
+    """Names are not quoted: in a file without a header they are a private record. Places count from 1."""
     if not any(header):
         raise DataError(str(path), "a table whose first line names the columns", "an empty first line")
-    if not all(header) or len(set(header)) < len(header):
-        # The names are not quoted: in a file without a header they are a private record.
-        raise DataError(str(path), "a table whose first line has different, non-empty names", "equal or empty names")
+    if "" in header:
+        empty = f"no name for column {header.index('') + 1}"
+        raise DataError(str(path), "a table whose first line has different, non-empty names", empty)
+    first: dict[str, int] = {}
+    for place, name in enumerate(header, start=1):
+        if first.setdefault(name, place) != place:
+            raise DataError(
+                str(path),
+                "a table whose first line has different, non-empty names",
+                f"the same name for columns {first[name]} and {place}",
+            )
 
 
 def _read_parquet(path: Path) -> Columns:
