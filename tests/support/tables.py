@@ -74,7 +74,7 @@ def _arrow_dictionary(values: Sequence[Any]) -> Any:
 
 
 def _polars_series(values: Sequence[Any]) -> Any:
-    if any(isinstance(value, np.datetime64) for value in values):  # Polars 2.1 takes nanoseconds for microseconds
+    if any(isinstance(value, np.generic) for value in values):  # the type of one is forced on all, and units are lost
         raise TypeError
     return pl.Series(NAME, _of_one_kind(values))
 
