@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from pcqr import AgnosticRelease
+from pcqr import AgnosticRelease, UniversalRelease
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
+from pcqr.mechanisms.exponential import PUBLIC_POINTS
 
 RECORDS, QUERIES = 6000, 30
 
@@ -277,6 +278,106 @@ def test_bad_input_has_one_json_shape(files: Files) -> None:
     error = json.loads(result.stdout)["error"]
     assert {"type", "message", "name", "allowed", "received"} == set(error)
     assert error["type"] == "DataError"
+
+
+# What is public -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(100, 400), slice(None, None, -7)])
+def test_queries_that_are_private_rows_are_not_published(
+    files: Files, rows: slice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A universal release publishes cuts midway between queries: midway between two private values."""
+    monkeypatch.setattr(UniversalRelease, "fit", lambda *_, **__: pytest.fail("the release was fitted"))
+    private = read_table(files.directory / "train.csv")
+    write_table(files.directory / "queries.csv", {name: private[name][rows] for name in ("colour", "x", "z")})
+    result = files.answer("--algorithm", "universal")
+    assert result.exit_code == 2
+    assert (
+        "--queries must be rows that are public, and more than half of these are rows of the private" in result.stderr
+    )
+    assert not files.out().exists()
+
+
+def test_queries_of_a_release_that_publishes_nothing_may_be_anything(files: Files) -> None:
+    private = read_table(files.directory / "train.csv")
+    write_table(files.directory / "queries.csv", {name: private[name][:20] for name in ("colour", "x", "z")})
+    result = files.answer()
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+
+
+def test_some_private_rows_among_the_queries_are_a_warning_to_the_data_holder_alone(files: Files) -> None:
+    private, queries = read_table(files.directory / "train.csv"), read_table(files.directory / "queries.csv")
+    mixed = {name: [*queries[name], *private[name][:2]] for name in ("colour", "x", "z")}
+    write_table(files.directory / "queries.csv", mixed)
+    result = files.answer("--algorithm", "universal", "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("Warning: Some of the rows of")
+    assert "private file" not in result.stdout
+    assert "private" not in files.out().read_text()
+
+
+def test_queries_of_which_few_are_possible_are_public_if_the_data_holder_says_so(files: Files) -> None:
+    for name in ("train.csv", "queries.csv"):
+        table = read_table(files.directory / name)
+        rounded = {column: [round(float(value)) for value in table[column]] for column in ("x", "z")}
+        write_table(files.directory / name, table | rounded)
+    assert files.answer("--algorithm", "universal").exit_code == 2
+    result = files.answer("--algorithm", "universal", "--surely-public")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("Warning: Most of the rows of")
+
+
+@pytest.fixture
+def public(files: Files) -> tuple[str, str]:
+    generator = np.random.default_rng(1)
+    x, z = generator.normal(size=(2, 200))
+    colour = np.where(generator.random(200) < 0.5, "red", "blue")
+    write_table(files.directory / "public.csv", {"z": list(z), "colour": list(colour), "x": list(x)})
+    return "--public", str(files.directory / "public.csv")
+
+
+def test_trees_ask_questions_made_of_public_rows(files: Files, public: tuple[str, str]) -> None:
+    options = ("--class", "trees", "--depth", "1", *public, "--seed", "1", "--epsilon", "20")
+    told = files.bare(*options, "--preview")
+    assert told.exit_code == 0, told.output
+    result = files.bare(*options, "--algorithm", "universal", "--json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert PUBLIC_POINTS in summary["guarantee"]["assumptions"]
+    assert summary["published"].startswith("if x > ")
+
+
+def test_public_rows_say_what_the_columns_are(files: Files, public: tuple[str, str]) -> None:
+    """Without --categories, which `colour` would need otherwise."""
+    assert files.bare("--seed", "1").exit_code == 2
+    result = files.bare("--seed", "1", *public)
+    assert result.exit_code == 0, result.output
+
+
+def test_private_rows_are_not_public(files: Files, public: tuple[str, str]) -> None:
+    private = read_table(files.directory / "train.csv")
+    write_table(files.directory / "public.csv", {name: private[name][5:50] for name in ("colour", "x", "z")})
+    result = files.bare("--class", "trees", *public)
+    assert result.exit_code == 2
+    assert "--public must be rows that are public, and more than half" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--class", "trees"), "--class must be one that needs no public questions, unless --public or --schema"),
+        (("--depth", "2"), "--depth must be left out, but for --class trees"),
+        (("--show", "--json"), "--show must be left out with --json"),
+        (("--drop", "colur"), "--drop must be the name of a column of one of the files"),
+        (("--labels", "a\nb,c"), "on one line"),
+    ],
+)
+def test_options_that_do_not_go_together(files: Files, options: tuple[str, ...], message: str) -> None:
+    result = files.answer(*options)
+    assert result.exit_code == 2
+    assert message in result.output
 
 
 def _columns(answers: dict[str, Any]) -> tuple[list[Any], list[Any]]:
