@@ -46,6 +46,8 @@ def answer(home: Path, *more: str, out: str = "answers.csv") -> Result:
 def given(path: Path) -> list[str]:
     """The complete lines of a file of answers, which any CSV reader must agree with."""
     text = path.read_text(encoding="utf-8")
+    if not text:  # killed before the first answer
+        return []
     assert text.endswith("\n")
     table = read_table(path) if text.count("\n") > 1 else {"row": []}
     lines = text.splitlines()

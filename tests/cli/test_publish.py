@@ -210,7 +210,7 @@ def test_columns_can_be_dropped(files: Files) -> None:
         (("--labels", "yes"), "--labels must be 2 to 127 different names"),
         (("--labels", "no,yes"), "must be one of no, yes in every row"),
         (("--label", "x"), "label column 'x' must be 0 or 1 in every row"),
-        (("--public", "absent.csv"), "a file that exists"),
+        (("--public", "absent.csv"), "--public must be a file that exists"),
         (("--schema", "absent.toml"), "a file that can be read"),
         (("--drop", "colur"), "--drop must be the name of a column"),
     ],
@@ -351,7 +351,7 @@ def test_private_rows_are_not_public_whichever_and_in_whatever_order(files: File
     write_table(files.directory / "public.csv", {name: table[name][rows] for name in ("colour", "x")})
     result = files.publish()
     assert result.exit_code == 2
-    assert "more than half of these are rows of the private file" in result.stderr
+    assert "more than half of whose rows are rows of the private file" in result.stderr
 
 
 def test_a_few_private_rows_are_a_warning_for_the_data_holder_alone(files: Files) -> None:

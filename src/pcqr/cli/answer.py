@@ -15,12 +15,12 @@ from rich.console import Console
 
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
-from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of
+from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of, naming, read
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, plan_lines, promise
-from pcqr.datasets.tables import Columns, check_suffix, read_table, table_size
-from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
+from pcqr.datasets.tables import Columns, check_suffix, table_size
+from pcqr.errors import BudgetExhausted, DataError, ParameterError, PcqrError
 from pcqr.estimators.releases import first_batch_cost
 from pcqr.hypotheses import (
     DecisionTrees,
@@ -33,7 +33,7 @@ from pcqr.hypotheses import (
 )
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.models import PublishedModel
-from pcqr.plan import Mode
+from pcqr.plan import Mode, counted
 from pcqr.schema import Column, Schema
 
 ALGORITHMS = {"subsamp": SubsampleAggregate, "agnostic": AgnosticRelease, "universal": UniversalRelease}
@@ -127,7 +127,7 @@ def run(job: Job, *, as_json: bool) -> None:
     out = _checked_out(job, as_json=as_json)
     price = Price(job.epsilon, job.delta)
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
-        private = read_table(job.private)
+        private = read(job.private, "--private")
         asked = _asked(job, private)
         declared = label_names(job.labels, most=2)
         names: tuple[Any, ...] = declared or (0, 1)
@@ -163,7 +163,8 @@ def _answer(release: Release, point: Points, names: Sequence[Any]) -> tuple[Any,
 
 def preview(job: Job, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
-    columns, records = table_size(job.private)
+    with naming("--private"):
+        columns, records = table_size(job.private)
     label_names(job.labels, most=2)
     check_label(columns, job.label)
     asked = _asked(job, columns)
@@ -190,8 +191,8 @@ def preview(job: Job, *, as_json: bool) -> None:
 
 
 def _asked(job: Job, private: Collection[str]) -> Asked:
-    queries = read_table(job.queries)
-    public = None if job.public is None else read_table(job.public)
+    queries = read(job.queries, "--queries")
+    public = None if job.public is None else read(job.public, "--public")
     schema = _declared_schema(job, queries, public)
     check_drop(job.drop, private, queries, public or (), schema.names)
     schema = schema.without(*(name for name in schema.names if name in job.not_features))
@@ -246,7 +247,10 @@ def _declared_schema(job: Job, queries: Columns, public: Columns | None) -> Sche
     elif public is not None:
         declared = Schema.from_public(public, drop=tuple(name for name in job.not_features if name in public))
     else:
-        declared = Schema(tuple(Column(name) for name in queries if name not in job.not_features))
+        features = [name for name in queries if name not in job.not_features]
+        if not features:
+            raise DataError(str(job.queries), "a table with a column besides those that are left out", "none")
+        declared = Schema(tuple(map(Column, features)))
     columns = {column.name: column for column in declared.columns}
     for declaration in job.categories:
         name, given, values = declaration.partition("=")
@@ -261,7 +265,8 @@ def _checked_out(job: Job, *, as_json: bool) -> Path:
         raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
     if job.show and as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
-    check_suffix(job.out)
+    with naming("--out"):
+        check_suffix(job.out)
     check_answers(job.out, job.inputs, Price(job.epsilon, job.delta), overwrite=job.overwrite)
     return job.out
 
@@ -282,7 +287,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
         print_json(summary | ({} if done.halted is None else {"error": error_fields(done.halted)}))
         return
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
-    fields = {"guarantee": promise(release.guarantee_, done.records), f"{asked:,} queries": kinds}
+    fields = {"guarantee": promise(release.guarantee_, done.records), counted(asked, "query", "queries"): kinds}
     fields |= plan_lines(release.plan_)
     if done.published is not None:
         fields["published"] = done.published

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
-from pcqr.datasets.tables import Columns
+from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
 from pcqr.schema.overlap import coinciding_rows
 
 Labels = NDArray[np.int8]
+
+
+def read(path: Path, option: str) -> Columns:
+    """The table in the file that `option` names."""
+    with naming(option):
+        return read_table(path)
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Errors about a path speak of the option that it was given by."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name != "path":
+            raise
+        raise ParameterError(option, error.allowed, error.received) from None
 
 
 def label_names(declared: str | None, *, most: int) -> tuple[str, ...] | None:
@@ -80,11 +98,11 @@ def check_public(
     """
     found = coinciding_rows(shown, private)
     if 2 * found > len(shown) and not surely_public:
-        raise ParameterError(
+        raise DataError(
             option,
-            "rows that are public, and more than half of these are rows of the private file. If they are public, and "
-            "coincide because few different rows are possible, add --surely-public",
-            str(path),
+            "rows that are free to be shown, not private ones (should they be public and coincide because few "
+            "different rows are possible: --surely-public)",
+            f"{path}, more than half of whose rows are rows of the private file",
         )
     if found:
         share = next(word for limit, word in _SHARES if found <= limit * len(shown))

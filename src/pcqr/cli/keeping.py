@@ -116,6 +116,9 @@ def answers_beside(out: Path, price: Price, *, overwrite: bool, as_json: bool) -
         journal = Journal(part_of(out))
     except InUse:
         raise ParameterError("--out", "a file that no other run is writing to", str(out)) from None
+    except OSError as error:
+        told = f"{out} ({error.strerror})"
+        raise ParameterError("--out", "a file in an existing directory that can be written to", told) from None
     answers = Answers(journal)
     try:
         remains = journal.remains()

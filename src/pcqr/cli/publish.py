@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from rich.console import Console
 
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
-from pcqr.cli.inputs import check_drop, check_public, declared_schema, label_names, labels_of
+from pcqr.cli.inputs import check_drop, check_public, declared_schema, label_names, labels_of, read
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.cli.words import promise
-from pcqr.datasets.tables import read_table
 from pcqr.errors import OutputExists, ParameterError
 from pcqr.files import InUse, check_not_input, own_directory
 from pcqr.hypotheses import DecisionTrees
@@ -139,12 +138,16 @@ def run(job: Job, *, as_json: bool) -> None:
 @contextmanager
 def _own_directory(job: Job) -> Iterator[None]:
     """Two runs that publish to one place at a time would lose a model that was paid for."""
-    try:
-        with own_directory(job.out):
-            _check_out(job)  # again: another run may have been here while this one was reading
-            yield
-    except InUse:
-        raise ParameterError("--out", "a directory that no other run is publishing to", str(job.out)) from None
+    with ExitStack() as held:
+        try:
+            held.enter_context(own_directory(job.out))
+        except InUse:
+            raise ParameterError("--out", "a directory that no other run is publishing to", str(job.out)) from None
+        except OSError as error:
+            told = f"{job.out} ({error.strerror})"
+            raise ParameterError("--out", "a directory that can be written to", told) from None
+        _check_out(job)  # again: another run may have been here while this one was reading
+        yield
 
 
 def _chosen(job: Job, inputs: Inputs, method: Choice) -> tuple[DecisionTrees, Method]:
@@ -232,8 +235,8 @@ def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
 
 
 def _read(job: Job) -> Inputs:
-    private = read_table(job.private)
-    public = None if job.public is None else read_table(job.public)
+    private = read(job.private, "--private")
+    public = None if job.public is None else read(job.public, "--public")
     if job.public is not None and job.private.samefile(job.public):
         raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
     declared_names = label_names(job.labels, most=MOST_CLASSES)
