@@ -155,3 +155,14 @@ def test_an_unusable_directory_is_refused(tmp_path: Path) -> None:
     result = invoke(tmp_path)
     assert result.exit_code == 2
     assert "--out must be a directory" in result.stderr
+
+
+def test_a_second_audit_replaces_the_picture_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, row(0.5, 0.4), row(2.5, 2.1, bug=True))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "audit.png").write_text("the first")
+    (tmp_path / "out" / "other.png").write_text("of somebody else")
+    assert invoke(tmp_path).exit_code == 0
+    assert (tmp_path / "out" / "audit.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "other.png").read_text() == "of somebody else"
+    assert len(list((tmp_path / "out").iterdir())) == 2

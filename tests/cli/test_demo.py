@@ -38,6 +38,7 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     assert "NOT PRIVATE" not in words
     picture = (tmp_path / "new" / "out" / "demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+    assert [path.name for path in (tmp_path / "new" / "out").iterdir()] == ["demo.png"]
 
 
 def test_json_and_no_picture_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,3 +70,23 @@ def test_datasets_are_listed_with_their_licence() -> None:
     (adult,) = json.loads(CliRunner().invoke(app, ["datasets", "--json"]).output)["datasets"]
     assert adult["licence"] == "CC BY 4.0"
     assert "10.24432/C5XW20" in adult["source"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        (KeyboardInterrupt(), "Error: Stopped by Ctrl-C. The run did not come to its end.\n"),
+        (OSError(28, "No space left on device"), "Error: No space left on device. The run did not come to its end.\n"),
+        (BrokenPipeError(), "Error: Nobody reads the output any more. The run did not come to its end.\n"),
+    ],
+)
+def test_what_comes_from_outside_is_a_sentence_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, cause: BaseException, said: str
+) -> None:
+    def stopped(**_: object) -> None:
+        raise cause
+
+    monkeypatch.setattr("pcqr.cli.datasets.run", stopped)
+    result = CliRunner().invoke(app, ["datasets"])
+    assert result.exit_code == 4
+    assert result.stderr == said

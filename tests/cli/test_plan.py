@@ -179,3 +179,19 @@ def test_help_does_not_wait_for_the_numerical_libraries() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
     assert result.stdout.strip() == "[]"
+
+
+def test_a_picture_replaces_no_file_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = tmp_path / "plan.svg"
+    picture.write_text("precious")
+    monkeypatch.setattr("pcqr.cli.plan_picture.draw_plan", lambda path, *_: path.write_text("drawn"))
+    refused = invoke(*LINE, "--plot", str(picture))
+    assert refused.exit_code == 2
+    assert f"{picture} exists. Take another --plot, or add --overwrite to replace it." in refused.stderr
+    assert picture.read_text() == "precious"
+    assert invoke(*LINE, "--plot", str(picture), "--overwrite").exit_code == 0
+    assert picture.read_text() == "drawn"
+    assert (
+        "--plot must be a file in an existing directory"
+        in invoke(*LINE, "--plot", str(tmp_path / "a" / "b.svg")).stderr
+    )
