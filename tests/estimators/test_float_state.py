@@ -20,6 +20,9 @@ from pcqr import (
 )
 from pcqr.hypotheses import DecisionTrees, Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
+from pcqr.planning.options import compare
+from pcqr.planning.outlook import look
+from pcqr.planning.solving import Question
 
 RECORDS = 6_000
 Labels = NDArray[np.int64]
@@ -66,6 +69,14 @@ def test_estimators_do_not_see_the_error_state_of_the_user(name: str, pattern: s
     expected = run(ESTIMATORS[name](), y, X)
     with np.errstate(all="raise"):
         assert run(ESTIMATORS[name](), y, X) == expected
+
+
+def test_planning_does_not_see_it_either() -> None:
+    question = Question(hypotheses=Thresholds(), records=20_000, epsilon=1.0, queries=200)
+    expected = look(question)
+    with np.errstate(all="raise"):
+        assert look(question) == expected
+        assert len(compare(expected.request)) == len(expected.options)
 
 
 CLASSES: dict[str, HypothesisClass] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp_guarantee
@@ -20,6 +22,7 @@ from pcqr.planning.search import Knobs
 __all__ = ["Request", "plan_agnostic", "plan_semi_private", "plan_subsample", "plan_universal"]
 
 
+@np.errstate(all="ignore")
 def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     """SubSamp. Its accuracy theorem is α + 3γ, not α + γ, so nothing is certified. Public points do not help it."""
     if _check_mode(mode) == "paper":
@@ -31,6 +34,7 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
 
 
+@np.errstate(all="ignore")
 def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> VotingPlan:
     """AgPrivCl. Calibrated: a plan for which (α, β) is proved where there is one, else the most promising.
 
@@ -47,6 +51,7 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
 
 
+@np.errstate(all="ignore")
 def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> UniversalPlan:
     """UnvPrivCl. Votes and publication have β/2 each; calibrated, a plan with a proof is preferred here too.
 
@@ -69,6 +74,7 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
     )
 
 
+@np.errstate(all="ignore")
 def plan_semi_private(request: Request) -> PublishingPlan:
     """SSPP alone, with `request.public` public points at hand (None: the class is fixed by declaration). Pure ε."""
     features, hypotheses, public = request.features, request.hypotheses, request.public

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.names import NAMES
 from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
@@ -55,6 +57,7 @@ class Recommendation:
     python: Option | None = None
 
 
+@np.errstate(all="ignore")
 def compare(request: Request, start: Knobs | None = None) -> tuple[Option, ...]:
     """All five algorithms for one request, calibrated. `start` is where to begin the search for a proof."""
     return tuple(_option(algorithm, request, start) for algorithm in ESTIMATORS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pcqr.planning import paper
 from pcqr.planning.certified import MOST_RECORDS, CertifiedVotes, fewest_records
 from pcqr.planning.deviations import sampling_slack
@@ -50,6 +52,7 @@ class Outlook:
         return self.fewest is not None and self.fewest.plan.records <= self.request.records
 
 
+@np.errstate(all="ignore")
 def look(question: Question) -> Outlook:
     """Answer `question` from public numbers. With two unknowns the frontier comes first, then a plan at one point."""
     runs: Unknown | None = None

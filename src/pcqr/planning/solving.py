@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+import numpy as np
+
 from pcqr.checks import check_integer
 from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses.base import Combinatorics
@@ -109,6 +111,7 @@ class Solved:
     votes: CertifiedVotes
 
 
+@np.errstate(all="ignore")
 def solve(question: Question, start: Solved | None = None) -> Solved | None:
     """The unknown at its best: fewest records, smallest α, most queries, smallest ε, δ or β. None: it has no value.
 
