@@ -310,12 +310,15 @@ class Prediction:
     """What the planner expects, from public numbers: a model's estimate, not a bound and not a measurement.
 
     `unanswered_share` of the planned queries get no label, those after a halt included; `unstable_share` is the chance
-    that one query is unstable while the release goes on.
+    that one query is unstable while the release goes on. The ranges say how far off the model was on real tables
+    (docs/planning.md); None: nobody measured.
     """
 
     unanswered_share: float
     excess_error: float
     unstable_share: float
+    unanswered_range: tuple[float, float] | None = None
+    unstable_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,6 +353,18 @@ class VotingPlan(Plan):
     """SubSamp and AgPrivCl: prepare and vote."""
 
     vote: VotePlan
+
+    @property
+    def votes(self) -> int:
+        """How many of the planned queries are put to the vote: all of them, unless a classifier is published."""
+        return self.queries
+
+    @property
+    def expected_answers(self) -> float | None:
+        """How many of these `votes` are expected to end in a label. With the same records, ε and δ it never falls as
+        more queries are planned.
+        """
+        return None if self.prediction is None else self.votes * (1.0 - self.prediction.unanswered_share)
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:
         teachers = (-(-self.vote.subsample // self.vote.teachers), self.vote.teachers)
@@ -413,3 +428,7 @@ PublishedPlan = (
 @dataclass(frozen=True, kw_only=True)
 class UniversalPlan(VotingPlan, PublishingPlan):
     """UnvPrivCl: prepare, vote, publish."""
+
+    @property
+    def votes(self) -> int:
+        return self.publish.after_queries

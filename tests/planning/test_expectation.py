@@ -16,7 +16,7 @@ from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, OneSidedSparse
 from pcqr.plan import VotePlan
 from pcqr.planning import model
 from pcqr.planning.budget import sparse_vectors
-from pcqr.planning.expectation import expected_run
+from pcqr.planning.expectation import modelled_run
 
 
 def vectors() -> tuple[CalibratedSparseVector, ...]:
@@ -24,7 +24,7 @@ def vectors() -> tuple[CalibratedSparseVector, ...]:
 
 
 @pytest.mark.parametrize("vector", vectors(), ids=lambda vector: type(vector).__name__)
-def test_the_expected_run_is_the_average_of_simulated_ones(vector: CalibratedSparseVector) -> None:
+def test_the_modelled_run_is_the_average_of_simulated_ones(vector: CalibratedSparseVector) -> None:
     """At distance t from a boundary, in probability, a share ½e^{−t/θ} of the teachers dissents; θ = b/(2N)."""
     teachers, records, queries, runs = 241, 8, 60, 400
     plan = VotePlan(teachers * records, teachers * records, teachers, 0.1, vector)
@@ -43,7 +43,7 @@ def test_the_expected_run_is_the_average_of_simulated_ones(vector: CalibratedSpa
             stable = running.is_stable(int(distance))
             unstable += not stable
             unanswered += not stable
-    expected = expected_run(plan, Intervals(), 1, queries)
+    expected = modelled_run(plan, Intervals(), 1, queries)
     assert expected.unstable_share == pytest.approx(unstable / asked, rel=0.15)
     assert expected.unanswered_share == pytest.approx(unanswered / (runs * queries), rel=0.2)
     assert 0.05 < expected.unanswered_share < 0.7  # so that the comparison says something
@@ -79,7 +79,7 @@ def test_doubt_and_fewer_records_make_it_worse(hypotheses: Combinatorics, featur
 
     def loss(records: int, doubt: float = 1.0) -> float:
         plan = VotePlan(records, records, 701, 0.1, vector)
-        return expected_run(plan, hypotheses, features, 100, doubt=doubt).excess_error
+        return modelled_run(plan, hypotheses, features, 100, doubt=doubt).excess_error
 
     losses = [loss(701 * size) for size in (30, 100, 300, 1_000)]
     assert losses == sorted(losses, reverse=True)
@@ -89,8 +89,8 @@ def test_doubt_and_fewer_records_make_it_worse(hypotheses: Combinatorics, featur
 
 def test_without_relabelling_teachers_err_together() -> None:
     vector = vectors()[0]
-    relabelled = expected_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
-    plain = expected_run(VotePlan(70_100, 70_100, 701, None, vector), Thresholds(), 1, 100)
+    relabelled = modelled_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
+    plain = modelled_run(VotePlan(70_100, 70_100, 701, None, vector), Thresholds(), 1, 100)
     assert plain.unstable_share > relabelled.unstable_share
     assert plain.excess_error > 0.25 * math.sqrt(1 / 100)
 
@@ -98,11 +98,11 @@ def test_without_relabelling_teachers_err_together() -> None:
 def test_the_paper_s_sparse_vector_has_no_model() -> None:
     vector = PaperSparseVector.from_paper(1.0, 1e-5, 6, 100)
     with pytest.raises(AssertionError, match="calibrated"):
-        expected_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
+        modelled_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
 
 
 def test_a_hopeless_vote_is_expected_to_be_unstable() -> None:
     vector = OneSidedSparseVector.calibrate(0.1, 1e-9, 5)
-    found = expected_run(VotePlan(10_000, 10_000, 51, 0.1, vector), Thresholds(), 1, 100)
+    found = modelled_run(VotePlan(10_000, 10_000, 51, 0.1, vector), Thresholds(), 1, 100)
     assert found.unstable_share > 0.95
     assert found.unanswered_share > 0.95

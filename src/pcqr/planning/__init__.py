@@ -28,8 +28,8 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_sub_samp(request), None
     else:
-        best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=False, queries=request.queries)
-        vote, prediction = best.plan, _expected(request, best.plan, request.queries)
+        vote = calibrated.plan_votes(request, relabel=False)
+        prediction = _expected(request, vote, request.queries)
     guarantee = sub_samp_guarantee(vote)
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
 
@@ -86,7 +86,7 @@ def plan_semi_private(request: Request) -> PublishingPlan:
 
 def _votes(request: Request, start: Knobs | None) -> tuple[VotePlan, float]:
     """The votes and what is proved of their excess error."""
-    best = calibrated.plan_votes(request, request.epsilon, request.delta, relabel=True, queries=request.queries).plan
+    best = calibrated.plan_votes(request, relabel=True)
     excess = _vote_excess(request, best)
     if request.is_pinned or excess <= request.alpha:
         return best, excess
@@ -97,9 +97,9 @@ def _votes(request: Request, start: Knobs | None) -> tuple[VotePlan, float]:
 def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, PublishPlan, float]:
     """Votes, publication, and what is proved of their excess error."""
     best, publish = calibrated.plan_universal(request)
-    excess = _universal_excess(request, best.plan, publish)
+    excess = _universal_excess(request, best, publish)
     if request.is_pinned or excess <= request.alpha:
-        return best.plan, publish, excess
+        return best, publish, excess
     for share in calibrated.PUBLISH_SHARES[:2]:  # with records enough for a proof the published part needs little
         part, shown = calibrated.split(request, share, publish.after_queries)
         if _publish_excess(part, shown) <= request.alpha:
@@ -107,7 +107,7 @@ def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, Publish
             if proved is None:
                 break
             return proved.plan, shown, _universal_excess(request, proved.plan, shown)
-    return best.plan, publish, excess
+    return best, publish, excess
 
 
 def _expected(request: Request, vote: VotePlan, queries: int) -> Prediction:

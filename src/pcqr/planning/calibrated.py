@@ -3,17 +3,21 @@
 The search runs over the sampling rate q, the relabelling's η, the number T of unstable answers and the number k of
 teachers. Privacy fixes the rest: R = 2·ln(1+e^η) (2η over a fixed class), ε_A = ln(1 + (e^ε − 1)/q) − R, δ_A = δ/q, and
 the sparse vector has the smallest margin of its form at (ε_A, δ_A, T). The loss is the expected excess error of
-`pcqr.planning.expectation`, averaged over the model being right and being too optimistic: first on a grid by rough
-closed forms, then near the best point as it is. Only public numbers enter.
+`pcqr.planning.expectation`: first on a grid by rough closed forms (`pcqr.planning.rough`), then near the best point as
+it is. Only public numbers enter.
+
+**More queries never mean fewer answers.** What a fixed plan is expected to answer of the first m queries grows with m.
+So the search is made for the numbers of queries on a fixed ladder, up to the first rung that is not below m, and of the
+plans that it finds the one is taken that is expected to answer most of m queries: a larger m has the same plans to
+choose from, and perhaps some more.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.exponential import inverse_temperature_for
@@ -22,15 +26,17 @@ from pcqr.planning import model, search
 from pcqr.planning.budget import RESERVE, sparse_vectors, votes_budget
 from pcqr.planning.expectation import expected_run
 from pcqr.planning.request import Request
+from pcqr.planning.rough import Rough, Spot, survey
 from pcqr.planning.search import Knobs
 
-FloatArray = NDArray[np.float64]
-
 PUBLISH_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
-_RATES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.14, 0.1, 0.06, 0.03, 0.01)
-_THRESHOLD_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.55)
-_MARGIN_SHARES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75)
+LADDER = (1, 3, 10, 30, 50, *(digit * 10**power for power in (2, 3, 4, 5) for digit in (1, 2, 3, 5)), 10**6)
+"""The numbers of queries that plans are made for."""
+FEWEST_ANSWERS = 0.5
+"""A release that is expected to answer fewer queries than this, of all that are planned, is refused."""
 _MOST_RECORDS = 10**12
+_SPOTS = 4
+"""So many points of the grid are tried where the best ones turn out to be impossible."""
 _FEWEST_RECORDS = (4, 1)
 """A teacher gets at least so many records: with fewer the model says little, so that is the last resort."""
 _FAILURE = 0.05
@@ -45,49 +51,98 @@ class Candidate:
     loss: float
 
 
-@dataclass(frozen=True)
-class _Rough:
-    """A point of the grid: knobs, and their loss by closed forms."""
+class Votes:
+    """The search for votes that keep the (ε, δ) of `request`, for any number of queries up to its m."""
 
-    rate: float
-    eta: float | None
-    unstable: int
-    teachers: int
-    loss: float
+    def __init__(self, request: Request, *, relabel: bool) -> None:
+        self.request, self.relabel = request, relabel
+        self._surveys: dict[int, Rough] = {}
+
+    def best(self, queries: int) -> Candidate | None:
+        """The plan with the smallest loss at m = `queries`; None where no vote could ever be stable."""
+        part = replace(self.request, queries=queries)
+        for fewest in _FEWEST_RECORDS:
+            for spot in self._survey(fewest).spots(queries, _SPOTS):
+                found = _refined(part, spot, fewest)
+                if found is not None:
+                    return found
+        return None
+
+    def rough_loss(self, queries: int) -> float:
+        """About the loss of the best plan at m = `queries`; infinite where there is none."""
+        losses = (self._survey(fewest).losses(queries).min(initial=math.inf) for fewest in _FEWEST_RECORDS)
+        return next((float(loss) for loss in losses if math.isfinite(loss)), math.inf)
+
+    def _survey(self, fewest: int) -> Rough:
+        if fewest not in self._surveys:
+            self._surveys[fewest] = survey(self.request, fewest, relabel=self.relabel)
+        return self._surveys[fewest]
 
 
-def plan_votes(request: Request, epsilon: float, delta: float, *, relabel: bool, queries: int) -> Candidate:
-    """The best vote plan for `queries` queries that is (`epsilon`, `delta`)-DP with `request.records` records."""
-    part = replace(request, epsilon=epsilon, delta=delta, queries=queries)
-    for fewest in _FEWEST_RECORDS:
-        rough = min(_grid(part, fewest, relabel=relabel), key=lambda point: point.loss, default=None)
-        best = None if rough is None else _refined(part, rough, fewest)
-        if best is not None:
-            break
-    else:
-        raise InfeasiblePlan(
-            f"With n_samples = {request.records} no vote of teachers can ever be stable at ε = {epsilon:g}, "
-            f"δ = {delta:g}.",
-            _nearest_change(part, relabel=relabel),
-        )
-    return best
+def rungs(queries: int) -> tuple[int, ...]:
+    """The ladder up to the first rung that is not below m = `queries`."""
+    return LADDER[: bisect_left(LADDER, queries) + 1]
 
 
-def plan_universal(request: Request) -> tuple[Candidate, PublishPlan]:
+def answers(request: Request, plan: VotePlan) -> float:
+    """How many of the m = `request.queries` queries the votes are expected to answer. It never falls as m grows."""
+    expected = expected_run(plan, request.hypotheses, request.features, request.queries)
+    return request.queries * (1.0 - expected.unanswered_share)
+
+
+def plan_votes(request: Request, *, relabel: bool) -> VotePlan:
+    """The votes for m = `request.queries` queries that are (ε, δ)-DP with n = `request.records` records."""
+    ladder = rungs(request.queries)
+
+    def found(records: int, ladder: Sequence[int]) -> list[VotePlan]:
+        votes = Votes(replace(request, records=records, queries=ladder[-1]), relabel=relabel)
+        return [candidate.plan for rung in ladder if (candidate := votes.best(rung)) is not None]
+
+    def is_enough(plans: Sequence[VotePlan]) -> bool:
+        hopeless = not request.is_pinned and all(answers(request, plan) < FEWEST_ANSWERS for plan in plans)
+        return bool(plans) and not hopeless
+
+    plans = found(request.records, ladder)
+    if not is_enough(plans):
+        what = "practically no query would be answered" if plans else "no vote of teachers can ever be stable"
+        raise _refused(request, what, lambda records: is_enough(found(records, _ends(ladder))))
+    return max(plans, key=lambda plan: answers(request, plan))
+
+
+def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     """Split ε between the votes and the published classifier so that the sum of predicted losses is smallest."""
     after = public_points(request)
-    shares = (request.publish_share,) if request.publish_share else PUBLISH_SHARES
-    feasible: list[tuple[float, Candidate, PublishPlan]] = []
-    for share in shares:
-        option = _evaluate(request, share, after)
-        if not isinstance(option, InfeasiblePlan):
-            feasible.append(option)
-        elif feasible:
-            break  # a larger share leaves the votes even less
-        else:
-            raise option
-    _, votes, publish = min(feasible, key=lambda option: option[0])
-    return votes, publish
+    ladder = rungs(after)
+
+    def found(records: int, ladder: Sequence[int]) -> list[tuple[VotePlan, float]]:
+        wider = replace(request, records=records)
+        shares = (request.publish_share,) if request.publish_share else PUBLISH_SHARES
+        votes = {share: Votes(split(wider, share, ladder[-1])[0], relabel=True) for share in shares}
+        return [option for rung in ladder if (option := _best_share(wider, votes, rung)) is not None]
+
+    options = found(request.records, ladder)
+    if not options:
+        what = "no vote of teachers can ever be stable beside a published classifier"
+        raise _refused(request, what, lambda records: bool(found(records, _ends(ladder))))
+    part = replace(request, queries=after)
+    plan, share = max(options, key=lambda option: answers(part, option[0]))
+    return plan, split(request, share, after)[1]
+
+
+def _best_share(request: Request, votes: Mapping[float, Votes], queries: int) -> tuple[VotePlan, float] | None:
+    """The votes for m_o = `queries`, and the share of ε that is left for the published classifier."""
+    growth = request.hypotheses.log_growth(queries, request.features)
+
+    def loss(share: float) -> float:
+        publish = split(request, share, queries)[1]
+        published = model.relabel_excess(growth, publish.inverse_temperature, request.records)
+        return votes[share].rough_loss(queries) + published
+
+    for share in sorted(votes, key=loss):
+        best = votes[share].best(queries)
+        if best is not None:
+            return best.plan, share
+    return None
 
 
 def split(request: Request, share: float, after: int) -> tuple[Request, PublishPlan]:
@@ -95,16 +150,6 @@ def split(request: Request, share: float, after: int) -> tuple[Request, PublishP
     publish = PublishPlan(publish_temperature(request, request.epsilon * share, after + (request.public or 0)), after)
     epsilon = request.epsilon * (1.0 - share) * (1.0 - RESERVE)
     return replace(request, epsilon=epsilon, beta=request.beta / 2.0, queries=after), publish
-
-
-def _evaluate(request: Request, share: float, after: int) -> tuple[float, Candidate, PublishPlan] | InfeasiblePlan:
-    part, publish = split(request, share, after)
-    try:
-        votes = plan_votes(part, part.epsilon, part.delta, relabel=True, queries=after)
-    except InfeasiblePlan as error:
-        return error
-    growth = request.hypotheses.log_growth(after, request.features)
-    return votes.loss + model.relabel_excess(growth, publish.inverse_temperature, request.records), votes, publish
 
 
 def publish_temperature(request: Request, epsilon: float, public: int | None) -> float:
@@ -125,114 +170,11 @@ def public_points(request: Request) -> int:
     return int(min(request.queries, math.ceil(net), room))
 
 
-def _grid(request: Request, fewest: int, *, relabel: bool) -> list[_Rough]:
-    """The best point for each sampling rate and each η at which a vote can be stable at all."""
-    temperatures: tuple[float | None, ...] = _temperatures(request) if relabel else (None,)
-    found = (_best_at(request, fewest, rate, eta) for rate in _rates(request, relabel=relabel) for eta in temperatures)
-    return [point for point in found if point is not None]
-
-
-def _temperatures(request: Request) -> tuple[float, ...]:
-    if request.inverse_temperature is not None:
-        return (request.inverse_temperature,)
-    return tuple(float(eta) for eta in np.geomspace(0.005, max(4.0, request.epsilon / 4.0), 11))
-
-
-def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
-    """The sampling rates to try; no sub-sample may be larger than what the relabelling's class can be drawn on."""
-    if not relabel:
-        return (request.sampling_rate or 1.0,)
-    support = None if request.hypotheses.is_fixed or request.public else request.hypotheses.largest_support
-    largest = 1.0 if support is None else min(1.0, support / request.records)
-    if request.sampling_rate is None:
-        return (largest, *(rate for rate in _RATES if rate < largest))
-    if request.sampling_rate > largest:
-        raise ParameterError("sampling_rate", f"at most {largest:.3g} for {request.hypotheses}", request.sampling_rate)
-    return (request.sampling_rate,)
-
-
-def _unstable_budgets(request: Request) -> FloatArray:
-    if request.unstable is not None:
-        return np.array([request.unstable], dtype=np.float64)
-    grid = np.unique(np.round(np.geomspace(1, max(2, min(request.queries, 5000)), 24)))
-    return grid.astype(np.float64)
-
-
-def _best_at(request: Request, fewest: int, rate: float, eta: float | None) -> _Rough | None:
-    """The best (T, k) at one sampling rate and one η by closed forms, or None where nothing is possible."""
-    subsample = math.floor(rate * request.records)
-    budget = votes_budget(request, request.epsilon, request.delta, request.records, subsample, eta)
-    if budget is None:
-        return None
-    unstable, share, part = np.meshgrid(_unstable_budgets(request), _THRESHOLD_SHARES, _MARGIN_SHARES, indexing="ij")
-    forms = (_pure_form(*budget, unstable, share), _concentrated_form(*budget, unstable, share))
-    losses = [_rough_loss(request, subsample // fewest, subsample, eta, unstable, part, *form) for form in forms]
-    loss, teachers = min(losses, key=lambda pair: float(pair[0].min()))
-    i = np.unravel_index(int(np.argmin(loss)), loss.shape)
-    if not math.isfinite(loss[i]):
-        return None
-    return _Rough(rate, eta, int(unstable[i]), int(teachers[i]), float(loss[i]))
-
-
-def _pure_form(
-    epsilon: float, delta: float, unstable: FloatArray, share: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(w, 90 % quantile of ρ, scale of ν) of the one-sided form with e₁ = `share`·ε_A."""
-    threshold_rate = epsilon * share
-    threshold = np.maximum(0.0, -np.log(delta * (1.0 + np.exp(-threshold_rate))) / threshold_rate)
-    return threshold, np.log(5.0) / threshold_rate, 2.0 * unstable / (epsilon * (1.0 - share))
-
-
-def _concentrated_form(
-    epsilon: float, delta: float, unstable: FloatArray, share: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same of the Rényi form, whose divergences are nearly those of zCDP: α/(2σ²) + T·2αc²."""
-    log_delta = -math.log(delta)
-    concentrated = (math.sqrt(log_delta + epsilon) - math.sqrt(log_delta)) ** 2
-    sigma = np.sqrt(0.5 / (share * concentrated))
-    rate = np.sqrt((1.0 - share) * concentrated / (2.0 * unstable))
-    return sigma * math.sqrt(2.0 * log_delta), 1.3 * sigma, 1.0 / rate
-
-
-def _rough_loss(
-    request: Request,
-    most: int,
-    subsample: int,
-    eta: float | None,
-    unstable: FloatArray,
-    part: FloatArray,
-    threshold: FloatArray,
-    reach: FloatArray,
-    scale: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """(loss, k): a query that is answered with a good chance has a margin of `part` times that of a unanimous one."""
-    hurdle = threshold + reach
-    margin = hurdle + scale
-    teachers = _odd(2.0 * margin / part + 1.0) if request.teachers is None else np.full_like(margin, request.teachers)
-    unanimous = (teachers - 1.0) / 2.0
-    possible = (teachers <= (most if request.teachers is None else subsample)) & (unanimous > np.floor(hurdle))
-    per_teacher = np.floor(subsample / teachers)
-    if eta is None:
-        trained, selection = model.agnostic(request.hypotheses, per_teacher), 0.0
-    else:
-        trained = model.realisable(request.hypotheses, request.features, per_teacher)
-        growth = request.hypotheses.log_growth(request.public or subsample, request.features)
-        selection = model.relabel_excess(growth, eta, subsample)
-    dissent = np.clip((unanimous - margin) / teachers, 0.0, 0.5)
-    fails = np.exp(-np.maximum(unanimous - hurdle, 0.0) / scale)
-    missing = np.zeros_like(fails)
-    for doubt, weight in model.DOUBT:
-        unsure = np.minimum(1.0, model.unstable_share(np.minimum(0.5, doubt * trained.error), dissent) + fails)
-        missing += weight * model.unanswered_share(unsure, request.queries, unstable)
-    loss: FloatArray = np.where(possible, 0.5 * missing + selection + trained.common, np.inf)
-    return loss, teachers
-
-
-def _refined(request: Request, rough: _Rough, fewest: int) -> Candidate | None:
+def _refined(request: Request, spot: Spot, fewest: int) -> Candidate | None:
     """The best plan near a point of the grid, with the sparse vector and the expected run as they are."""
 
     def best(knobs: Knobs, *, exact: bool) -> Candidate | None:
-        made = _plans(request, rough.rate, rough.eta, int(knobs["unstable"]), int(knobs["teachers"]), exact=exact)
+        made = _plans(request, spot.rate, spot.eta, int(knobs["unstable"]), int(knobs["teachers"]), exact=exact)
         candidates = (Candidate(plan, _loss(request, plan)) for plan in made)
         return min(candidates, key=lambda candidate: candidate.loss, default=None)
 
@@ -240,14 +182,14 @@ def _refined(request: Request, rough: _Rough, fewest: int) -> Candidate | None:
         found = best(knobs, exact=False)
         return math.inf if found is None else found.loss
 
-    most = math.floor(rough.rate * request.records) // fewest
+    most = math.floor(spot.rate * request.records) // fewest
     bounds = {
         "unstable": _range(request.unstable, request.queries),
         "teachers": _range(request.teachers, most - (most % 2 == 0)),
     }
     starts: list[Knobs] = [
-        {"unstable": float(rough.unstable), "teachers": float(teachers)}
-        for teachers in (rough.teachers, 2 * rough.teachers, most)
+        {"unstable": float(spot.unstable), "teachers": float(teachers)}
+        for teachers in (spot.teachers, 2 * spot.teachers, most)
     ]
     return best(search.smallest(loss, starts, bounds), exact=True)
 
@@ -273,33 +215,24 @@ def _plans(
 
 
 def _loss(request: Request, plan: VotePlan) -> float:
-    return math.fsum(
-        weight * expected_run(plan, request.hypotheses, request.features, request.queries, doubt=doubt).excess_error
-        for doubt, weight in model.DOUBT
-    )
+    return expected_run(plan, request.hypotheses, request.features, request.queries).excess_error
 
 
-def _odd(value: FloatArray) -> FloatArray:
-    odd: FloatArray = 2.0 * np.floor(np.ceil(value) / 2.0) + 1.0
-    return odd
+def _ends(ladder: Sequence[int]) -> tuple[int, ...]:
+    """The first rung and the last one: enough to say that something is possible."""
+    return tuple(dict.fromkeys((ladder[0], ladder[-1])))
 
 
-def _nearest_change(request: Request, *, relabel: bool) -> str:
-    """The smallest n, to within 10 %, at which a plan exists: doubling, then bisection on public numbers."""
-
-    def exists(records: int) -> bool:
-        wider = replace(request, records=records)
-        points = _grid(wider, _FEWEST_RECORDS[-1], relabel=relabel)
-        return any(_plans(wider, p.rate, p.eta, p.unstable, p.teachers, exact=True) for p in points)
-
-    high = request.records
-    while not exists(high):
+def _refused(request: Request, what: str, is_enough: Callable[[int], bool]) -> InfeasiblePlan:
+    """The refusal, with the smallest n, to within 10 %, that the same search finds to be enough."""
+    at = f"With n_samples = {request.records} {what} at ε = {request.epsilon:g}, δ = {request.delta:g}."
+    low = high = request.records  # which was refused
+    while not is_enough(high := 2 * high):
+        low = high
         if high > _MOST_RECORDS:
             pinned = "" if request.teachers is None else " or more teachers"
-            return f"a larger ε{pinned}; no number of records is enough"
-        high *= 2
-    low = high // 2
+            return InfeasiblePlan(at, f"a larger ε{pinned}; no number of records is enough")
     while high - low > max(1, high // 10):
         middle = (low + high) // 2
-        low, high = (low, middle) if exists(middle) else (middle, high)
-    return f"about n ≥ {high:,} records at these ε and δ, or a larger ε"
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return InfeasiblePlan(at, f"about n ≥ {high:,} records at these ε and δ, or a larger ε")

@@ -6,6 +6,8 @@ Given ρ every query is then unstable with the same chance; what is expected is 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,27 @@ _DEPTHS = np.concatenate((np.linspace(0.0, 4.0, 41), np.linspace(4.25, 25.0, 84)
 _THRESHOLDS = 41
 
 
-def expected_run(
+def expected_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.DOUBT`).
+
+    The ranges go from the least to the largest of these doubts.
+    """
+    runs = [modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt, _ in model.DOUBT]
+    least, most = runs[0], runs[-1]
+
+    def average(name: str) -> float:
+        return math.fsum(weight * getattr(run, name) for (_, weight), run in zip(model.DOUBT, runs, strict=True))
+
+    return Prediction(
+        unanswered_share=average("unanswered_share"),
+        excess_error=average("excess_error"),
+        unstable_share=average("unstable_share"),
+        unanswered_range=(least.unanswered_share, most.unanswered_share),
+        unstable_range=(least.unstable_share, most.unstable_share),
+    )
+
+
+def modelled_run(
     plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, *, doubt: float = 1.0
 ) -> Prediction:
     """The expected shares of unstable and of unanswered queries among m = `queries`, and the excess error.
@@ -40,10 +62,11 @@ def expected_run(
         selection = model.relabel_excess(members, eta, plan.subsample)
     common = selection + float(teachers.common)
     unstable, mass = _unstable_shares(vector, plan.teachers, min(0.5, doubt * float(teachers.error)))
-    unanswered = model.unanswered_share(unstable, queries, vector.unstable)
-    missing = float(mass @ unanswered)
+    missing = float(mass @ model.unanswered_share(unstable, queries, vector.unstable))
     return Prediction(
-        unanswered_share=missing, excess_error=min(1.0, 0.5 * missing + common), unstable_share=float(mass @ unstable)
+        unanswered_share=missing,
+        excess_error=float(model.excess_error(np.array(missing), np.array(common))),
+        unstable_share=float(mass @ unstable),
     )
 
 

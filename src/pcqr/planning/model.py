@@ -71,6 +71,15 @@ def unanswered_share(unstable: FloatArray, queries: int, budget: FloatArray | in
     return share
 
 
+def excess_error(unanswered: FloatArray, common: FloatArray) -> FloatArray:
+    """½u + (1 − u)·c: a query without an answer counts as a coin, the others err together on a share c = `common`.
+
+    u = `unanswered`. m times this is m/2 less (½ − c) for each query that is answered: the search counts answers.
+    """
+    loss: FloatArray = 0.5 * unanswered + (1.0 - unanswered) * np.minimum(0.5, common)
+    return loss
+
+
 def relabel_excess(log_growth: float, inverse_temperature: float, records: int) -> float:
     """Expected excess training error of ĥ: about (ln|H| + 1)/(η·n')."""
     return min(1.0, (log_growth + 1.0) / (inverse_temperature * records))
