@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcqr.entropy import SeededEntropy, SystemEntropy
-    from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError, WeakGuarantee
+    from pcqr.errors import (
+        BudgetExhausted,
+        DataError,
+        InfeasiblePlan,
+        ParameterError,
+        PcqrError,
+        UnansweredWarning,
+        WeakGuarantee,
+    )
     from pcqr.estimators import (
         AgnosticRelease,
         NoisyMaxAggregate,
@@ -44,6 +52,7 @@ _HOME = {
     "SemiPrivateLearner": "pcqr.estimators",
     "SubsampleAggregate": "pcqr.estimators",
     "SystemEntropy": "pcqr.entropy",
+    "UnansweredWarning": "pcqr.errors",
     "UniversalRelease": "pcqr.estimators",
     "WeakGuarantee": "pcqr.errors",
 }
@@ -65,6 +74,7 @@ __all__ = [
     "SemiPrivateLearner",
     "SubsampleAggregate",
     "SystemEntropy",
+    "UnansweredWarning",
     "UniversalRelease",
     "WeakGuarantee",
 ]

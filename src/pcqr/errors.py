@@ -10,6 +10,7 @@
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
     WeakGuarantee (UserWarning)         a figure too large to mean much: said at `fit`, before anything is spent
+    UnansweredWarning (UserWarning)     most of the planned queries are expected to get no label: said at `fit`, too
 
 Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
 record, a label of a record, a vote or a margin.
@@ -121,3 +122,7 @@ class MissingExtra(PcqrError, ImportError):
 
 class WeakGuarantee(UserWarning):
     """ε or δ is so large that the guarantee says little (`Guarantee.caveats`)."""
+
+
+class UnansweredWarning(UserWarning):
+    """Most of the planned queries are expected to get no label, by public numbers (`VotingPlan.expected_answers`)."""

@@ -21,6 +21,7 @@ from pcqr import (
     ParameterError,
     SemiPrivateLearner,
     SubsampleAggregate,
+    UnansweredWarning,
     UniversalRelease,
 )
 from pcqr.algorithms.sub_samp import StableVotes
@@ -81,7 +82,8 @@ def halting(on_unstable: str = "abstain") -> SubsampleAggregate:
     release = SubsampleAggregate(
         Thresholds("both"), epsilon=4.0, unstable=2, teachers=101, on_unstable=on_unstable, entropy=0
     )
-    return release.fit(X, y)
+    with pytest.warns(UnansweredWarning, match="planned queries"):
+        return release.fit(X, y)
 
 
 def test_a_spent_budget_says_so_and_keeps_what_was_answered() -> None:

@@ -29,7 +29,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
-from pcqr.errors import ParameterError, PcqrError, WeakGuarantee
+from pcqr.errors import ParameterError, PcqrError, UnansweredWarning, WeakGuarantee
 from pcqr.progress import Progress as Told
 from pcqr.progress import reporting as listening
 
@@ -47,6 +47,8 @@ def reporting(*, as_json: bool) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakGuarantee)  # the promise that each command prints says it in full
+            warnings.simplefilter("always", UnansweredWarning)
+            warnings.showwarning = _show_warning  # put back by catch_warnings
             yield
     except PcqrError as error:
         if as_json:
@@ -80,6 +82,11 @@ def give_up_output() -> None:
     """Nobody reads standard output any more: what is still to be written there goes nowhere, without a complaint."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """In place of `warnings.showwarning`: the message without the place in the code that gave it."""
+    warn(str(message))
 
 
 def print_json(value: Mapping[str, Any]) -> None:

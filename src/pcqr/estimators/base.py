@@ -22,6 +22,7 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
+from pcqr.planning.shortfall import warn_if_unanswered
 from pcqr.schema import Schema
 
 P = TypeVar("P", bound=Plan)
@@ -96,6 +97,7 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         hypotheses.check_work(plan.work(n))
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
         warn_if_weak(guarantee, n)
+        warn_if_unanswered(plan)
         self._start(hypotheses, records, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]

@@ -15,7 +15,7 @@ from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.plan import Mode, Prediction, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
 from pcqr.planning import calibrated, certificate, paper
 from pcqr.planning.certified import certified_votes
-from pcqr.planning.expectation import expected_run
+from pcqr.planning.expectation import predicted_run
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
 
@@ -111,7 +111,7 @@ def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, Publish
 
 
 def _expected(request: Request, vote: VotePlan, queries: int) -> Prediction:
-    return expected_run(vote, request.hypotheses, request.features, queries)
+    return predicted_run(vote, request.hypotheses, request.features, queries)
 
 
 def _vote_excess(request: Request, vote: VotePlan) -> float:

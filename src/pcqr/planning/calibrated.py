@@ -32,8 +32,6 @@ from pcqr.planning.search import Knobs
 PUBLISH_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5)
 LADDER = (1, 3, 10, 30, 50, *(digit * 10**power for power in (2, 3, 4, 5) for digit in (1, 2, 3, 5)), 10**6)
 """The numbers of queries that plans are made for."""
-FEWEST_ANSWERS = 0.5
-"""A release that is expected to answer fewer queries than this, of all that are planned, is refused."""
 _MOST_RECORDS = 10**12
 _SPOTS = 4
 """So many points of the grid are tried where the best ones turn out to be impossible."""
@@ -98,15 +96,11 @@ def plan_votes(request: Request, *, relabel: bool) -> VotePlan:
         votes = Votes(replace(request, records=records, queries=ladder[-1]), relabel=relabel)
         return [candidate.plan for rung in ladder if (candidate := votes.best(rung)) is not None]
 
-    def is_enough(plans: Sequence[VotePlan]) -> bool:
-        hopeless = not request.is_pinned and all(answers(request, plan) < FEWEST_ANSWERS for plan in plans)
-        return bool(plans) and not hopeless
-
     plans = found(request.records, ladder)
-    if not is_enough(plans):
-        what = "practically no query would be answered" if plans else "no vote of teachers can ever be stable"
-        raise _refused(request, what, lambda records: is_enough(found(records, _ends(ladder))))
-    return max(plans, key=lambda plan: answers(request, plan))
+    if not plans:
+        what = "no vote of teachers can ever be stable"
+        raise _refused(request, what, lambda records: bool(found(records, _ends(ladder))))
+    return max(reversed(plans), key=lambda plan: answers(request, plan))
 
 
 def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
@@ -125,7 +119,7 @@ def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
         what = "no vote of teachers can ever be stable beside a published classifier"
         raise _refused(request, what, lambda records: bool(found(records, _ends(ladder))))
     part = replace(request, queries=after)
-    plan, share = max(options, key=lambda option: answers(part, option[0]))
+    plan, share = max(reversed(options), key=lambda option: answers(part, option[0]))
     return plan, split(request, share, after)[1]
 
 

@@ -7,6 +7,7 @@ Given ρ every query is then unstable with the same chance; what is expected is 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +23,28 @@ _DEPTHS = np.concatenate((np.linspace(0.0, 4.0, 41), np.linspace(4.25, 25.0, 84)
 _THRESHOLDS = 41
 
 
-def expected_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
-    """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.DOUBT`).
-
-    The ranges go from the least to the largest of these doubts.
-    """
-    runs = [modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt, _ in model.DOUBT]
-    least, most = runs[0], runs[-1]
-
-    def average(name: str) -> float:
-        return math.fsum(weight * getattr(run, name) for (_, weight), run in zip(model.DOUBT, runs, strict=True))
-
-    return Prediction(
-        unanswered_share=average("unanswered_share"),
-        excess_error=average("excess_error"),
-        unstable_share=average("unstable_share"),
+def predicted_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """`expected_run` with the ranges, from `model.LEAST_DOUBT` to the largest of `model.doubts`."""
+    largest = model.doubts(plan.inverse_temperature)[-1][0]
+    least, most = (
+        modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt in (model.LEAST_DOUBT, largest)
+    )
+    return replace(
+        expected_run(plan, hypotheses, features, queries),
         unanswered_range=(least.unanswered_share, most.unanswered_share),
         unstable_range=(least.unstable_share, most.unstable_share),
     )
+
+
+def expected_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.doubts`)."""
+    doubts = model.doubts(plan.inverse_temperature)
+    runs = [modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt, _ in doubts]
+
+    def average(name: str) -> float:
+        return math.fsum(weight * getattr(run, name) for (_, weight), run in zip(doubts, runs, strict=True))
+
+    return Prediction(average("unanswered_share"), average("excess_error"), average("unstable_share"))
 
 
 def modelled_run(
@@ -61,7 +66,7 @@ def modelled_run(
         members = hypotheses.log_growth(plan.public or plan.subsample, features)
         selection = model.relabel_excess(members, eta, plan.subsample)
     common = selection + float(teachers.common)
-    unstable, mass = _unstable_shares(vector, plan.teachers, min(0.5, doubt * float(teachers.error)))
+    unstable, mass = _unstable_shares(vector, plan.teachers, doubt * float(teachers.error))
     missing = float(mass @ model.unanswered_share(unstable, queries, vector.unstable))
     return Prediction(
         unanswered_share=missing,
@@ -73,11 +78,11 @@ def modelled_run(
 def _unstable_shares(vector: CalibratedSparseVector, teachers: int, error: float) -> tuple[FloatArray, FloatArray]:
     """The share of queries that are unstable, for points of ρ and with their masses."""
     reach = np.minimum(_DEPTHS, 0.5 / error)  # no point is farther than that
-    votes = 0.5 * (teachers - 1) - 0.5 * teachers * np.exp(-reach)
+    votes = (teachers - 1) // 2 - np.round(0.5 * teachers * np.exp(-reach))
     noise, mass = vector.threshold_cover(1e-6)
     picked = np.unique(np.linspace(0, noise.size - 1, _THRESHOLDS).round().astype(np.int64))
     mass = np.add.reduceat(mass, picked)
-    excess = np.floor(votes)[None, :] - vector.threshold - noise[picked][:, None]
+    excess = votes[None, :] - vector.threshold - noise[picked][:, None]
     fails = vector.query_failures(excess.astype(np.int64))
     near = 2.0 * error * np.trapezoid(fails, reach, axis=1)
     far = (1.0 - 2.0 * error * reach[-1]) * fails[:, -1]

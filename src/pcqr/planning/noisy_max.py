@@ -30,6 +30,7 @@ from pcqr.planning.request import Request
 FloatArray = NDArray[np.float64]
 
 _TEACHER_GRID = 120
+_DOUBTS = ((1.0, 0.5), (2.0, 0.5))  # (factor on θ, weight): the search averages over the model being too optimistic
 _PRECISION = 1e-6  # relative, of the noise
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
@@ -94,7 +95,7 @@ def _candidates(request: Request) -> list[tuple[float, NoisyMaxPlan, Prediction]
     candidates = []
     for noise in smallest_noise(request):
         loss = np.zeros_like(error)
-        for doubt, weight in model.DOUBT:
+        for doubt, weight in _DOUBTS:
             loss += weight * _excess(noise, teachers, error, np.minimum(0.5, doubt * error))
         best = int(np.argmin(loss))
         expected = float(_excess(noise, teachers, error, error)[best])

@@ -1,4 +1,4 @@
-"""Where the search for a vote plan begins: a grid of parameters judged by closed forms, once for all numbers of queries.
+"""Where the search for a vote plan begins: a grid of parameters, judged by closed forms for every number of queries.
 
 A point of the grid has a sampling rate q, an η, a T and a k. How often a query is unstable and how much the answers err
 does not depend on m, so that of points with the same T one that is worse in both is worse for every m: only the others
@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 
 MOST_UNSTABLE = 10**5
 _RATES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.2, 0.14, 0.1, 0.06, 0.03, 0.01)
+_SMALL = (0.15, 0.05, 0.015)
 _UNSTABLE = tuple(float(value) for value in np.unique(np.round(np.geomspace(1, MOST_UNSTABLE, 40))))
 _THRESHOLD_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.55)
 _MARGIN_SHARES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75)
@@ -47,11 +48,12 @@ class Rough:
     teachers: FloatArray
     common: FloatArray
     unsure: FloatArray
+    doubts: model.Doubts
 
     def losses(self, queries: int) -> FloatArray:
         """The expected excess error of each point at m = `queries`; infinite where T exceeds m for nothing."""
         missing = np.zeros_like(self.common)
-        for (_, weight), unsure in zip(model.DOUBT, self.unsure, strict=True):
+        for (_, weight), unsure in zip(self.doubts, self.unsure, strict=True):
             missing += weight * model.unanswered_share(unsure, queries, self.unstable)
         most = max(queries, self.unstable.min(initial=math.inf))
         loss: FloatArray = np.where(self.unstable <= most, model.excess_error(missing, self.common), np.inf)
@@ -84,7 +86,7 @@ def survey(request: Request, fewest: int, *, relabel: bool) -> Rough:
                 tables.append(table.reshape(len(table), unstable.shape[0], -1))
                 settings.append((rate, eta))
     if not settings:
-        return Rough((), np.zeros(0, np.int64), *(np.zeros(0),) * 3, np.zeros((len(model.DOUBT), 0)))
+        return Rough((), np.zeros(0, np.int64), *(np.zeros(0),) * 3, np.zeros((0, 0)), ())
     return _undominated(settings, np.stack(tables), unstable[:, 0, 0])
 
 
@@ -110,6 +112,7 @@ def _undominated(settings: list[tuple[float, float | None]], tables: FloatArray,
         teachers=figures[0],
         common=figures[1],
         unsure=figures[2:],
+        doubts=model.doubts(settings[0][1]),
     )
 
 
@@ -126,7 +129,10 @@ def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
     support = None if request.hypotheses.is_fixed or request.public else request.hypotheses.largest_support
     largest = 1.0 if support is None else min(1.0, support / request.records)
     if request.sampling_rate is None:
-        return (largest, *(rate for rate in _RATES if rate < largest))
+        # A small ε pays for a relabelling, 2·ln 2 over an open class, only when it is amplified: ln(1 + (e^ε − 1)/q).
+        small = [part * math.expm1(min(1.0, request.epsilon)) for part in _SMALL]
+        rates = (*_RATES, *(rate for rate in small if rate < _RATES[-1]))
+        return (largest, *(rate for rate in rates if rate < largest))
     if request.sampling_rate > largest:
         raise ParameterError("sampling_rate", f"at most {largest:.3g} for {request.hypotheses}", request.sampling_rate)
     return (request.sampling_rate,)
@@ -189,8 +195,7 @@ def _judged(
     dissent = np.clip((unanimous - margin) / teachers, 0.0, 0.5)
     fails = np.exp(-np.maximum(unanimous - hurdle, 0.0) / scale)
     unsure = [
-        np.minimum(1.0, model.unstable_share(np.minimum(0.5, doubt * trained.error), dissent) + fails)
-        for doubt, _ in model.DOUBT
+        np.minimum(1.0, model.unstable_share(doubt * trained.error, dissent) + fails) for doubt, _ in model.doubts(eta)
     ]
     common = np.where(possible, selection + trained.common, np.inf)
     return np.stack([np.broadcast_to(figure, unstable.shape) for figure in (teachers, common, *unsure)])
