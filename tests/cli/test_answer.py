@@ -380,3 +380,12 @@ def test_options_that_do_not_go_together(files: Files, options: tuple[str, ...],
 
 def _columns(answers: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     return list(answers["label"]), list(answers["kind"])
+
+
+def test_a_release_that_will_halt_early_says_so_in_one_plain_line(files: Files) -> None:
+    files.write()
+    result = files.answer("--epsilon", "1", "--class", "stumps")
+    assert "Warning: Of m = 30 planned queries about" in result.stderr
+    assert "PrivateClassifier" in result.stderr
+    assert ".py" not in result.stderr
+    assert "Warning" not in result.stdout
