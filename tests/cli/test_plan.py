@@ -64,6 +64,8 @@ def test_the_algorithms_keep_proofs_and_expectations_apart(line: dict[str, Any])
             "excess_error",
             "unstable_share",
             "unanswered_share",
+            "unstable_range",
+            "unanswered_range",
         }
     assert line["recommendation"]["algorithm"] == "AgPrivCl"
     assert line["recommendation"]["estimator"] == "AgnosticRelease"

@@ -169,6 +169,8 @@ def _mixed(request: Request, plan: UniversalPlan) -> Prediction | None:
         unanswered_share=share * votes.unanswered_share,
         excess_error=share * votes.excess_error + (1.0 - share) * published,
         unstable_share=share * votes.unstable_share,
+        unanswered_range=None,  # measured for votes alone
+        unstable_range=None,
     )
 
 
