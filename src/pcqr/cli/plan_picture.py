@@ -170,8 +170,8 @@ def _draw_alpha(
         _write(axes, (ends[1], floor), "m labels vary as much by themselves", MUTED, (0, -5), "right", "top")
     if needed is not None and is_asked:
         is_proved = at_hand is None or needed <= at_hand
-        words = f"α = {request.alpha:.2g}" + ("" if is_proved else f"\nnot proved for n = {_short(at_hand or needed)}")
-        _mark(axes, request.epsilon, request.alpha, words, proved=is_proved, place="above")
+        words = f"α = {request.alpha:.2g}" + ("" if is_proved else f"\nnot proved\nfor n = {_short(at_hand or needed)}")
+        _mark(axes, request.epsilon, request.alpha, words, proved=is_proved, place="above" if is_proved else "left")
     for axis, ticks in ((axes.yaxis, ALPHA_TICKS), (axes.xaxis, EPSILON_TICKS)):
         low, high = axis.get_view_interval()
         axis.set_ticks([tick for tick in ticks if low <= tick <= high])
@@ -306,8 +306,13 @@ def _plot(
 def _mark(axes: Any, x: float, y: float, words: str, *, proved: bool = True, place: str = "below") -> None:
     """The user's own point: filled where it is proved. Its name goes where the line does not."""
     axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else "white", markersize=7.5, zorder=5)
-    offset, vertical = {"below": ((6, -6), "top"), "beside": ((10, 0), "center"), "above": ((9, 5), "bottom")}[place]
-    _write(axes, (x, y), words, INK, offset, "left", vertical, bold=True)
+    offset, side, vertical = {
+        "below": ((6, -6), "left", "top"),
+        "beside": ((10, 0), "left", "center"),
+        "above": ((9, 5), "left", "bottom"),
+        "left": ((-9, 0), "right", "center"),
+    }[place]
+    _write(axes, (x, y), words, INK, offset, side, vertical, bold=True)
 
 
 def _write(
@@ -342,10 +347,14 @@ def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
 
 
 def _short(number: int) -> str:
-    """In full below a million, then two digits: 48,123 or 1.3·10⁶."""
+    """In full below a million, then two digits, never rounded down: 48,123 or 1.3·10⁶ for 1,249,870.
+
+    What is proved for a number of records is so for more of them, and not for fewer.
+    """
     if number < 10**6:
         return f"{number:,}"
-    digits, exponent = f"{number:.1e}".split("e+")
+    unit = 10 ** (len(str(number)) - 2)
+    digits, exponent = f"{-(-number // unit) * unit:.1e}".split("e+")
     power = "10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return power if digits == "1.0" else f"{digits}·{power}"
 
