@@ -40,11 +40,13 @@ def reason(cause: BaseException) -> str:
 class Signals:
     """While it is entered, a signal raises `Stopped`; within `held()` it waits for the end of that block.
 
+    One is enough: those that come while the run is ending (an impatient Ctrl-C) do not keep it from ending well.
     Signals that are ignored stay so (`nohup`). Only the main thread can listen; elsewhere this does nothing.
     """
 
     def __init__(self) -> None:
         self._is_held = False
+        self._is_ending = False
         self._waiting: int | None = None
         self._before: dict[int, object] = {}
 
@@ -68,10 +70,15 @@ class Signals:
         finally:
             self._is_held = False
         if self._waiting is not None:
-            raise Stopped(self._waiting)
+            self._end(self._waiting)
 
     def _received(self, number: int, _: FrameType | None) -> None:
         if self._is_held:
             self._waiting = number
         else:
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        if not self._is_ending:
+            self._is_ending = True
             raise Stopped(number)
