@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,10 +18,11 @@ from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of, naming, read
 from pcqr.cli.keeping import Price, answers_beside, check_answers
+from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, plan_lines, promise
 from pcqr.datasets.tables import Columns, check_suffix, table_size
-from pcqr.errors import BudgetExhausted, DataError, ParameterError, PcqrError
+from pcqr.errors import BudgetExhausted, DataError, ParameterError
 from pcqr.estimators.releases import first_batch_cost
 from pcqr.hypotheses import (
     DecisionTrees,
@@ -32,7 +34,6 @@ from pcqr.hypotheses import (
     UnionsOfIntervals,
 )
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.models import PublishedModel
 from pcqr.plan import Mode, counted
 from pcqr.schema import Column, Schema
 
@@ -44,6 +45,9 @@ CLASSES: dict[str, Callable[[], HypothesisClass]] = {
     "rectangles": Rectangles,
     "halfspaces": Halfspaces,
 }
+
+MODEL_UNSAVED = 1
+"""Exit code: all answers are there, but the model that was published could not be written."""
 
 Release = SubsampleAggregate | AgnosticRelease | UniversalRelease
 Points = NDArray[np.float64]
@@ -57,6 +61,7 @@ class Job:
     label: str
     queries: Path
     out: Path | None
+    model_out: Path | None
     class_name: str
     intervals: int
     depth: int | None
@@ -101,22 +106,20 @@ class Done:
     """What a run that came to its end has to tell. `halted` is why queries stayed unanswered, if any did."""
 
     release: Release
-    schema: Schema
-    names: tuple[Any, ...]
     records: int
     kinds: Sequence[str]
     halted: BudgetExhausted | None
     out: Path
+    publication: Publication
 
     @property
     def published(self) -> str | None:
         """The published classifier in words, with the names of columns and labels. Anybody may see it."""
-        if not isinstance(self.release, UniversalRelease) or not self.release.is_published_:
-            return None
-        try:
-            return PublishedModel.from_learner(self.release, schema=self.schema, classes=self.names).rules()
-        except PcqrError:  # a class that models do not know: features are numbered in the order of the schema
-            return repr(self.release.hypothesis_)
+        return None if self.publication.model is None else self.publication.model.rules()
+
+    @property
+    def model_folder(self) -> Path | None:
+        return None if self.publication.saved is None else self.publication.folder
 
 
 def run(job: Job, *, as_json: bool) -> None:
@@ -141,13 +144,20 @@ def run(job: Job, *, as_json: bool) -> None:
             answers.begin(signals, asked.points.shape[0], show=job.show)
             halted = None
             answering = bar.add_task("answering", total=asked.points.shape[0])
+            publication = Publication(_model_folder(job, out), asked.schema, names)
             for point in asked.points:
                 label, kind, error = _answer(release, point, names)
                 halted = halted or error
                 bar.update(answering, completed=answers.give(label, kind))
+                publication.keep(release)
             answers.finish(out, overwrite=job.overwrite)
-        done = Done(release, asked.schema, names, X.shape[0], answers.kinds, halted, out)
+        done = Done(release, X.shape[0], answers.kinds, halted, out, publication)
         _summarise(done, as_json=as_json)
+    if publication.unsaved is not None:
+        complain(publication.complaint)
+        if not as_json:
+            print_json(publication.unsaved)
+        raise typer.Exit(MODEL_UNSAVED)
     if halted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
@@ -265,10 +275,21 @@ def _checked_out(job: Job, *, as_json: bool) -> Path:
         raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
     if job.show and as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
+    if job.model_out is not None and job.algorithm != "universal":
+        raise ParameterError("--model-out", "left out, but for --algorithm universal", str(job.model_out))
     with naming("--out"):
         check_suffix(job.out)
-    check_answers(job.out, job.inputs, Price(job.epsilon, job.delta), overwrite=job.overwrite)
+    price = Price(job.epsilon, job.delta)
+    check_answers(job.out, job.inputs, price, overwrite=job.overwrite)
+    if job.algorithm == "universal":
+        folder = _model_folder(job, job.out)
+        check_folder(folder, job.inputs, overwrite=job.overwrite, cost=price.again, option="--model-out")
     return job.out
+
+
+def _model_folder(job: Job, out: Path) -> Path:
+    """Where a published model goes: as asked, or beside the answers."""
+    return job.model_out or out.with_name(f"{out.name.partition('.')[0]}.model")
 
 
 def _summarise(done: Done, *, as_json: bool) -> None:
@@ -282,6 +303,8 @@ def _summarise(done: Done, *, as_json: bool) -> None:
             "counts": {kind: counts[kind] for kind in KINDS},
             "plan": asdict(release.plan_),
             "published": done.published,
+            "model": None if done.model_folder is None else str(done.model_folder),
+            "unsaved_model": done.publication.unsaved,
             "out": str(done.out),
         }
         print_json(summary | ({} if done.halted is None else {"error": error_fields(done.halted)}))
@@ -291,6 +314,9 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     fields |= plan_lines(release.plan_)
     if done.published is not None:
         fields["published"] = done.published
+    if done.model_folder is not None:
+        use = f"pcqr predict {shlex.quote(str(done.model_folder))} rows.csv --out predictions.csv"
+        fields["model"] = f"{done.model_folder}. It labels any number of rows at no cost: {use}"
     Console().print(field_table(fields | {"answers": str(done.out)}))
     if done.halted is not None:
         complain(

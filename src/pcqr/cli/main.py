@@ -92,6 +92,10 @@ def answer(
             "of the papers and of the estimators will do as well (docs/glossary.md).",
         ),
     ] = "agnostic",
+    model_out: Annotated[
+        Path | None,
+        typer.Option(help="universal: the folder of the published model. Default: NAME.model beside the answers."),
+    ] = None,
     publish_after: Annotated[
         int | None, typer.Option(min=1, help="universal: votes before it publishes. Default: half of the queries.")
     ] = None,
@@ -134,10 +138,13 @@ def answer(
     While they come they are in FILE.part.csv beside the output, each on disk before it is shown. Should the run be
     stopped, by Ctrl-C, a kill or a full disk, all that was given is there.
 
+    A universal run writes its model as soon as that is published: pcqr predict applies it, at no cost.
+
     With --preview nothing is answered and nothing is spent.
 
-    Exit codes: 0 done; 2 bad input, nothing was spent; 3 the release halted before the last query (the answers given
-    until then are in the output); 4 stopped before the end (the answers given until then are in FILE.part.csv).
+    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed); 2 bad input,
+    nothing was spent; 3 the release halted before the last query (the answers given until then are in the output);
+    4 stopped before the end (the answers given until then are in FILE.part.csv).
     """
     with reporting(as_json=as_json):
         from pcqr.cli import answer as command  # noqa: PLC0415
@@ -149,6 +156,7 @@ def answer(
                 label=label,
                 queries=queries,
                 out=out,
+                model_out=model_out,
                 class_name=class_name,
                 intervals=intervals,
                 depth=depth,

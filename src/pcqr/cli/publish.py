@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -18,17 +17,18 @@ from rich.console import Console
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
 from pcqr.cli.inputs import check_drop, check_public, declared_schema, label_names, labels_of, read
+from pcqr.cli.model_folder import check_folder
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.cli.words import promise
-from pcqr.errors import OutputExists, ParameterError
-from pcqr.files import InUse, check_not_input, own_directory
+from pcqr.errors import ParameterError
+from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
-from pcqr.models.published import FILES, MODEL, MOST_CLASSES, Saved
+from pcqr.models.published import MODEL, MOST_CLASSES, Saved
 from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, CountedPublishingPlan
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.schema import Schema
@@ -257,19 +257,8 @@ def _read(job: Job) -> Inputs:
 
 
 def _check_out(job: Job) -> None:
-    """--out is a directory, or can become one, and nothing stands in the way of the files in it."""
-    existing = next(place for place in (job.out, *job.out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        raise ParameterError("--out", "a directory that can be written to", str(job.out))
-    for target in (job.out / name for name in FILES):
-        check_not_input(target, job.inputs)
-        if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
-            raise ParameterError("--out", "a directory whose files can be written over", str(target))
-    if present := [name for name in FILES if not job.overwrite and os.path.lexists(job.out / name)]:
-        holds = "a model that was published before" if present[0] == MODEL else ""
-        raise OutputExists(
-            job.out / present[0], holds, cost=f"A new model is a new release and costs {_price(job)} again."
-        )
+    cost = f"A new model is a new release and costs {_price(job)} again."
+    check_folder(job.out, job.inputs, overwrite=job.overwrite, cost=cost)
 
 
 def _price(job: Job) -> str:
