@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         PrivateClassifier,
         SemiPrivateLearner,
         SubsampleAggregate,
+        SurelyPublic,
         UniversalRelease,
+        fitted_on_public,
     )
     from pcqr.guarantee import Guarantee
     from pcqr.plan import Answer, Plan
@@ -51,10 +53,12 @@ _HOME = {
     "SeededEntropy": "pcqr.entropy",
     "SemiPrivateLearner": "pcqr.estimators",
     "SubsampleAggregate": "pcqr.estimators",
+    "SurelyPublic": "pcqr.estimators",
     "SystemEntropy": "pcqr.entropy",
     "UnansweredWarning": "pcqr.errors",
     "UniversalRelease": "pcqr.estimators",
     "WeakGuarantee": "pcqr.errors",
+    "fitted_on_public": "pcqr.estimators",
 }
 
 __all__ = [
@@ -73,10 +77,12 @@ __all__ = [
     "SeededEntropy",
     "SemiPrivateLearner",
     "SubsampleAggregate",
+    "SurelyPublic",
     "SystemEntropy",
     "UnansweredWarning",
     "UniversalRelease",
     "WeakGuarantee",
+    "fitted_on_public",
 ]
 
 

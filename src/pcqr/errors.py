@@ -1,4 +1,4 @@
-"""Every exception that pcqr raises, and its warnings.
+"""Every exception that pcqr raises, and every warning that it gives.
 
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
@@ -9,11 +9,17 @@
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
-    WeakGuarantee (UserWarning)         a figure too large to mean much: said at `fit`, before anything is spent
-    UnansweredWarning (UserWarning)     most of the planned queries are expected to get no label: said at `fit`, too
+    PcqrWarning (UserWarning)
+    ├── NothingPublic                   columns of which nothing is known are cut at numbers that suit no table
+    ├── PublicRowsCoincide              rows that were called public are rows of the private table, some of them
+    ├── FittedAgain                     copies of one estimator were fitted several times: their ε may add up
+    ├── WeakGuarantee                   a figure too large to mean much: said at `fit`, before anything is spent
+    ├── UnansweredWarning               most of the planned queries are expected to get no label: said at `fit`, too
+    └── Halted                          a score counts rows that got no answer as half right
 
 Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
-record, a label of a record, a vote or a margin.
+record, a label of a record, a vote or a margin. Warnings neither; that `PublicRowsCoincide` appears at all depends on
+the private records, as errors of `fit` do: it is for the data holder.
 """
 
 from __future__ import annotations
@@ -111,6 +117,26 @@ class BudgetExhausted(PcqrError, RuntimeError):
         )
 
 
+class PcqrWarning(UserWarning):
+    """The root of every warning that pcqr gives."""
+
+
+class NothingPublic(PcqrWarning):
+    """Neither public rows nor a schema were given: accuracy suffers, privacy does not."""
+
+
+class PublicRowsCoincide(PcqrWarning):
+    """Some of the public rows are private records, bit for bit. For the data holder alone."""
+
+
+class FittedAgain(PcqrWarning):
+    """An estimator, or copies of it, were fitted more than once. Each fit is a release and costs its own (ε, δ)."""
+
+
+class Halted(PcqrWarning):
+    """A release halted before the last row of what it was scored on."""
+
+
 class MissingExtra(PcqrError, ImportError):
     """`purpose` needs packages that only the optional dependency group `extra` installs."""
 
@@ -120,9 +146,9 @@ class MissingExtra(PcqrError, ImportError):
         super().__init__(f"{purpose} needs an optional dependency: pip install 'pcqr[{extra}]'.")
 
 
-class WeakGuarantee(UserWarning):
+class WeakGuarantee(PcqrWarning):
     """ε or δ is so large that the guarantee says little (`Guarantee.caveats`)."""
 
 
-class UnansweredWarning(UserWarning):
+class UnansweredWarning(PcqrWarning):
     """Most of the planned queries are expected to get no label, by public numbers (`VotingPlan.expected_answers`)."""

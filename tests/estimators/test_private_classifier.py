@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 
 from pcqr import PrivateClassifier
-from pcqr.errors import ParameterError
+from pcqr.errors import DataError, NothingPublic, ParameterError
+from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.schema import Schema
 
 KINDS = {"DecisionTree": "tree", "LinearHypothesis": "linear", "BoostedTrees": "boosted"}
@@ -87,22 +89,37 @@ def test_boosting_is_binary() -> None:
         PrivateClassifier(4.0, method="boosted", entropy=Forbidden()).fit(X, y, public=X[:100] + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::pcqr.errors.PublicRowsCoincide")  # two columns, cut off at public bounds
 def test_frames_with_categories() -> None:
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({"age": rng.integers(18, 90, 3_000), "sex": rng.choice(["f", "m"], 3_000)})
     y = ((frame["age"] > 50) ^ (frame["sex"] == "f")).astype(int).to_numpy()
-    public = frame.sample(200, random_state=1).reset_index(drop=True)
+    public = pandas.DataFrame({"age": rng.integers(18, 90, 200) + 0.5, "sex": rng.choice(["f", "m"], 200)})
     classifier = PrivateClassifier(20.0, method="boosted", entropy=0).fit(frame, y, public=public)
     assert isinstance(classifier.schema_, Schema)
     assert (classifier.predict(frame) == y).mean() > 0.9
+
+
+def test_nothing_known_of_the_columns_is_said_and_listed() -> None:
+    X, y = table(2_000)
+    with pytest.warns(NothingPublic, match="give `public` rows or a `schema`"):
+        blind = PrivateClassifier(2.0, method="tree", entropy=0).fit(100 * X, y)
+    assert any("powers of ten" in assumption for assumption in blind.guarantee_.assumptions)
+    assert "powers of ten" in str(blind.guarantee_)
+    declared = DecisionTrees(depth=1, predicates=(Predicate(0, 30.0),))
+    told = [
+        PrivateClassifier(2.0, method="tree", entropy=0).fit(X, y, public=table(300, seed=1)[0]),
+        PrivateClassifier(2.0, method="tree", trees=declared, entropy=0).fit(100 * X, y),
+    ]
+    assert not any("powers of ten" in text for seen in told for text in seen.guarantee_.assumptions)
 
 
 def test_what_is_wrong_is_said_before_any_noise_is_drawn() -> None:
     X, y = table(100)
     with pytest.raises(ParameterError, match="method"):
         PrivateClassifier(1.0, method="forest", entropy=Forbidden()).fit(X, y, public=X + 1.0)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="public"):
+    with pytest.raises(DataError, match="public"):
         PrivateClassifier(1.0, entropy=Forbidden()).fit(X, y, public=X)
     with pytest.raises(ParameterError, match="epsilon"):
         PrivateClassifier(0.0, entropy=Forbidden()).fit(X, y, public=X + 1.0)

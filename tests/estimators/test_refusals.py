@@ -14,11 +14,14 @@ from pcqr import (
     AgnosticRelease,
     DataError,
     InfeasiblePlan,
+    NoisyMaxAggregate,
     ParameterError,
     SemiPrivateLearner,
+    SurelyPublic,
     UniversalRelease,
     WeakGuarantee,
 )
+from pcqr.errors import PublicRowsCoincide
 from pcqr.hypotheses import DecisionTrees, Rectangles, Stumps, Thresholds
 
 BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
@@ -163,12 +166,59 @@ def test_a_guarantee_that_says_little_is_warned_of_before_noise_is_drawn(estimat
             weak.fit(X, y, **arguments)
 
 
-def test_private_rows_are_not_taken_for_public_ones() -> None:
+def of_private_rows(kind: str, X: Any, others: Any) -> Any:
+    """60 rows that were called public, `X` being private."""
+    mostly, rarely = np.vstack([X[:31], others[:29]]), np.vstack([X[:30], others[:30]])
+    return {"itself": X, "a part": X[:60], "copied and turned round": X[59::-1].copy(), "mostly": mostly,
+            "rarely": rarely, "once": np.vstack([others[:59], X[7:8]]), "never": others[:60]}[kind]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", [*ALL, NoisyMaxAggregate])
+@pytest.mark.parametrize("kind", ["itself", "a part", "copied and turned round", "mostly"])
+def test_private_rows_are_not_taken_for_public_ones(estimator: Any, kind: str) -> None:
     X, y = steps(500)
-    for public in (X, X[:50]):
-        with pytest.raises(ParameterError, match="public must be rows that are public"):
-            SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=public)
-    SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X[::2], y[::2], public=X[1::2])
+    public = of_private_rows(kind, X, steps(500, seed=1)[0])
+    with pytest.raises(DataError, match="public must be rows that are free to be shown") as caught:
+        estimator(hypotheses=Thresholds(), epsilon=1.0, entropy=Forbidden()).fit(X, y, public=public)
+    assert not any(character.isdigit() for character in str(caught.value)), "how many they are is private"
+
+
+@pytest.mark.parametrize(("kind", "is_told"), [("rarely", True), ("once", True), ("never", False)])
+def test_the_data_holder_is_told_of_public_rows_that_are_private_ones(kind: str, is_told: bool) -> None:
+    X, y = steps(500)
+    public = of_private_rows(kind, X, steps(500, seed=1)[0])
+    learner = SemiPrivateLearner(Thresholds(), 1.0, entropy=0)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        learner.fit(X, y, public=public)
+        learner.predict(X)
+    assert [warning.category for warning in given] == [PublicRowsCoincide] * is_told
+    assert not any(character.isdigit() for warning in given for character in str(warning.message))
+    assert "coincid" not in str(learner.guarantee_), "an asker may see that"
+
+
+def test_rows_that_are_surely_public_are_taken_as_they_are() -> None:
+    """Ages are few: any list of them is in the table already."""
+    rng = np.random.default_rng(0)
+    ages = np.arange(18.0, 90.0)[:, None]
+    X = rng.choice(ages[:, 0], (3_000, 1))
+    y = X[:, 0] > 50
+    with pytest.raises(DataError, match="SurelyPublic"):
+        SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=ages)
+    learner = SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X, y, public=SurelyPublic(ages))
+    assert learner.n_public_ == 72
+    assert (learner.predict(X) == y).mean() > 0.9
+    release = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0)
+    assert release.plan(3_000, public=SurelyPublic(ages)) == release.plan(3_000, public=ages)
+
+
+def test_frames_are_compared_after_encoding() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = steps(500)
+    private = pandas.DataFrame({"x": X[:, 0], "word": ["a", "b"] * 250})
+    shown = private[["word", "x"]].iloc[:40].astype({"word": "category"})
+    with pytest.raises(DataError, match="public must be rows"):
+        SemiPrivateLearner(DecisionTrees(depth=1), 1.0, entropy=Forbidden()).fit(private, y, public=shown)
 
 
 def test_work_that_would_never_end_is_refused_before_anything_is_spent() -> None:

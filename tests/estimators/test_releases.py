@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from pcqr import (
     BudgetExhausted,
     DataError,
     InfeasiblePlan,
+    NoisyMaxAggregate,
     ParameterError,
     SemiPrivateLearner,
     SubsampleAggregate,
@@ -25,8 +26,10 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.algorithms.sub_samp import StableVotes
+from pcqr.estimators.base import Known
 from pcqr.estimators.releases import first_batch_cost
-from pcqr.hypotheses import DecisionTrees, Intervals, Thresholds
+from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
+from pcqr.schema import Column, Schema
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -215,6 +218,51 @@ def test_a_preview_in_paper_mode_knows_the_hard_stop() -> None:
     assert first_batch_cost(universal, np.arange(60.0)[:, None]).is_certain
 
 
+@pytest.mark.parametrize("release", [*RELEASES, NoisyMaxAggregate])
+@pytest.mark.parametrize("hypotheses", [DecisionTrees(), Stumps()], ids=["trees", "stumps"])
+def test_the_plan_with_public_points_is_the_one_that_fit_makes(release: Any, hypotheses: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, public = rng.random((8_000, 2)), rng.random((200, 2))
+    unfitted = release(hypotheses, epsilon=4.0, queries=20, teachers=51, entropy=0)
+    plan = unfitted.plan(8_000, 2, public=public)
+    assert plan == unfitted.plan(8_000, public=public)
+    fitted = unfitted.fit(X, X[:, 0] > 0.5, public=public)
+    assert replace(plan, guarantee=fitted.guarantee_) == fitted.plan_
+
+
+def test_the_plan_with_a_schema_is_the_one_that_fit_makes() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    words = rng.choice(["a", "b", "c"], 6_000)
+    schema = Schema((Column("x", "numeric", bounds=(0, 1)), Column("w", "categorical", categories=("a", "b", "c"))))
+    unfitted = AgnosticRelease(DecisionTrees(), epsilon=4.0, queries=20, entropy=0)
+    plan = unfitted.plan(6_000, 2, schema=schema)
+    fitted = unfitted.fit(pandas.DataFrame({"x": rng.random(6_000), "w": words}), words == "a", schema=schema)
+    assert replace(plan, guarantee=fitted.guarantee_) == fitted.plan_
+    with pytest.raises(ParameterError, match="features must be 2"):
+        unfitted.plan(6_000, 3, schema=schema)
+
+
+@pytest.mark.parametrize("release", [*RELEASES, NoisyMaxAggregate])
+@pytest.mark.parametrize("epsilon", [0.1, 4.0])
+def test_trees_vote_at_a_depth_that_does_not_depend_on_epsilon(release: Any, epsilon: float) -> None:
+    public = np.random.default_rng(0).random((500, 40))
+    known = [Known(n, 40, public, None) for n in (29_999, 30_000, 10**6)]
+
+    def depth(trees: DecisionTrees, place: int) -> int | None:
+        return cast(DecisionTrees, release(epsilon=epsilon)._prepared(trees, known[place])).depth
+
+    assert [depth(DecisionTrees(), place) for place in range(3)] == [1, 2, 2]
+    assert depth(DecisionTrees(deepest=1), 2) == 1
+    assert depth(DecisionTrees(depth=3), 0) == 3, "declared"
+    assert depth(DecisionTrees(operations=1e9), 2) == 1, "too much work"
+
+
+def test_trees_vote_at_a_depth_that_runs() -> None:
+    public = np.random.default_rng(0).random((500, 40))
+    assert AgnosticRelease(DecisionTrees(), epsilon=2.0).plan(36_000, public=public).vote.teachers > 1
+
+
 def test_what_cannot_be_previewed_is_refused() -> None:
     release = AgnosticRelease(Thresholds(), epsilon=2.0)
     with pytest.raises(NotFittedError):
@@ -225,8 +273,12 @@ def test_what_cannot_be_previewed_is_refused() -> None:
         release.plan(1000, 2)
     with pytest.raises(InfeasiblePlan, match="Nearest feasible change"):
         release.plan(10, 1)
-    with pytest.raises(ParameterError, match="needs no public rows"):
+    with pytest.raises(ParameterError, match="public rows or a schema"):
         AgnosticRelease(DecisionTrees(depth=1)).plan(1000, 2)
+    with pytest.raises(ParameterError, match="features must be an integer"):
+        release.plan(1000)
+    with pytest.raises(ParameterError, match="features must be 1, as the public rows"):
+        release.plan(1000, 2, public=[[0.1], [0.2]])
     X, y = steps(20_000)
     with pytest.raises(ValueError, match="NaN"):
         release.fit(X, y).preview([[np.nan]])
@@ -332,6 +384,7 @@ def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
         AgnosticRelease(DecisionTrees(depth=2, labels=3), epsilon=2.0, entropy=Forbidden()).fit(X, y, public=public)
 
 
+@pytest.mark.filterwarnings("ignore::pcqr.errors.PublicRowsCoincide")  # two columns, cut off at public bounds
 def test_frames_of_mixed_columns_are_read_through_a_schema() -> None:
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -340,7 +393,7 @@ def test_frames_of_mixed_columns_are_read_through_a_schema() -> None:
         age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n))
         return pandas.DataFrame({"age": age, "job": rng.choice(["clerk", "nurse", "cook"], n)})
 
-    private, public = frame(4_000), frame(400)
+    private, public = frame(4_000), frame(400).assign(age=lambda shown: shown["age"] + 0.5)
     y = (private["job"] == "nurse") | (private["age"] > 60)
     learner = SemiPrivateLearner(DecisionTrees(depth=2), 4.0, entropy=0).fit(private, y, public=public)
     assert (learner.predict(private) == y).mean() > 0.9

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from pcqr import Guarantee, ParameterError
+from pcqr import Guarantee, ParameterError, SurelyPublic
 from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.algorithms.compare import compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
@@ -31,7 +31,7 @@ PUBLIC = FRAME[:60].reset_index(drop=True).copy()
 
 def fitted(method: str) -> PrivateClassifier:
     classifier = PrivateClassifier(2.0, 1e-6, method=method, entropy=1, classes=("no", "yes"))  # type: ignore[arg-type]
-    return classifier.fit(FRAME, Y, public=PUBLIC)
+    return classifier.fit(FRAME, Y, public=SurelyPublic(PUBLIC))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,15 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 import pcqr.models
-from pcqr import AgnosticRelease, DataError, Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
+from pcqr import (
+    AgnosticRelease,
+    DataError,
+    Guarantee,
+    ParameterError,
+    SemiPrivateLearner,
+    SurelyPublic,
+    UniversalRelease,
+)
 from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.intervals import Interval
@@ -188,7 +196,7 @@ class TestFromLearner:
     def test_columns_of_a_frame_keep_their_names(self) -> None:
         frame = pd.DataFrame(self.X, columns=["height", "weight"])
         learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1).fit(
-            frame, self.y, public=frame[:50].copy()
+            frame, self.y, public=SurelyPublic(frame[:50])
         )
         model = PublishedModel.from_learner(learner)
         assert model.predict(frame[["weight", "height"]]).tolist() == learner.predict(frame).tolist()
@@ -199,7 +207,7 @@ class TestFromLearner:
         names = np.array(["no", "yes"])
         y = names[(colour == "red").astype(int)]
         learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1, classes=("no", "yes"))
-        model = PublishedModel.from_learner(learner.fit(frame, y, public=frame[:50].copy()))
+        model = PublishedModel.from_learner(learner.fit(frame, y, public=SurelyPublic(frame[:50])))
         assert model.predict(frame).tolist() == y.tolist()
         assert "if colour = " in model.rules()
 

@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
+from pcqr import AgnosticRelease, SubsampleAggregate, SurelyPublic, UniversalRelease
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of, naming, read
 from pcqr.cli.keeping import Price, answers_beside, check_answers
@@ -140,7 +140,7 @@ def run(job: Job, *, as_json: bool) -> None:
         release = _release(job, asked)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
-                release.fit(X, y, public=asked.public if job.class_name == "trees" else None)
+                release.fit(X, y, public=SurelyPublic(asked.public if job.class_name == "trees" else None))
             answers.begin(signals, asked.points.shape[0], show=job.show)
             halted = None
             answering = bar.add_task("answering", total=asked.points.shape[0])

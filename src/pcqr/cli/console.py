@@ -29,7 +29,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
-from pcqr.errors import ParameterError, PcqrError, UnansweredWarning, WeakGuarantee
+from pcqr.errors import ParameterError, PcqrError, PcqrWarning, WeakGuarantee
 from pcqr.progress import Progress as Told
 from pcqr.progress import reporting as listening
 
@@ -46,8 +46,8 @@ def reporting(*, as_json: bool) -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("always", PcqrWarning)
             warnings.simplefilter("ignore", WeakGuarantee)  # the promise that each command prints says it in full
-            warnings.simplefilter("always", UnansweredWarning)
             warnings.showwarning = _show_warning  # put back by catch_warnings
             yield
     except PcqrError as error:

@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner
+from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
 from pcqr.cli.inputs import check_drop, check_public, declared_schema, label_names, labels_of, read
 from pcqr.cli.model_folder import check_folder
@@ -118,7 +118,7 @@ def run(job: Job, *, as_json: bool) -> None:
                 with stages(bar, _cost_in_words(trees, inputs.X.shape[0], method)), _own_directory(job):
                     made.learner = _learner(job, inputs, trees, method)
                     try:
-                        made.learner.fit(inputs.X, inputs.y, public=inputs.public)
+                        made.learner.fit(inputs.X, inputs.y, public=SurelyPublic(inputs.public))
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():

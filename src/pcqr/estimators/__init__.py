@@ -1,5 +1,7 @@
 """The scikit-learn face: `fit` on private records, `answer` or `predict`, `guarantee_`, `plan_`."""
 
+from pcqr.estimators.base import SurelyPublic
+from pcqr.estimators.frozen import fitted_on_public
 from pcqr.estimators.noisy_max import NoisyMaxAggregate
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
@@ -11,5 +13,7 @@ __all__ = [
     "PrivateClassifier",
     "SemiPrivateLearner",
     "SubsampleAggregate",
+    "SurelyPublic",
     "UniversalRelease",
+    "fitted_on_public",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +10,12 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pcqr.entropy import Entropy, resolve_entropy
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
+from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
@@ -24,8 +26,12 @@ from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
 from pcqr.planning.shortfall import warn_if_unanswered
 from pcqr.schema import Schema
+from pcqr.schema.overlap import coinciding_rows
 
 P = TypeVar("P", bound=Plan)
+NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
+"""Costs accuracy, not privacy."""
+
 
 _FITTED = {
     *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "method_", "n_records_", "n_public_"),
@@ -46,7 +52,31 @@ class Records:
     shown: Points | None = None
 
 
-class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ignore[misc]
+@dataclass(frozen=True)
+class Known:
+    """What is public of a private table: its size once it is encoded, public points of its kind, its schema."""
+
+    records: int
+    features: int
+    points: Points | None
+    schema: Schema | None
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.points is None and self.schema is None
+
+
+@dataclass(frozen=True)
+class SurelyPublic:
+    """Public `rows` that are public although they are rows of the private table, too: few different ones are possible.
+
+    `fit(X, y, public=SurelyPublic(rows))` neither refuses them nor warns: whoever writes that has seen to it.
+    """
+
+    rows: Any
+
+
+class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
     """The common part of every pcqr classifier. Subclasses say how to plan and how to start."""
 
     hypotheses: HypothesisClass | None
@@ -66,28 +96,36 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
 
         `X`, `y` are the private records. `public` holds public unlabelled points, `schema` the declared columns;
         with a schema, `X`, `public` and later queries are tables with named columns. A public frame that is not all
-        numbers gives a schema by itself (`Schema.from_public`). Everything is checked before any noise is drawn.
+        numbers gives a schema by itself (`Schema.from_public`). Public rows of which more than half are rows of `X` are
+        refused, see `SurelyPublic`. Everything is checked before any noise is drawn.
         """
         for name in _FITTED & vars(self).keys():
             delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
-        hypotheses = self._class(has_public=public is not None)
+        surely_public = isinstance(public, SurelyPublic)
+        public = public.rows if isinstance(public, SurelyPublic) else public
+        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
-        if public is not None and (public is X or _overlap(public, X)):
-            raise ParameterError("public", "rows that are public, not the private X", "X itself")
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         points, raw_labels = read_points(self, X, schema, reset=True), label_cells(y)
         check_consistent_length(points, raw_labels)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        hypotheses = self._sized(hypotheses, points.shape[0]).prepared(shown, schema)
-        hypotheses = self._declared(hypotheses, points.shape[1])
-        if hypotheses.needs_public and not hypotheses.is_fixed:
-            raise ParameterError("public", f"public rows or a schema for {type(hypotheses).__name__}", None)
+        known = Known(points.shape[0], points.shape[1], shown, schema)
+        hypotheses = self._prepared(hypotheses, known)
         points = hypotheses.check_points(points)
+        if shown is not None and not surely_public:
+            _check_public(shown, points)
         names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
+        if self._is_uninformed(known):
+            assumptions += (NOTHING_KNOWN,)
+            warnings.warn(
+                f"Nothing is known of the columns. They get {NOTHING_KNOWN}: give `public` rows or a `schema`.",
+                NothingPublic,
+                stacklevel=3,  # errstate stands between
+            )
         hypotheses = hypotheses.with_labels(names.shape[0])
         records = Records(points, labels, None if hypotheses.is_fixed else shown, shown)
 
@@ -98,6 +136,8 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
         warn_if_weak(guarantee, n)
         warn_if_unanswered(plan)
+        if entropy.is_private:
+            self._count_fit()
         self._start(hypotheses, records, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
@@ -115,20 +155,25 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: P, entropy: Entropy) -> None:
         """Touch the private records for the first time."""
 
-    def _class(self, *, has_public: bool) -> HypothesisClass:
+    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""
-        return self._default_class(has_public=has_public) if self.hypotheses is None else self.hypotheses
+        if self.hypotheses is not None:
+            return self.hypotheses
+        return self._default_class(has_public=has_public, has_schema=has_schema)
 
-    def _sized(self, hypotheses: HypothesisClass, records: int) -> HypothesisClass:  # noqa: ARG002
-        """The class for n = `records`, where a default depends on it."""
-        return hypotheses
-
-    def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:  # noqa: ARG002
-        """The class for a table of `features` columns about which nothing public was given, if there is a default."""
-        return hypotheses
-
-    def _default_class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
+    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()
+
+    def _is_uninformed(self, known: Known) -> bool:  # noqa: ARG002
+        """Is the class made of questions that suit no table, for want of public rows, a schema or a declaration?"""
+        return False
+
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
+        """The class for a table of which so much is `known`: its questions fixed, what was left open decided."""
+        found = hypotheses.prepared(known.points, known.schema)
+        if found.needs_public and not found.is_fixed:
+            raise ParameterError("public", f"public rows or a schema for {type(found).__name__}", None)
+        return found
 
     def _table(self, X: Any, schema: Schema | None) -> Points:
         """Public points or queries as the table of numbers that `fit` was given."""
@@ -160,8 +205,20 @@ class PrivateEstimator(ClassifierMixin, BaseEstimator, Generic[P]):  # type: ign
         return tags
 
 
-def _overlap(first: Any, second: Any) -> bool:
-    """Do two arrays have an element of memory in common? Rows of one table that were set apart do not."""
-    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)):
-        return False
-    return np.may_share_memory(first, second) and np.shares_memory(first, second)
+def _check_public(shown: Points, private: Points) -> None:
+    """Refuse rows called public of which more than half are private ones; warn, without a figure, where any is."""
+    coinciding = coinciding_rows(shown, private)
+    if 2 * coinciding > shown.shape[0]:
+        raise DataError(
+            "public",
+            "rows that are free to be shown, not private ones (should they be public and coincide because few "
+            "different rows are possible: pcqr.SurelyPublic(rows))",
+            "rows of which more than half are rows of X",
+        )
+    if coinciding:
+        warnings.warn(
+            "Some of the public rows are equal to private records. Make sure that they did not come from them. For the "
+            "data holder: that this warning appears depends on the private records.",
+            PublicRowsCoincide,
+            stacklevel=4,
+        )

@@ -18,7 +18,7 @@ from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.estimators.base import Known, PrivateEstimator, Records
 from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
@@ -49,8 +49,9 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
-    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table. `hypothesis_` is the
-    published classifier, `method_` says which kind it is: "tree", "linear" or "boosted".
+    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table: `fit` warns, and
+    `guarantee_.assumptions` says so. `hypothesis_` is the published classifier, `method_` says which kind it is:
+    "tree", "linear" or "boosted".
 
     Parameters
     ----------
@@ -114,19 +115,18 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
         tags.classifier_tags.multi_class = self.method not in TWO_CLASSES_ONLY
         return tags
 
-    def _class(self, *, has_public: bool) -> HypothesisClass:  # noqa: ARG002
+    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
 
-    def _sized(self, hypotheses: HypothesisClass, records: int) -> HypothesisClass:
-        return trees_for(records, self.epsilon) if self.trees is None else hypotheses
+    def _is_uninformed(self, known: Known) -> bool:
+        return known.is_nothing and (self.trees is None or not self.trees.is_fixed)
 
-    def _declared(self, hypotheses: HypothesisClass, features: int) -> HypothesisClass:
-        if hypotheses.is_fixed or not isinstance(hypotheses, DecisionTrees):
-            return hypotheses
-        cuts = POWERS if features * len(POWERS) <= _MOST_DECLARED else (0.0,)
-        return replace(
-            hypotheses, predicates=tuple(Predicate(column, cut) for column in range(features) for cut in cuts)
-        )
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:  # noqa: ARG002
+        trees = trees_for(known.records, self.epsilon) if self.trees is None else self.trees
+        if self._is_uninformed(known):
+            cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
+            trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
+        return super()._prepared(trees, known)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         return Request(

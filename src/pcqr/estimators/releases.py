@@ -5,11 +5,14 @@ What a batch of queries costs can be asked before it is sent: `Release.preview`,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.preview import batch_cost, new_rows
@@ -18,12 +21,14 @@ from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
-from pcqr.errors import BudgetExhausted, ParameterError
-from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.errors import BudgetExhausted, Halted, ParameterError
+from pcqr.estimators.base import Known, PrivateEstimator, Records, SurelyPublic
 from pcqr.estimators.labels import LabelArray
+from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, Mode, Plan, UniversalPlan, Usage, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+from pcqr.schema import Schema
 
 V = TypeVar("V", bound=Plan)
 
@@ -82,19 +87,26 @@ class Release(PrivateEstimator[V]):
         self.inverse_temperature = inverse_temperature
 
     @np.errstate(all="ignore")
-    def plan(self, records: int, features: int) -> V:
-        """The plan that `fit` would make for n = `records` rows of p = `features` numbers, without public rows.
+    def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> V:
+        """The plan that `fit` would make for n = `records` rows, with these `public` rows and this `schema`.
 
-        From these two numbers and the parameters: nothing private is touched and nothing is spent.
+        From public things alone: nothing private is touched and nothing is spent. `features`, the number of columns, is
+        needed where there are neither public rows nor a schema to count it.
         """
         check_integer("records", records, least=1)
-        check_integer("features", features, least=1)
-        hypotheses = self._class(has_public=False)
-        request = self._request(hypotheses, records, features, None)
-        if hypotheses.needs_public and not hypotheses.is_fixed:
-            raise ParameterError("hypotheses", "a class that needs no public rows", type(hypotheses).__name__)
-        hypotheses.check_points(np.zeros((1, features)))  # a class may need a certain width
-        plan = self._make_plan(request)
+        public = public.rows if isinstance(public, SurelyPublic) else public
+        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
+        self._request(hypotheses, records, 1, None)  # parameters are judged first
+        if schema is None and is_mixed(public):
+            schema = Schema.from_public(public)
+        shown = None
+        if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
+            shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
+        width = _width(features, shown, schema)
+        hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
+        hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
+        points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
+        plan = self._make_plan(self._request(hypotheses, records, width, points))
         hypotheses.check_work(plan.work(records))
         return plan
 
@@ -126,17 +138,44 @@ class Release(PrivateEstimator[V]):
         whether it can.
         """
         check_is_fitted(self, "plan_")
-        points = self._table(X, self.schema_)
-        labels = np.empty(points.shape[0], dtype=np.int8)
+        labels, halted = self._asked(self._table(X, self.schema_))
+        if halted is not None:
+            raise halted
+        return labels
+
+    @np.errstate(all="ignore")
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """The share of rows of `X` that `predict` gives the label in `y`. Always a number: see below.
+
+        Rows are asked in order. Those that get no answer, because the release halts before them, count as half right,
+        which is what a coin would be on average, and `Halted` is warned of. Of private labels a score is a release
+        of its own, which no ε covers.
+        """
+        check_is_fitted(self, "plan_")
+        points, truth = self._table(X, self.schema_), column_or_1d(y)
+        check_consistent_length(points, truth, sample_weight)  # before anything is asked
+        labels, halted = self._asked(points)
+        answered = labels.shape[0]
+        right = np.full(truth.shape[0], 0.5)
+        right[:answered] = labels == truth[:answered]
+        if halted is not None:
+            message = (
+                f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as half right."
+            )
+            warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
+        return float(np.average(right, weights=sample_weight))
+
+    def _asked(self, points: Points) -> tuple[LabelArray, BudgetExhausted | None]:
+        """The labels of the rows that were answered, asked in order, and what stopped it, if anything did."""
+        labels: list[int] = []
+        stopped = None
         try:
             for row, answer in enumerate(self._protocol.answers(points)):
-                labels[row] = self._coin(points[row : row + 1]) if answer.label is None else answer.label
+                labels.append(self._coin(points[row : row + 1]) if answer.label is None else answer.label)
         except BudgetExhausted as halted:
             shown = [self._shown(a, points[i : i + 1]) for i, a in enumerate(halted.answers)]
-            raise BudgetExhausted(
-                spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown
-            ) from None
-        return self.classes_[labels]
+            stopped = BudgetExhausted(spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown)
+        return self.classes_[np.array(labels, dtype=np.int8)], stopped
 
     @property
     def queries_answered_(self) -> int:
@@ -152,6 +191,9 @@ class Release(PrivateEstimator[V]):
     def _votes(self) -> PrivClass:
         check_is_fitted(self, "plan_")
         return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
+
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
+        return super()._prepared(hypotheses, known).for_votes(known.records)
 
     def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:
         if answer.label is None and self.on_unstable == "random":
@@ -294,3 +336,17 @@ def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:
 
 def _unstable_share(plan: Plan) -> float | None:
     return None if plan.prediction is None else plan.prediction.unstable_share
+
+
+def _width(features: int | None, shown: Points | None, schema: Schema | None) -> int:
+    """The columns of the encoded table; `features` counts those of the table itself."""
+    if schema is not None:
+        columns, width = len(schema.columns), len(schema.features)
+    elif shown is not None:
+        columns = width = shown.shape[1]
+    else:
+        check_integer("features", features, least=1)
+        columns = width = int(features or 0)
+    if features not in (None, columns):
+        raise ParameterError("features", f"{columns}, as the public rows or the schema say, or None", features)
+    return width

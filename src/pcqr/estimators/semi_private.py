@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import PrivateEstimator, Records
+from pcqr.estimators.base import Known, PrivateEstimator, Records
 from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
+from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import PublishingPlan
 from pcqr.planning import Request, plan_semi_private
 
@@ -30,8 +31,8 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
     Parameters
     ----------
     hypotheses : the class H. Unless its members are declared (`Stumps(cuts=…)`, `Finite(…)`), `fit` needs `public=`
-        points: one member for each way in which H labels them. None: `Stumps()` on the public points, or stumps cut at
-        `DECIMAL_CUTS` where there are none.
+        points: one member for each way in which H labels them. None: `Stumps()` on the public points; without them
+        trees of depth 1 on what the schema says; without either stumps cut at `DECIMAL_CUTS`, with a warning.
     epsilon : the privacy loss, charged whole at `fit`.
     alpha, beta : what `plan_.certified` is judged by.
     entropy, classes : as for the releases.
@@ -75,8 +76,13 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
             public=public,
         )
 
-    def _default_class(self, *, has_public: bool) -> HypothesisClass:
-        return Stumps() if has_public else Stumps(cuts=DECIMAL_CUTS)
+    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
+        if has_public:
+            return Stumps()
+        return DecisionTrees(depth=1) if has_schema else Stumps(cuts=DECIMAL_CUTS)
+
+    def _is_uninformed(self, known: Known) -> bool:
+        return known.is_nothing and self.hypotheses is None
 
     def _make_plan(self, request: Request) -> PublishingPlan:
         return plan_semi_private(request)

@@ -137,6 +137,10 @@ class HypothesisClass(Combinatorics):
         """This class after it has seen everything public. Only classes made of public predicates change."""
         return self
 
+    def for_votes(self, records: int) -> HypothesisClass:  # noqa: ARG002
+        """This class as the teachers of a release from n = `records` records use it. Only defaults left open change."""
+        return self
+
     def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # most classes have no limit
         """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
 

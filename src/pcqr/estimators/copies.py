@@ -1,0 +1,49 @@
+"""How often an estimator and its clones were fitted: all that can be seen of a search or a cross-validation.
+
+A search clones an estimator and fits every clone, each time a release of its own. Clones and their original share one
+counter, and nothing else: no table is remembered, and nothing is counted across estimators or processes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Self
+
+from sklearn.base import BaseEstimator
+
+from pcqr.errors import FittedAgain
+
+
+@dataclass
+class _Fits:
+    count: int = 0
+
+
+class CountedCopies(BaseEstimator):  # type: ignore[misc]
+    """An estimator that knows how often it and its clones were fitted."""
+
+    _fits: _Fits
+
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        copy._fits = self._shared_fits()
+        return copy
+
+    def _count_fit(self) -> None:
+        """One more release is about to be drawn. Says so, once, when it is the second."""
+        fits = self._shared_fits()
+        fits.count += 1
+        if fits.count == 2:
+            warnings.warn(
+                "This estimator, or a copy of it, was fitted before. Every fit is a release of its own: where two of "
+                "them share records, their ε and δ add up. Cross-validation and parameter searches fit many "
+                "(docs/pipelines.md).",
+                FittedAgain,
+                stacklevel=4,
+            )
+
+    def _shared_fits(self) -> _Fits:
+        if "_fits" not in vars(self):
+            self._fits = _Fits()
+        return self._fits

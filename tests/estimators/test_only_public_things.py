@@ -1,0 +1,136 @@
+"""What stands before a draw is made of public things, bits are the operating system's, and no error carries a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.releases import Forbidden, steps
+
+from pcqr import (
+    AgnosticRelease,
+    NoisyMaxAggregate,
+    PrivateClassifier,
+    SemiPrivateLearner,
+    SubsampleAggregate,
+    UniversalRelease,
+)
+from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
+from pcqr.errors import PcqrError
+from pcqr.estimators import private_classifier
+from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
+
+NAME = "Zaphod"
+"""Of a class that nobody may hear of."""
+QUICK = {"hypotheses": Thresholds(), "teachers": 51, "queries": 5}
+EVERY: list[tuple[Any, dict[str, Any]]] = [
+    *((release, QUICK) for release in (SubsampleAggregate, AgnosticRelease, NoisyMaxAggregate)),
+    (UniversalRelease, QUICK | {"publish_share": 0.2}),
+    (SemiPrivateLearner, {"hypotheses": Thresholds()}),
+    (PrivateClassifier, {}),
+]
+METHODS = ("tree", "linear", "counted", "compared", "boosted")
+
+
+@pytest.mark.parametrize("method", ["linear", "counted", "compared", "one against rest"])
+def test_the_feature_map_is_made_of_public_rows(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[LinearFeatures] = []
+
+    def watched(*arguments: Any) -> Hypothesis:
+        (features,) = (argument for argument in arguments if isinstance(argument, LinearFeatures))
+        made.append(features)
+        zeros = LinearHypothesis(features, (0.0,) * features.size)
+        return OneAgainstRest((zeros, zeros, zeros)) if method == "one against rest" else zeros
+
+    for algorithm in ("linear_descent", "one_against_rest", "by_rarer_label", "better_of_two"):
+        monkeypatch.setattr(private_classifier, algorithm, watched)
+    rng = np.random.default_rng(0)
+    public = rng.random((200, 2))
+    for private in (rng.random((500, 2)), 5.0 * rng.random((500, 2)) ** 4):
+        y = np.digitize(private[:, 0], [0.2, 0.4]) if method == "one against rest" else private[:, 0] > 0.4
+        chosen: Any = "linear" if method == "one against rest" else method
+        classifier = PrivateClassifier(4.0, method=chosen, entropy=0).fit(private, y, public=public)
+        predicates = classifier.hypotheses_.predicates  # type: ignore[attr-defined]
+        assert made[-1] == LinearFeatures.of(predicates, 2, public)
+    assert made[0] == made[1]
+
+
+class Watched(Entropy):
+    """Seeded bits, counted."""
+
+    is_private = False
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._bits = SeededEntropy(0)
+
+    def bytes(self, count: int) -> bytes:
+        self.asked += count
+        return self._bits.bytes(count)
+
+
+@pytest.mark.parametrize(("estimator", "parameters"), EVERY, ids=lambda value: getattr(value, "__name__", "quick"))
+def test_the_default_is_the_operating_systems_entropy(
+    estimator: Any, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = steps(4_000)
+    public = steps(200, seed=1)[0]
+    started: list[Entropy] = []
+    monkeypatch.setattr(estimator, "_start", lambda *arguments: started.append(arguments[-1]))
+    fitted = estimator(**parameters, epsilon=4.0).fit(X, y, public=public)
+    assert [type(entropy) for entropy in started] == [SystemEntropy]
+    assert fitted.guarantee_.is_private
+    assert fitted.plan_.guarantee.is_private
+
+
+@pytest.mark.parametrize(("estimator", "parameters"), EVERY[:-1], ids=lambda value: getattr(value, "__name__", "quick"))
+def test_what_is_given_is_what_is_drawn_with(estimator: Any, parameters: dict[str, Any]) -> None:
+    X, y = steps(4_000)
+    watched = Watched()
+    fitted = estimator(**parameters, epsilon=4.0, entropy=watched).fit(X, y, public=steps(200, seed=1)[0])
+    drawn = watched.asked
+    assert drawn > 0
+    assert not fitted.guarantee_.is_private
+    if hasattr(fitted, "answer"):
+        fitted.answer([0.3])
+        assert watched.asked > drawn
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_given_is_what_a_classifier_is_drawn_with(method: Any) -> None:
+    X, y = steps(2_000)
+    watched = Watched()
+    PrivateClassifier(4.0, method=method, entropy=watched).fit(X, y, public=steps(100, seed=1)[0])
+    assert watched.asked > 0
+
+
+MANY = [f"{NAME}{number}" for number in range(731)]
+BAD_LABELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "not declared": ([*["no", "yes"] * 10, NAME], {"classes": ("no", "yes")}),
+    "one class": ([NAME] * 20, {}),
+    "three classes": ([NAME, "a", "b"] * 10, {}),
+    "too many classes": (MANY, {}),
+    "mixed types": ([NAME, 1, 2.5] * 10, {}),
+    "missing": ([NAME, None] * 10, {}),
+    "fractions": ([0.731, 7.31] * 10, {}),
+}
+
+
+@pytest.mark.parametrize(("estimator", "parameters"), EVERY, ids=lambda value: getattr(value, "__name__", "quick"))
+@pytest.mark.parametrize("kind", BAD_LABELS)
+def test_no_error_carries_a_label_or_their_number(estimator: Any, parameters: dict[str, Any], kind: str) -> None:
+    labels, more = BAD_LABELS[kind]
+    if estimator is PrivateClassifier and kind == "three classes":
+        pytest.skip("it takes three classes")
+    X, public = steps(len(labels))[0], steps(300, seed=1)[0]
+    with pytest.raises(ValueError, match=r".") as caught:
+        estimator(**parameters, **more, entropy=Forbidden()).fit(X, labels, public=public)
+    error: BaseException | None = caught.value
+    assert isinstance(error, PcqrError)
+    while error is not None:  # and nothing behind it
+        assert NAME not in str(error)
+        assert "731" not in str(error)
+        error = error.__cause__ or error.__context__
