@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.forks import server
 from typer.testing import CliRunner, Result
 
 from pcqr import SemiPrivateLearner
@@ -31,9 +34,13 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def publish(home: Path, *more: str, out: str = "model") -> Result:
-    files = ["--private", str(home / "train.csv"), "--schema", str(home / "schema.toml"), "--out", str(home / out)]
-    return CliRunner().invoke(app, ["publish", *files, "--label", "y", "--epsilon", "2", "--depth", "1", *more])
+def options(home: Path) -> list[str]:
+    files = ["--private", str(home / "train.csv"), "--schema", str(home / "schema.toml"), "--out", str(home / "model")]
+    return ["publish", *files, "--label", "y", "--epsilon", "2", "--depth", "1"]
+
+
+def publish(home: Path, *more: str) -> Result:
+    return CliRunner().invoke(app, [*options(home), *more])
 
 
 def model_in(home: Path) -> PublishedModel:
@@ -182,3 +189,32 @@ def test_a_model_that_appears_while_this_run_reads_is_not_replaced(home: Path, m
     assert result.exit_code == 2
     assert "a model that was published before" in result.stderr
     assert (home / "model" / "model.json").read_text() == "another run was quicker"
+
+
+@pytest.mark.slow
+def test_kills_at_random_instants_leave_whole_files_or_none(home: Path) -> None:
+    random = np.random.default_rng()
+    model = home / "model" / "model.json"
+    written = 0
+    with server() as forks:
+        for kill in range(12):
+            run = forks.start([*options(home), "--overwrite"], home / "shown")
+            while not model.exists():
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 1.0) if kill % 3 else 0.0)
+            run.kill()
+            run.wait()
+            written += model_in(home).provenance.records == RECORDS
+            for name, end in (("rules.txt", "\n"), ("card.md", "\n"), ("tree.svg", "</svg>\n")):
+                path = home / "model" / name
+                assert not path.exists() or path.read_text(encoding="utf-8").endswith(end)
+            shutil.rmtree(home / "model")
+    assert written == 12
+
+
+def test_a_long_draw_is_announced_from_public_numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "steps" not in publish(home).stderr
+    monkeypatch.setattr("pcqr.cli.publish.LONG", 0.0)
+    told = " ".join(publish(home, "--overwrite").stderr.split())
+    assert told.startswith("A tree of depth 1 over 20 predicates takes about ")
+    assert publish(home, "--overwrite", "--json").stderr == ""

@@ -107,7 +107,7 @@ def progress(*, hidden: bool) -> Iterator[Progress]:
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left:"),

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.progress import Progress
 
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
@@ -37,6 +38,8 @@ Learner = SemiPrivateLearner | PrivateClassifier
 
 DEFAULT_DELTA = 1e-6
 MOST_OPERATIONS = DecisionTrees.operations
+LONG = 5e9
+"""Steps of a draw that takes more than a few seconds."""
 _MOST_LINES = 60
 SPENT = 1
 """Exit code: the model was drawn, ε is spent, and something failed afterwards."""
@@ -115,7 +118,9 @@ def run(job: Job, *, as_json: bool) -> None:
                     inputs = _read(job)
                     trees, method = _chosen(job, inputs, method)
                     _rehearse(trees, inputs, job.epsilon, method)
-                with stages(bar, _cost_in_words(trees, inputs.X.shape[0], method)), _own_directory(job):
+                if not as_json:
+                    _announce(bar, trees, inputs.X.shape[0], method)
+                with stages(bar, f"publishing ({method})"), _own_directory(job):
                     made.learner = _learner(job, inputs, trees, method)
                     try:
                         made.learner.fit(inputs.X, inputs.y, public=SurelyPublic(inputs.public))
@@ -195,12 +200,18 @@ def _depth(trees: DecisionTrees, made: Made, inputs: Inputs) -> int | None:
     return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
 
 
-def _cost_in_words(trees: DecisionTrees, records: int, method: Method) -> str:
-    asked = len(trees.predicates or ())
+def _announce(bar: Progress, trees: DecisionTrees, records: int, method: Method) -> None:
+    """What a long draw of a tree will take, from public numbers."""
     if method != "tree":
-        return f"fitting ({method}): {asked} predicates"
+        return
     depth = trees.depth_for(records)
-    return f"counting and drawing: depth {depth}, {asked} predicates, about {trees.cost(records, depth):.0e} steps"
+    steps = trees.cost(records, depth)
+    if steps > LONG:
+        bar.console.print(
+            f"A tree of depth {depth} over {len(trees.predicates or ())} predicates takes about {steps:.0e} steps; a "
+            "core makes 1 to 2·10⁹ a second. --depth makes it shorter.",
+            highlight=False,
+        )
 
 
 def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Method) -> None:
