@@ -184,7 +184,11 @@ def row(cell: Cell) -> list[str]:
 def summary(found: Sequence[Cell]) -> str:
     """How often what was seen lies in the range, and how far off the model was, in words."""
     within = sum(cell.is_within for cell in found)
-    sentences = [f"In {within} of {len(found)} cells the share of unstable answers that was seen lies in the range."]
+    outside = sorted({f"{cell.algorithm} on {cell.table}" for cell in found if not cell.is_within})
+    sentences = [
+        f"In {within} of {len(found)} cells the share of unstable answers that was seen lies in the range, up to twice "
+        f"its standard error; the others are {', '.join(outside)}."
+    ]
     for name in ALGORITHMS:
         factors = np.quantile([cell.doubt for cell in found if cell.algorithm == name], (0.1, 0.5, 0.9))
         low, middle, high = (f"{factor:.2g}" for factor in factors)

@@ -40,9 +40,8 @@ from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, 
 from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
 from pcqr.planning import paper
 from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import fewest_records
+from pcqr.planning.certified import fewest_records, rounded_up
 from pcqr.planning.request import Request
-from pcqr.planning.search import Knobs
 from pcqr.planning.solving import Question, solve
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.05
@@ -94,7 +93,7 @@ class RecordsCase:
             ours = ["none", "—", "—", "—"]
         else:
             ratio = float(f"{self.printed / self.proved:.2g}")
-            ours = [scientific(self.proved), f"{ratio:,.0f}", f"{self.teachers:,}", f"{self.unstable:,}"]
+            ours = [scientific(rounded_up(self.proved)), f"{ratio:,.0f}", f"{self.teachers:,}", f"{self.unstable:,}"]
         return [self.name, f"{self.alpha:g}", f"{self.queries:,}", scientific(self.printed), *ours]
 
 
@@ -161,18 +160,15 @@ def percent(share: float) -> str:
 def records_cases() -> list[RecordsCase]:
     cases = []
     for name, (hypotheses, features) in CLASSES.items():
-        knobs: Knobs | None = None
         for alpha in ALPHAS:
             for queries in QUERIES:
                 request = Request(1, features, hypotheses, EPSILON, DELTA, queries, alpha, BETA)
                 printed = paper.records_needed(hypotheses.vc_bound(features), queries, EPSILON, DELTA, alpha, BETA)
-                starts = (None,) if knobs is None else (None, knobs)
-                found = [votes for start in starts if (votes := fewest_records(request, start)) is not None]
-                best = min(found, key=lambda votes: votes.plan.records, default=None)
+                best = fewest_records(request)  # the search of `pcqr plan` and `fit`
                 if best is None:
                     cases.append(RecordsCase(name, alpha, queries, printed, None))
                     continue
-                knobs, plan = best.knobs, best.plan
+                plan = best.plan
                 unstable = plan.sparse_vector.unstable
                 cases.append(RecordsCase(name, alpha, queries, printed, plan.records, plan.teachers, unstable))
     return cases

@@ -159,6 +159,7 @@ def test_rows() -> None:
     case = RunsCase("a", 10, 1.0, "noisy max", 0.0, 0.1, [0.0, 0.0], [0.1, 0.3], [0.0, 0.5])
     assert case.row()[4:] == ["—", "—", "0.1000", "0.2000 ± 0.1000", "1 of 2"]
     assert scientific(1_249_870) == "1.2·10⁶"
+    assert RecordsCase("thresholds", 0.1, 1_000, 10**12, 1_249_870, 1, 1).row()[4] == "1.3·10⁶"  # proved, so rounded up
 
 
 def test_runs_can_be_repeated() -> None:

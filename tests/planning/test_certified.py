@@ -23,8 +23,9 @@ from pcqr.plan import VotePlan
 from pcqr.planning import Request, certified, paper, plan_agnostic
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certificate import vote_excess
-from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records
+from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records, rounded_up
 from pcqr.planning.deviations import sampling_slack
+from pcqr.planning.solving import Question, frontier
 
 NOTE = Path(__file__).parents[2] / "proofs" / "certificate.md"
 CLASSES: dict[str, tuple[Combinatorics, int]] = {
@@ -217,3 +218,32 @@ def test_the_promise_is_kept(seed: int) -> None:
     assert broken <= asked.beta * runs
     assert halted <= asked.beta * runs
     assert 0 < unanswered <= runs * asked.queries * found.certificate.unclear
+
+
+@pytest.mark.parametrize("name", ["thresholds", "intervals", "stumps on 14 features"])
+def test_the_fewest_records_as_shown_are_certified_by_a_plan_that_starts_from_nothing(name: str) -> None:
+    hypotheses, features = CLASSES[name]
+    asked = Request(1, features, hypotheses, 1.0, 1e-6, 1_000, 0.1, 0.05)
+    found = fewest_records(asked)
+    assert found is not None
+    for records in (found.plan.records, rounded_up(found.plan.records)):
+        assert plan_agnostic(replace(asked, records=records), "calibrated").certified
+
+
+def test_every_number_of_records_on_a_frontier_is_certified_by_a_plan_that_starts_from_nothing() -> None:
+    """A search that begins at the solution before it finds fewer records for intervals, which `fit` could not prove."""
+    points = frontier(Question(hypotheses=Intervals(), epsilon=1.0, alpha=0.1))
+    assert len(points) == 3
+    for queries, solved in points:
+        assert solved is not None
+        asked = replace(solved.request, records=rounded_up(solved.request.records))
+        assert asked.queries == queries
+        assert plan_agnostic(asked, "calibrated").certified
+
+
+@given(st.integers(1, 10**13), st.integers(1, 4))
+def test_records_are_rounded_up(records: int, digits: int) -> None:
+    shown = rounded_up(records, digits)
+    assert records <= shown < records * (1 + 10.0 ** (1 - digits)) + 1
+    assert len(str(shown).rstrip("0")) <= digits
+    assert rounded_up(1_249_870) == 1_300_000

@@ -15,7 +15,7 @@ from pcqr.errors import MissingExtra, ParameterError
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.planning import paper
 from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import CertifiedVotes, fewest_records
+from pcqr.planning.certified import CertifiedVotes, fewest_records, rounded_up
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
@@ -353,8 +353,7 @@ def _short(number: int) -> str:
     """
     if number < 10**6:
         return f"{number:,}"
-    unit = 10 ** (len(str(number)) - 2)
-    digits, exponent = f"{-(-number // unit) * unit:.1e}".split("e+")
+    digits, exponent = f"{rounded_up(number):.1e}".split("e+")
     power = "10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return power if digits == "1.0" else f"{digits}·{power}"
 

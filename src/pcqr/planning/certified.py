@@ -62,6 +62,12 @@ def fewest_records(request: Request, start: Knobs | None = None) -> CertifiedVot
     return fewest and (_fewest_at(request, fewest.knobs, fewest.plan.records) or fewest)
 
 
+def rounded_up(records: int, digits: int = 2) -> int:
+    """n = `records` with so many significant digits, never fewer records: what is proved for n is proved for more."""
+    unit = int(10 ** max(0, len(str(records)) - digits))
+    return -(-records // unit) * unit
+
+
 def certified_votes(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
     """A plan for n = `request.records` and m queries for which (α, β) is proved, if the search finds one.
 
