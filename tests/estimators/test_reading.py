@@ -88,6 +88,13 @@ def test_what_is_no_table_of_numbers_is_refused_without_being_quoted(table: Any)
     assert not any(secret in str(caught.value) for secret in ("Smith", "2020", "631"))
 
 
+def test_a_masked_cell_is_missing_and_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        SubsampleAggregate(entropy=Forbidden()).fit(
+            np.ma.masked_array([[0.2], [999.0]], mask=[[False], [True]]), [0, 1]
+        )
+
+
 WORDS = ["no", "yes"]
 IN: dict[str, Callable[[list[Any]], Any]] = {
     "a list": list,

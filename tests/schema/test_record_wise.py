@@ -140,6 +140,29 @@ def test_values_of_other_types_are_refused_and_not_spelt_out(value: Any) -> None
         assert caught.value.__suppress_context__
 
 
+def test_what_is_masked_is_missing() -> None:
+    masked = np.ma.masked_array([1, 3, 7], mask=[False, True, False])
+    schema = SCHEMAS["numeric"]
+    assert schema.encode({NAME: masked}).tobytes() == schema.encode({NAME: [1, None, 7]}).tobytes()
+
+
+class Scalars:
+    """A column of a library that nobody here has heard of, as tensors are."""
+
+    dtype = "torch.float32"
+
+    def __len__(self) -> int:
+        return 2
+
+    def tolist(self) -> list[float]:
+        return [1.0, 3.0]
+
+
+def test_columns_of_other_libraries_are_listed() -> None:
+    schema = SCHEMAS["categorical"]
+    assert schema.encode({NAME: Scalars()}).tobytes() == schema.encode({NAME: [1, 3]}).tobytes()
+
+
 def test_odd_values_are_odd() -> None:
     """Every one of them is read by some schema, so that the properties above speak of all."""
     for value in ODD:

@@ -30,12 +30,12 @@ Build = Callable[[Sequence[Any]], Any]
 
 
 def _of_one_kind(values: Sequence[Any]) -> list[Any]:
-    """Left to infer a type, numpy, Arrow and Polars turn the numbers beside a date: no faithful table."""
-    dates = [isinstance(value, datetime.date | np.datetime64) for value in values]
-    numeric = [
-        isinstance(value, int | float | Decimal | np.number | np.bool_) and not pd.isna(value) for value in values
-    ]
-    if any(dates) and any(numeric):
+    """Left to infer a type, numpy, Arrow and Polars turn numbers and times beside a date into dates: not faithful."""
+    numbers = int | float | Decimal | np.number | np.bool_
+    has_number = any(isinstance(value, numbers) and not pd.isna(value) for value in values)
+    times = [value for value in values if isinstance(value, datetime.datetime | np.datetime64)]
+    dates = [value for value in values if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)]
+    if has_number + bool(times) + bool(dates) > 1:
         raise TypeError
     return list(values)
 

@@ -63,6 +63,8 @@ def _matrix(X: Any) -> Any:
         return X
     if isinstance(X, Mapping):
         raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.tolist()  # None for what is masked
     found = np.asarray(X)
     if found.dtype.kind == "c":
         raise DataError("X", "real numbers. Complex data not supported", "complex numbers")

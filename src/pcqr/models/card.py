@@ -144,7 +144,7 @@ def _loading(model: PublishedModel) -> str:
     code = (
         "from pcqr.models import PublishedModel\n\n"
         'model = PublishedModel.load("model.json")   # JSON, checked as it is read; no pickle\n'
-        "model.predict(frame)                        # a pandas or Arrow table, or a dict of columns"
+        "model.predict(frame)                        # a data frame, an Arrow table or a dict of columns"
     )
     onnx = (
         f"`model.onnx`, where it is there, takes the encoded table (`model.schema.encode(frame)`, "

@@ -115,7 +115,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """The label names of the rows of `X`. Costs nothing, however often.
 
-        A table with named columns (pandas, Arrow, a dict of sequences) is encoded by the schema: columns are found by
+        A table with named columns (a frame, Arrow, a dict of sequences) is encoded by the schema: columns are found by
         name in any order; missing or unknown ones, and categories that are not declared (unless the column has
         `other`), raise `DataError`. An array is taken as a table that is encoded already.
         """

@@ -31,10 +31,13 @@ def cells(values: Any) -> Cells:
     """
     if isinstance(values, list | tuple):
         return values
+    if isinstance(values, np.ma.MaskedArray):
+        return values.tolist()  # type: ignore[no-any-return]  # None for what is masked
     if not isinstance(values, np.ndarray):
         kind = values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None)
         if kind is None or not _PLAIN.fullmatch(str(kind)):
-            return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+            listing = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow; pandas, tensors
+            return list(values) if listing is None else listing()
         values = np.asarray(values)
     if values.ndim != 1 or values.dtype.kind in "biufM":
         return values  # type: ignore[no-any-return]
