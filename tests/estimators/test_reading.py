@@ -117,7 +117,7 @@ def test_word_labels_are_answered_by_their_names(container: str, classes: Any) -
     """`fit` took pandas' words and spent ε; `answer` then failed."""
     X, y = steps(4_000)
     words = IN[container]([WORDS[label] for label in y])
-    release = RELEASES[0](epsilon=4.0, teachers=51, entropy=0, classes=classes).fit(X, words)
+    release = RELEASES[0](epsilon=4.0, queries=5, teachers=51, entropy=0, classes=classes).fit(X, words)
     answer = release.answer([0.99])
     assert answer.label == "yes"
     assert type(answer.label) is str
