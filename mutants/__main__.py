@@ -1,4 +1,4 @@
-"""python -m mutants [--only ROOM] [--list] [--all] [--survivors]: which small changes to the code does no test notice?
+"""python -m mutants [--only ROOM] [--survivors] [--missing] [--all] [--list]: which changes does no test notice?
 
 Results of the sample and of named changes are kept in mutants/results.json, where a later run of some of them replaces
 theirs, and shown in docs/mutants.md. Fails when a survivor is not explained.
@@ -22,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", action="append", metavar="ROOM", help="a room, or a file below src; may be repeated")
     parser.add_argument("--all", action="store_true", help="every change by pattern, not a sample")
     parser.add_argument("--survivors", action="store_true", help="only what the stored results call survivors")
+    parser.add_argument("--missing", action="store_true", help="only what the stored results do not have")
     parser.add_argument("--list", action="store_true", help="name the changes and run nothing")
     options = parser.parse_args(arguments)
 
@@ -34,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
     stored = {result.name: result for result in report.read()}
     if options.survivors:
         chosen = [change for change in chosen if change.name in stored and stored[change.name].caught_by is None]
+    if options.missing:
+        chosen = [change for change in chosen if change.name not in stored]
     if options.list:
         print("\n".join(report.line(change) for change in chosen))
         return 0
