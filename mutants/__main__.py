@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from mutants import report
 from mutants.mirror import tests_for
 from mutants.patterns import Change
-from mutants.runner import judge, prepare
+from mutants.runner import Verdict, judge, prepare
 from mutants.selection import Explanations, by_pattern, in_order, named, sample
 
 
@@ -53,21 +53,41 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(chosen: list[Change]) -> Iterator[report.Result]:
-    """Judge the changes one by one, room by room; the tests of a room must pass on the code as it is."""
-    sound: set[str] = set()
-    durations: dict[str, float] = {}
+    """Judge the changes one by one, file by file."""
+    judged = Judge()
     for place, change in enumerate(chosen, 1):
-        tests = tests_for(change.path)
-        if unproved := [test for test in tests if test not in sound]:
-            verdict = judge(None, unproved)
-            if verdict.caught_by is not None:
-                sys.exit(f"fails without any change: {verdict.caught_by}")
-            sound.update(unproved)
-            durations |= verdict.durations
-        verdict = judge(change, tests, durations)
+        verdict = judged(change)
         outcome = "SURVIVED" if verdict.caught_by is None else "caught"
         print(f"{place}/{len(chosen)} {outcome} {verdict.seconds:.0f} s  {report.line(change)}", flush=True)
         yield report.Result.of(change, verdict)
+
+
+class Judge:
+    """The verdict on a change: by the mirrors of its file first, by further tests only where those notice nothing.
+
+    A test judges nothing before it has passed on the code as it is.
+    """
+
+    def __init__(self) -> None:
+        self._durations: dict[str, float] = {}
+        self._sound: set[str] = set()
+
+    def __call__(self, change: Change) -> Verdict:
+        verdict = Verdict(None, 0.0)
+        for tests in filter(None, tests_for(change.path)):
+            self._prove(tests)
+            verdict = judge(change, tests, self._durations)
+            if verdict.caught_by is not None:
+                break
+        return verdict
+
+    def _prove(self, tests: list[str]) -> None:
+        if unproved := [test for test in tests if test not in self._sound]:
+            verdict = judge(None, unproved)
+            if verdict.caught_by is not None:
+                sys.exit(f"fails without any change: {verdict.caught_by}")
+            self._sound.update(unproved)
+            self._durations |= verdict.durations
 
 
 if __name__ == "__main__":

@@ -47,20 +47,18 @@ FURTHER = {
 }
 
 
-def tests_for(path: str) -> list[str]:
-    """Test files, relative to the root, that judge a change to `path`, a file below src."""
+def tests_for(path: str) -> tuple[list[str], list[str]]:
+    """The test files that judge a change to `path`, a file below src: its mirrors, and further ones."""
     _, *folders, file = Path(path).parts
     stem = file.removesuffix(".py")
     room = folders[0] if folders else stem
-    places = [f"tests/{name}" for name in OTHER_NAMES.get(path, [])]
+    mirrors = [f"tests/{name}" for name in OTHER_NAMES.get(path, [])]
     for name in (stem, *reversed(folders[1:])):
-        places += [_below(found) for found in sorted((ROOT / "tests" / room).rglob(f"test_{name}*.py"))]
-    places += [_below(found) for found in sorted((ROOT / "tests").glob(f"test_{room}*.py"))]
-    for place in (f"tests/{name}" for name in FURTHER[room]):
-        whole = ROOT / place
-        places += [_below(found) for found in sorted(whole.rglob("test_*.py"))] if whole.is_dir() else [place]
-    return list(dict.fromkeys(places))
+        mirrors += _found(f"{room}/**/test_{name}*.py")
+    mirrors += _found(f"test_{room}*.py")
+    further = [test for name in FURTHER[room] for test in (_found(f"{name}/**/test_*.py") or [f"tests/{name}"])]
+    return list(dict.fromkeys(mirrors)), [test for test in dict.fromkeys(further) if test not in mirrors]
 
 
-def _below(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+def _found(pattern: str) -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").glob(pattern))
