@@ -30,6 +30,8 @@ def test_an_event_that_fails_with_a_chance_and_else_tells_nothing() -> None:
     curve = distribution(ApproximateEvent(0.0, 0.01), 0.5)
     for epsilon in (0.0, 0.4, 3.0):
         assert curve.get_delta_for_epsilon(epsilon) == pytest.approx(0.01, rel=1e-12)
+    beside = curve.compose(distribution(PureEvent(0.5), 0.5))
+    assert beside.get_delta_for_epsilon(0.0) == pytest.approx(0.01 + 0.99 * math.tanh(0.25), rel=1e-9)
 
 
 @pytest.mark.parametrize("beside", [(), (0.1,), (0.1, 0.3)])
