@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
-from pcqr.accounting import ApproximateEvent, BoundedRangeEvent, PureEvent, concentrated_delta, concentrated_epsilon
+from pcqr.accounting import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    PureEvent,
+    concentrated_delta,
+    concentrated_epsilon,
+    renyi,
+)
 from pcqr.accounting.gaussian import gaussian_delta
 from pcqr.accounting.loss import distribution
 from pcqr.errors import ParameterError
@@ -45,3 +53,22 @@ def test_a_bad_rho_is_named(rho: float) -> None:
         concentrated_epsilon(rho, 1e-6)
     with pytest.raises(ParameterError, match="rho"):
         concentrated_delta(rho, 1.0)
+
+
+@pytest.mark.parametrize("excess", [2.0**-12, 0.3, 1.7, 23.0, 1e4])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12, 3e-100])
+def test_conversions_at_one_order_are_above_sixty_digits(
+    excess: float, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ε = R + (ln(1/δ) + α·ln(1 − 1/α) − ln(α − 1))/(α − 1), R = ρα; half of all float64 results would be below."""
+    monkeypatch.setattr(renyi, "_smallest", lambda function: function(excess))
+    for rho in (1e-6, 0.013, 0.1, 0.7, 1.9, 31.0):
+        with mpmath.workdps(60):
+            above, order = mpmath.mpf(excess), 1 + mpmath.mpf(excess)
+            shift = order * mpmath.log(1 - 1 / order) - mpmath.log(above)
+            exact = rho * order + (shift - mpmath.log(mpmath.mpf(delta))) / above
+            epsilon = concentrated_epsilon(rho, delta)
+            assert exact <= epsilon <= max(0, exact) + 1e-10 * (rho * order + (1 - mpmath.log(delta)) / above)
+            chance = mpmath.exp(above * (rho * order - mpmath.mpf(1.5)) + shift)
+            if chance < 1:
+                assert chance <= concentrated_delta(rho, 1.5)
