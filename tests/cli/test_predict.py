@@ -93,7 +93,7 @@ def test_scores_where_the_model_has_them(files: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "nothing"}, "MODEL must be a folder that pcqr publish wrote"),
+        ({"model": "nothing"}, "MODEL must be a folder with a published model, or its model.json"),
         ({"model": "people.csv"}, "a JSON document"),
         ({"table": "nothing.csv"}, "a file that exists"),
     ],

@@ -260,7 +260,9 @@ def publish(
 @app.command()
 def predict(
     *,
-    model: Annotated[Path, typer.Argument(help="A published model: the folder of pcqr publish, or its model.json.")],
+    model: Annotated[
+        Path, typer.Argument(help="A published model: the folder that pcqr publish or answer wrote, or its model.json.")
+    ],
     file: Annotated[Path, typer.Argument(help="The rows to label: .csv, .csv.gz or .parquet.")],
     out: Annotated[Path, typer.Option(help="Where the labels go: .csv, .csv.gz or .parquet.")],
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat for more columns.")] = None,

@@ -58,7 +58,7 @@ def _loaded(path: Path) -> PublishedModel:
     except ParameterError as error:
         if error.name != "path":
             raise
-        raise ParameterError("MODEL", "a folder that pcqr publish wrote, or its model.json", error.received) from None
+        raise ParameterError("MODEL", "a folder with a published model, or its model.json", error.received) from None
 
 
 def _features(table: Columns, model: PublishedModel, job: Job) -> Columns:
