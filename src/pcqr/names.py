@@ -1,6 +1,6 @@
 """One name for one thing: what the papers, Python, the command line and the proof notes call the same algorithm.
 
-docs/glossary.md shows this table. Text that a user reads says the estimator's name first.
+docs/glossary.md shows this table.
 """
 
 from __future__ import annotations
