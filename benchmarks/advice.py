@@ -242,7 +242,8 @@ def table(root: Path = Path()) -> str:
         for low, high in COLUMNS:
             near = [c for c in cells if low <= c["records"] * c["epsilon"] <= high and method in c["methods"]]
             losses = [100.0 * cell["methods"][method]["loss"] for cell in near]
-            row.append(f"{min(losses):.1f} to {max(losses):.1f}".replace("-", "−") if losses else "–")
+            ends = dict.fromkeys(f"{end:.1f}" for end in (min(losses), max(losses))) if losses else ("–",)
+            row.append(" to ".join(ends).replace("-", "−"))
         rows.append(row)
     heads = [f"{low:,.0f}" + ("" if low == high else f" to {high:,.0f}") for low, high in COLUMNS]
     return markdown(["way, n·ε =", *heads], rows)

@@ -146,19 +146,24 @@ class Advice:
 
 
 def advise(situation: Situation) -> Advice:
-    """Of what a command can run the way with the least mean loss on the measured tables near n·ε.
+    """Of what a command can run the first of `WAYS` that no other beats near n·ε.
 
-    Near ties go to what is published.
+    One beats another by more than `TIE` in mean loss over the tables and sizes where both were measured.
     """
     possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
     rivals = [found for found in possible if found.alike and found.way.commanded]
-    figures = {found.way.key: found.measured for found in rivals if found.measured is not None}
-    tables = set.intersection(*(set(figure.tables) for figure in figures.values()))
-    losses = {key: figure.mean_loss(tables or figure.tables) for key, figure in figures.items()}
-    least = min(losses.values())
-    best = next(found for found in rivals if losses[found.way.key] <= least + TIE)
+    best = next((found for found in rivals if not any(_beats(rival, found) for rival in rivals)), rivals[0])
     others = tuple(found for found in possible if found is not best)
-    return Advice(situation, best, _reason(best, rivals, losses), others, tuple(_notes(situation, best)))
+    return Advice(situation, best, _reason(best, rivals), others, tuple(_notes(situation, best)))
+
+
+def _beats(rival: Advised, found: Advised) -> bool:
+    losses = _beside(rival, found)
+    return losses is not None and losses[0] < losses[1] - TIE
+
+
+def _beside(one: Advised, other: Advised) -> tuple[float, float] | None:
+    return None if one.measured is None or other.measured is None else one.measured.beside(other.measured)
 
 
 def _advised(way: Way, situation: Situation) -> Advised:
@@ -169,20 +174,25 @@ def _advised(way: Way, situation: Situation) -> Advised:
     return Advised(way, source, found, alike=found is not None and (way.kind == "publish" or not is_derived))
 
 
-def _reason(best: Advised, rivals: Sequence[Advised], losses: dict[str, float]) -> str:
+def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
     """Its strength, and its mean loss beside that of the best rival of another kind."""
-    others = [found for found in rivals if found.way.kind.split()[0] != best.way.kind.split()[0]]
-    beside = min(others, key=lambda found: losses[found.way.key])
-    lost, lost_beside = (100.0 * losses[found.way.key] for found in (best, beside))
+    found = [
+        (losses[1], losses[0], rival.way.words)
+        for rival in rivals
+        if rival.way.kind != best.way.kind and (losses := _beside(best, rival)) is not None
+    ]
+    if not found:
+        return f"{best.way.strength}."
+    theirs, ours, words = min(found)
     return (
-        f"{best.way.strength}. On the measured tables near n·ε it lost {lost:.1f} points on average, "
-        f"and {beside.way.words} {lost_beside:.1f}."
+        f"{best.way.strength}. Where both were measured near this n·ε it lost {100.0 * ours:.1f} points on average, "
+        f"{words} {100.0 * theirs:.1f}."
     )
 
 
 def _lost(key: str, situation: Situation) -> str:
     found = evidence(key, situation.strength)
-    return "–" if found is None else f"{100.0 * found.mean_loss(found.tables):.1f}"
+    return "–" if found is None else f"{100.0 * found.mean_loss:.1f}"
 
 
 def _notes(situation: Situation, best: Advised) -> list[str]:

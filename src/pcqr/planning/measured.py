@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -71,10 +70,22 @@ class Evidence:
     def strength(self) -> tuple[float, float]:
         return _ends([cell.strength for cell in self.cells])
 
-    def mean_loss(self, tables: Collection[str]) -> float:
-        """Over `tables`; each counts alike, however many of its cells are near."""
-        by_table = [[cell.loss for cell in self.cells if cell.table == table] for table in tables]
-        return math.fsum(math.fsum(losses) / len(losses) for losses in by_table) / len(by_table)
+    @property
+    def mean_loss(self) -> float:
+        return math.fsum(cell.loss for cell in self.cells) / len(self.cells)
+
+    def beside(self, other: Evidence) -> tuple[float, float] | None:
+        """(mean loss, that of `other`) over the cells where both were measured; None where there are none."""
+        theirs = {(cell.table, cell.records, cell.epsilon): cell.loss for cell in other.cells}
+        pairs = [
+            (cell.loss, theirs[cell.table, cell.records, cell.epsilon])
+            for cell in self.cells
+            if (cell.table, cell.records, cell.epsilon) in theirs
+        ]
+        if not pairs:
+            return None
+        ours, others = zip(*pairs, strict=True)
+        return math.fsum(ours) / len(pairs), math.fsum(others) / len(pairs)
 
 
 def evidence(way: str, strength: float) -> Evidence | None:
