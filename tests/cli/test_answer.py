@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from typer.testing import CliRunner, Result
 from pcqr import AgnosticRelease, UniversalRelease
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
+from pcqr.journal import Journal
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
+from pcqr.models import PublishedModel
 
 RECORDS, QUERIES = 6000, 30
 
@@ -376,6 +380,35 @@ def test_options_that_do_not_go_together(files: Files, options: tuple[str, ...],
     result = files.answer(*options)
     assert result.exit_code == 2
     assert message in result.output
+
+
+@pytest.mark.parametrize("broken_off", [True, False])
+def test_a_model_that_was_drawn_is_kept_whatever_stops_the_run(
+    files: Files, monkeypatch: pytest.MonkeyPatch, broken_off: bool
+) -> None:
+    """The signal comes in the call that publishes, before its answer is back, or on the way of that answer to disk."""
+    whole = UniversalRelease.answer
+
+    def answer(self: UniversalRelease, x: Any) -> Any:
+        given = whole(self, x)
+        if broken_off and self.is_published_:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return given
+
+    def sync(_: Journal) -> list[str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return []
+
+    monkeypatch.setattr(UniversalRelease, "answer", answer)
+    if not broken_off:
+        monkeypatch.setattr("pcqr.cli.keeping.WAIT", 0.0)
+        monkeypatch.setattr(Journal, "sync", sync)
+    result = files.answer("--algorithm", "universal", "--publish-after", "1")
+    assert result.exit_code == 4
+    assert "Stopped by SIGTERM." in result.stderr
+    assert "The published model is in " in result.stderr
+    folder = Path(result.stderr.rsplit(" is in ", 1)[1].strip().removesuffix("."))
+    assert PublishedModel.load(folder).provenance.records == RECORDS
 
 
 def _columns(answers: dict[str, Any]) -> tuple[list[Any], list[Any]]:

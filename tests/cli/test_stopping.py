@@ -34,6 +34,22 @@ def test_a_held_signal_waits_for_the_end_of_the_block() -> None:
     assert done == ["on disk"]
 
 
+def test_the_outermost_block_is_what_a_signal_waits_for() -> None:
+    done = []
+
+    def held(signals: Signals) -> None:
+        with signals.held():
+            with signals.held():
+                send()
+            done.append("the answer")
+            send()
+            done.append("the model")
+
+    with Signals() as signals, pytest.raises(Stopped):
+        held(signals)
+    assert done == ["the answer", "the model"]
+
+
 def test_an_error_in_a_held_block_is_not_covered_up() -> None:
     def held(signals: Signals) -> None:
         with signals.held():

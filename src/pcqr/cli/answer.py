@@ -145,11 +145,17 @@ def run(job: Job, *, as_json: bool) -> None:
             halted = None
             answering = bar.add_task("answering", total=asked.points.shape[0])
             publication = Publication(_model_folder(job, out), asked.schema, names)
-            for point in asked.points:
-                label, kind, error = _answer(release, point, names)
-                halted = halted or error
-                bar.update(answering, completed=answers.give(label, kind))
-                publication.keep(release)
+            try:
+                for point in asked.points:
+                    label, kind, error = _answer(release, point, names)
+                    halted = halted or error
+                    with signals.held():
+                        bar.update(answering, completed=answers.give(label, kind))
+                        publication.keep(release)
+            finally:
+                publication.keep(release)  # drawn in a call that was broken off: it is paid for
+                if publication.saved is not None:
+                    answers.beside = f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
         done = Done(release, X.shape[0], answers.kinds, halted, out, publication)
         _summarise(done, as_json=as_json)

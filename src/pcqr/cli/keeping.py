@@ -69,6 +69,8 @@ class Answers:
         self.labels: list[Any] = []
         self.kinds: list[str] = []
         self.finished: Path | None = None
+        self.beside = ""
+        """What else was kept, to be said when the run ends early."""
         self._signals = Signals()
         self._show = False
 
@@ -154,7 +156,7 @@ def _say_what_was_kept(answers: Answers, price: Price, cause: BaseException, *, 
             f"{given:,} of {answers.asked:,} answers were given and are in {path}. {price} are spent, "
             f"and a new run costs as much again."
         )
-    message = f"{reason(cause)}. {kept}"
+    message = f"{reason(cause)}. {kept}{answers.beside}"
     if isinstance(cause, BrokenPipeError):
         give_up_output()
         complain(message)

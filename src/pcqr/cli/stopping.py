@@ -63,13 +63,13 @@ class Signals:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """What must not be cut in two: an answer on its way to disk and to the user."""
-        self._is_held = True
+        """What must not be cut in two: an answer on its way to disk and to the user. May be nested."""
+        outer, self._is_held = self._is_held, True
         try:
             yield
         finally:
-            self._is_held = False
-        if self._waiting is not None:
+            self._is_held = outer
+        if self._waiting is not None and not outer:
             self._end(self._waiting)
 
     def _received(self, number: int, _: FrameType | None) -> None:
