@@ -22,6 +22,8 @@ from pcqr.estimators.labels import LABELS_READ, encode_labels, label_cells
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses import DecisionTrees, Stumps
 
+pytestmark = pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning")  # few records
+
 FRAMES = [kind for kind in TABLES if not kind.startswith(("lists", "tuples", "a numpy", "CSV", "Parquet"))]
 """What is taken without a schema, besides arrays and lists of rows."""
 
