@@ -6,17 +6,20 @@ from pathlib import Path
 
 from mutants.selection import ROOT
 
+PARTS = "algorithms/test_parts_are_the_plans.py"
 OTHER_NAMES = {
-    "pcqr/algorithms/boosting.py": ["algorithms/test_boosting_rounds.py"],
-    "pcqr/algorithms/linear.py": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
+    "pcqr/algorithms/compare.py": [PARTS],
+    "pcqr/algorithms/counted.py": [PARTS],
+    "pcqr/algorithms/boosting.py": [PARTS, "algorithms/test_boosting_rounds.py"],
+    "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/peers/noisy_max.py": ["algorithms/test_noisy_votes.py"],
-    "pcqr/algorithms/ag_priv_cl.py": ["algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
+    "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
-    "pcqr/algorithms/sspp.py": ["algorithms/test_guarantees.py"],
+    "pcqr/algorithms/sspp.py": [PARTS, "algorithms/test_guarantees.py"],
     "pcqr/algorithms/stab.py": ["algorithms/test_ensemble.py"],
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
-    "pcqr/estimators/base.py": ["estimators/test_refusals.py", "estimators/test_releases.py"],
+    "pcqr/estimators/base.py": ["estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"],
     "pcqr/estimators/labels.py": ["estimators/test_reading.py", "estimators/test_refusals.py"],
     "pcqr/estimators/tables.py": ["estimators/test_reading.py", "estimators/test_refusals.py"],
     "pcqr/estimators/noisy_max.py": ["estimators/test_noisy_max_aggregate.py"],
@@ -38,7 +41,7 @@ FURTHER = {
         "hypotheses/test_classes.py",
         "mechanisms/test_exponential.py",
     ],
-    "algorithms": ["algorithms", "privacy/test_votes_end_to_end_exactly.py", "estimators/test_releases.py"],
+    "algorithms": [PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py"],
     "estimators": [
         *("estimators/test_unfitted.py", "estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"),
         *("estimators/test_private_classifier.py", "estimators/test_releases.py"),

@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from support.either import FEATURES, PREDICATES, TREES, bits, request_for
 
-from pcqr.algorithms import compare, counted
+from pcqr.algorithms import ag_priv_cl, boosting, compare, counted, linear, sspp
 from pcqr.entropy import SeededEntropy
+from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, Leaf
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import PublishPlan
+from pcqr.plan import BoostingPlan, LinearPlan, PublishPlan, VotePlan
 from pcqr.planning.published import plan_compared, plan_counted
 
 N = 400
@@ -101,3 +103,59 @@ def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.Mo
     for noise, published in ((-50, LINEAR), (-51, TREE), (150, LINEAR), (151, TREE)):
         watched(monkeypatch, counted, noise=noise)
         assert counted.by_rarer_label(TREES, FEATURES, X, Y, plan, SeededEntropy(0)) is published
+
+
+def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, float, object]] = []
+
+    def watched_relabel(_: Any, points: Any, labels: Any, eta: float, public: Any, __: Any) -> Any:
+        asked.append((points.shape[0], eta, public))
+        return labels
+
+    monkeypatch.setattr(ag_priv_cl, "relabel", watched_relabel)
+    vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=2)
+    plan = VotePlan(N, 300, 41, 0.7, vector)
+    ag_priv_cl.ag_priv_cl(Thresholds(), X[:, :1], Y, None, plan, SeededEntropy(0))
+    assert asked == [(300, 0.7, None)]
+
+
+def test_a_hypothesis_is_drawn_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    genuine = sspp.exponential_mechanism  # type: ignore[attr-defined]
+
+    def watched_draw(hypotheses: Any, points: Any, labels: Any, eta: float, **others: Any) -> Any:
+        asked.append(eta)
+        return genuine(hypotheses, points, labels, eta, **others)
+
+    monkeypatch.setattr(sspp, "exponential_mechanism", watched_draw)
+    sspp.sspp(Thresholds(), X[:, :1], Y, X[:3, :1], PublishPlan(0.7), SeededEntropy(0))
+    assert asked == [0.7]
+
+
+def test_every_tree_of_a_boosted_classifier_is_drawn_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    genuine = boosting.draw_tree  # type: ignore[attr-defined]
+
+    def watched_draw(weights: Any, predicates: Any, eta: float, choose: Any) -> Any:
+        asked.append(eta)
+        return genuine(weights, predicates, eta, choose)
+
+    monkeypatch.setattr(boosting, "draw_tree", watched_draw)
+    plan = BoostingPlan(N, len(PREDICATES), 3, 1, 4, 0.5, 0.7, 1e-6)
+    assert len(boosting.boost(X, Y, PREDICATES, plan, SeededEntropy(0)).trees) == 4
+    assert asked == [0.7] * 4
+
+
+def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[float, int]] = []
+
+    def watched_noise(scale: float, count: int, _: Any) -> Any:
+        asked.append((scale, count))
+        return np.zeros(count, dtype=np.int64)
+
+    monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
+    plan = LinearPlan(N, len(PREDICATES), 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
+    linear.one_against_rest(FEATURES, X, Y, plan, SeededEntropy(0))
+    assert asked == [(2.0**12, 3 * FEATURES.size)] * 3
