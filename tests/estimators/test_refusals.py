@@ -16,6 +16,7 @@ from pcqr import (
     InfeasiblePlan,
     NoisyMaxAggregate,
     ParameterError,
+    PrivateClassifier,
     SemiPrivateLearner,
     SurelyPublic,
     UniversalRelease,
@@ -164,6 +165,20 @@ def test_a_guarantee_that_says_little_is_warned_of_before_noise_is_drawn(estimat
         warnings.simplefilter("error")
         with pytest.raises(WeakGuarantee, match="ε = 1000"):
             weak.fit(X, y, **arguments)
+
+
+@pytest.mark.parametrize("estimator", [*ALL, NoisyMaxAggregate, PrivateClassifier])
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_nobody_is_advised_to_impute(estimator: Any, kind: str) -> None:
+    """scikit-learn's message does, and an imputer that is fitted on private records is covered by no ε."""
+    pandas = pytest.importorskip("pandas")
+    X, y = steps(500)
+    X[7] = np.nan
+    table = X if kind == "array" else pandas.DataFrame(X, columns=["x"])
+    with pytest.raises(DataError, match="missing = true in a schema") as caught:
+        estimator(entropy=Forbidden()).fit(table, y)
+    assert "HistGradientBoosting" not in str(caught.value)
+    assert "imputer" not in str(caught.value)
 
 
 def of_private_rows(kind: str, X: Any, others: Any) -> Any:

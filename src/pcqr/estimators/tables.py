@@ -17,15 +17,27 @@ from pcqr.schema.reading import number_of, read
 
 
 def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, reset: bool) -> Points:
-    """`X` as a float64 matrix through scikit-learn's checks, which set (`reset`) or compare its width and names."""
+    """`X` as a float64 matrix through scikit-learn's checks, which set (`reset`) or compare its width and names.
+
+    All but one: where numbers are missing scikit-learn advises to impute them, and an imputer that is fitted on private
+    records is covered by no ε.
+    """
     columns = None if schema is not None else columns_of(X)
     points: Points
+    options: dict[str, Any] = {"dtype": np.float64, "order": "C", "ensure_all_finite": False}
     if columns is not None:
         _, matrix = validate_data(estimator, X, reset=reset, skip_check_array=True), _stacked(columns)
-        points = check_array(matrix, dtype=np.float64, order="C", estimator=estimator, input_name="X")
+        points = check_array(matrix, **options, estimator=estimator, input_name="X")
     else:
         matrix = _matrix(X) if schema is None else schema.encode(X)
-        points = validate_data(estimator, matrix, dtype=np.float64, order="C", reset=reset)
+        points = validate_data(estimator, matrix, **options, reset=reset)
+    if not np.isfinite(points).all():
+        raise DataError(
+            "X",
+            "finite numbers; where cells are missing, declare their column with missing = true in a schema "
+            "(docs/schema.md), and do not impute by private records, which no ε would cover",
+            "NaN or infinity",
+        )
     return points
 
 
