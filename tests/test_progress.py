@@ -75,6 +75,7 @@ FITS: dict[str, Any] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning")  # few records
 @pytest.mark.parametrize("stage", FITS)
 def test_every_long_fit_counts_its_parts_and_says_nothing_of_the_records(stage: str) -> None:
     rng = np.random.default_rng(0)
