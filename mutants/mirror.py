@@ -8,6 +8,8 @@ from mutants.selection import ROOT
 
 PARTS = "algorithms/test_parts_are_the_plans.py"
 OTHER_NAMES = {
+    "pcqr/accounting/loss.py": ["accounting/test_never_too_small.py"],
+    "pcqr/accounting/renyi.py": ["accounting/test_never_too_small.py"],
     "pcqr/algorithms/compare.py": [PARTS],
     "pcqr/algorithms/counted.py": [PARTS],
     "pcqr/algorithms/boosting.py": [PARTS, "algorithms/test_boosting_rounds.py"],
