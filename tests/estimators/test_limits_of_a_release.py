@@ -12,6 +12,7 @@ from pcqr import AgnosticRelease, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
 from pcqr.estimators.base import Records
+from pcqr.estimators.semi_private import DECIMAL_CUTS
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
@@ -53,3 +54,8 @@ def test_a_plan_is_for_the_records_that_there_are() -> None:
     assert release.plan_.vote.records == release.n_records_ == 600
     assert release.plan_.guarantee == release.guarantee_
     assert replace(release.guarantee_, is_private=True) == release.plan(600, 1).guarantee
+
+
+def test_cuts_that_need_no_public_points_are_round_numbers() -> None:
+    decades = [float(f"{digit}e{power}") for power in range(-3, 6) for digit in (1, 2, 5)]
+    assert pytest.approx(sorted([*decades, 0.0, *(-cut for cut in decades)]), rel=1e-15) == DECIMAL_CUTS

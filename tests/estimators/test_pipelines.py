@@ -94,6 +94,12 @@ def test_transformers_that_look_across_rows_are_refused(name: str) -> None:
         fitted_on_public(FunctionTransformer(ACROSS_ROWS[name]), PUBLIC)
 
 
+def test_three_public_rows_are_enough_to_see_it() -> None:
+    """Each has two others to stand beside."""
+    with pytest.raises(ParameterError, match="treats every row by itself"):
+        fitted_on_public(FunctionTransformer(lambda X: X - X.mean(axis=0)), PUBLIC[:3])
+
+
 def test_what_is_no_transformer_or_no_table_is_refused() -> None:
     with pytest.raises(ParameterError, match="an object with fit and transform"):
         fitted_on_public(Stumps(), PUBLIC)
