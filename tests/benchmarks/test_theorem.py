@@ -36,6 +36,7 @@ def test_clopper_pearson_leaves_at_most_a_fortieth_on_each_side(hits: int, runs:
     assert high == 1.0 if hits == runs else binom.cdf(hits, runs, high) == pytest.approx(0.025)
 
 
+@pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning")  # it is to halt
 def test_a_halted_release_is_charged_coins_for_the_rest() -> None:
     generator = np.random.default_rng(0)
     X = generator.random((3_000, 1))
