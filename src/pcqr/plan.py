@@ -73,6 +73,7 @@ class BatchCost:
 
     `expected_unstable` answers and `chance_of_halting` (that some row stays unanswered) come from the planner's model:
     estimates, not bounds, and None where there is no model. A chance that the counts alone settle is exactly 0 or 1.
+    `unstable_range` is `expected_unstable` with the model as far off, to either side, as it was on real tables.
     """
 
     requested: int
@@ -84,6 +85,7 @@ class BatchCost:
     beyond_plan: int
     expected_unstable: float | None
     chance_of_halting: float | None
+    unstable_range: tuple[float, float] | None = None
     epsilon: float = 0.0
     delta: float = 0.0
 
@@ -110,7 +112,7 @@ class BatchCost:
         if self.expected_unstable is not None and self.new and not self.is_refused:
             lines.append(
                 "The planner's model, an estimate and not a bound, expects about "
-                f"{self.expected_unstable:,.1f} unstable answers{self._halting()}."
+                f"{self.expected_unstable:,.1f} unstable answers{self._range()}{self._halting()}."
             )
         if self.beyond_plan:
             lines.append(f"Beyond the number for which accuracy was planned: {self.beyond_plan:,} of the new queries.")
@@ -123,6 +125,12 @@ class BatchCost:
         if self.is_refused:
             return f"The release will halt before the last row; certain to be answered: {surely}."
         return f"An unstable answer takes one of them, a stable one none; certain to be answered: {surely}."
+
+    def _range(self) -> str:
+        if self.unstable_range is None:
+            return ""
+        least, most = self.unstable_range
+        return f" ({least:,.1f} to {most:,.1f}, as far off as it was on real tables)"
 
     def _halting(self) -> str:
         if self.is_certain or self.chance_of_halting is None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.algorithms import preview
-from pcqr.algorithms.preview import batch_cost, new_rows
+from pcqr.algorithms.preview import batch_cost, new_rows, with_range
 from pcqr.plan import BatchCost, Usage
 
 
@@ -30,7 +30,7 @@ def test_nothing_secret_is_within_reach() -> None:
     tree = ast.parse(Path(str(preview.__file__)).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert imported == {
-        *("__future__", "collections.abc", "numpy.typing", "scipy.special"),
+        *("__future__", "collections.abc", "dataclasses", "numpy.typing", "scipy.special"),
         *("pcqr.hypotheses.base", "pcqr.plan"),
     }
 
@@ -105,6 +105,21 @@ def test_the_model_is_the_sum_over_all_outcomes(marks: str, unstable: int, queri
     assert told.beyond_plan == max(0, marks.count("n") - 3)
 
 
+@given(
+    marks=st.text("nr", max_size=9),
+    unstable=st.integers(0, 4),
+    queries=st.none() | st.integers(0, 9),
+    shares=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).map(lambda pair: (min(pair), max(pair))),
+)
+def test_a_range_is_what_either_share_lets_one_expect(
+    marks: str, unstable: int, queries: int | None, shares: tuple[float, float]
+) -> None:
+    least, most = (cost(marks, unstable=unstable, queries=queries, share=share) for share in shares)
+    told = with_range(cost(marks, unstable=unstable, queries=queries, share=shares[0]), shares)
+    assert told.unstable_range == (least.expected_unstable, most.expected_unstable)
+    assert with_range(least, None) == least
+
+
 def test_it_reads_well() -> None:
     assert str(cost("nrn", unstable=5)) == (
         "3 rows: 2 new queries; 1 repeated, from the log at no cost.\n"
@@ -114,6 +129,8 @@ def test_it_reads_well() -> None:
     risky = str(cost("nnnn", unstable=1, share=0.25))
     assert "certain to be answered: the first row." in risky
     assert "an estimate and not a bound, expects about 0.7 unstable answers, and a chance of 0.58 that" in risky
+    ranged = str(with_range(cost("nnnn", unstable=1, share=0.25), (0.0, 0.5)))
+    assert "about 0.7 unstable answers (0.0 to 0.9, as far off as it was on real tables), and a chance of" in ranged
     assert risky.endswith("Beyond the number for which accuracy was planned: 1 of the new queries.")
     refused = str(cost("nn", unstable=1, queries=0, share=0.5))
     assert "Left: 0 queries and 1 unstable answer. The release will halt before the last row" in refused

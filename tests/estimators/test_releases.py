@@ -175,6 +175,8 @@ def test_a_preview_spends_nothing_and_is_the_same_before_the_fit(release: Any, m
     assert 0 < share < 1
     if cost.left.unstable >= 3:
         assert cost.expected_unstable == pytest.approx(3 * share)
+        least, most = plan.prediction.unstable_range
+        assert cost.unstable_range == pytest.approx((3 * least, 3 * most))
     assert fitted.queries_answered_ == 0
 
 

@@ -7,6 +7,7 @@ labeller, no entropy and no record is within reach, so nothing can be spent (pro
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +64,23 @@ def batch_cost(
         certain=certain,
         left=left,
         beyond_plan=max(0, new - planned),
-        expected_unstable=_expected_unstable(allowed, left.unstable, unstable_share),
+        expected_unstable=None
+        if unstable_share is None
+        else _expected_unstable(allowed, left.unstable, unstable_share),
         chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, allowed, left.unstable, unstable_share),
     )
 
 
-def _expected_unstable(asked: int, unstable_left: int, share: float | None) -> float | None:
-    if share is None:
-        return None
+def with_range(cost: BatchCost, shares: tuple[float, float] | None) -> BatchCost:
+    """`cost` with the unstable answers that the least and the largest of `shares` let one expect; None: as it is."""
+    if shares is None:
+        return cost
+    asked = cost.new if cost.left.queries is None else min(cost.new, cost.left.queries)
+    least, most = (_expected_unstable(asked, cost.left.unstable, share) for share in shares)
+    return replace(cost, unstable_range=(least, most))
+
+
+def _expected_unstable(asked: int, unstable_left: int, share: float) -> float:
     return float(bdtrc(np.arange(min(unstable_left, asked)), asked, share).sum())
 
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
-from pcqr.algorithms.preview import batch_cost, new_rows
+from pcqr.algorithms.preview import batch_cost, new_rows, with_range
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
@@ -118,7 +118,8 @@ class Release(PrivateEstimator[V]):
         wants all of a batch or none of it tests `preview(X).is_certain` before `predict(X)`.
         """
         check_is_fitted(self, "plan_")
-        return self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
+        cost = self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
+        return with_range(cost, _unstable_range(self.plan_))
 
     @np.errstate(all="ignore")
     def answer(self, x: Any) -> Answer[Any]:
@@ -325,13 +326,14 @@ def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:
     """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
     votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
     limit = plan.queries if plan.mode == "paper" and votes_left is None else None
-    return batch_cost(
+    cost = batch_cost(
         new_rows(X, ()),
         left=Usage(limit, plan.vote.sparse_vector.unstable),
         planned=plan.queries,
         unstable_share=_unstable_share(plan),
         votes_left=votes_left,
     )
+    return with_range(cost, _unstable_range(plan))
 
 
 def _unstable_share(plan: Plan) -> float | None:
@@ -350,3 +352,7 @@ def _width(features: int | None, shown: Points | None, schema: Schema | None) ->
     if features not in (None, columns):
         raise ParameterError("features", f"{columns}, as the public rows or the schema say, or None", features)
     return width
+
+
+def _unstable_range(plan: Plan) -> tuple[float, float] | None:
+    return None if plan.prediction is None else plan.prediction.unstable_range
