@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,32 @@ def test_a_removed_journal_is_gone(path: Path) -> None:
     journal.remove()
     journal.close()
     assert not path.exists()
+
+
+def test_lines_that_the_disk_refused_once_never_count(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(path)
+    journal.begin("row")
+    journal.append("1")
+
+    def fails(descriptor: int) -> None:
+        raise OSError(errno.EIO, f"file {descriptor}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fails)
+        with pytest.raises(OSError, match="file"):
+            journal.sync()
+    assert (journal.sync(), journal.lines) == ([], 0)
+    journal.append("2")
+    assert (journal.sync(), journal.lines) == (["2"], 1)
+    journal.close()
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_no_file_somewhere_else_is_emptied(path: Path, link: Callable[[Path, Path], None]) -> None:
+    other = path.with_name("diary.txt")
+    other.write_text("dear diary\n", encoding="utf-8")
+    link(other, path)
+    with pytest.raises(OSError, match=r".+"):
+        Journal(path)
+    assert other.read_text(encoding="utf-8") == "dear diary\n"
+    assert sorted(path.parent.iterdir()) == sorted((other, path))

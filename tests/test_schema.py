@@ -141,7 +141,7 @@ def test_missing_extra_and_repeated_columns_are_named() -> None:
             {"name": "a", "kind": "categorical", "categories": ("x", "x")},
             "must be names that are read as different ones",
         ),
-        ({"name": "a", "kind": "categorical", "categories": ("x", None)}, "none of them missing"),
+        ({"name": "a", "kind": "categorical", "categories": ("x", None)}, "and not as a gap"),
         ({"name": "a", "categories": ("x",)}, "left out unless its kind is 'categorical'"),
         ({"name": "a", "bounds": (1, 1)}, "low < high"),
         ({"name": "a", "bounds": (0, float("inf"))}, "finite"),

@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import EMLINK
 from pathlib import Path
 
 from pcqr.files import InUse, lock, real, sync_directory
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # not on Windows. What is begun is emptied: never a file somewhere else
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,14 @@ class Journal:
 
     def sync(self) -> list[str]:
         """Bring all lines to disk; returns those that had not been there: they may now be shown."""
-        if self._waiting:
+        waiting, self._waiting = (
+            self._waiting,
+            [],
+        )  # should the disk fail, they never count: a second try proves nothing
+        if waiting:
             os.fsync(self._descriptor)
-        given, self._waiting = self._waiting, []
-        self.lines += len(given)
-        return given
+        self.lines += len(waiting)
+        return waiting
 
     def become(self, target: Path) -> None:
         """Give the file its final name, in the same directory. It replaces what is there."""
@@ -95,9 +101,12 @@ class Journal:
     def _opened(self) -> int:
         """The file, open and locked. Again from the start, should it have been renamed or removed meanwhile."""
         while True:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _NO_LINK, 0o666)
             try:
                 lock(descriptor)
+                if os.fstat(descriptor).st_nlink > 1:
+                    os.close(descriptor)
+                    raise OSError(EMLINK, "a file that has another name, too")
                 if self._is_at_path(descriptor):
                     return descriptor
             except InUse:

@@ -18,7 +18,7 @@ from support.releases import RELEASES, Forbidden, steps
 from support.tables import BIG, COLUMNS, TABLES, VALUES, built
 
 from pcqr import DataError, ParameterError, Schema, SemiPrivateLearner, SubsampleAggregate
-from pcqr.estimators.labels import LABELS_READ, encode_labels, label_cells
+from pcqr.estimators.labels import LABELS_READ, ZERO_AND_ONE, encode_labels, label_cells
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses import DecisionTrees, Stumps
 
@@ -156,7 +156,7 @@ def test_replacing_one_label_moves_no_other(container: str, data: st.DataObject)
 @pytest.mark.parametrize("y", [[0, 1, 1], [False, True, True], [0.0, 1.0, 1.0], [0, True, 1.0], pd.Series([0, 1, 1.0])])
 def test_zero_and_one_are_numbers_whatever_type_one_record_has(y: Any) -> None:
     names, codes, assumptions = labels(y)
-    assert (names, codes, assumptions) == ([0, 1], [0, 1, 1], ())
+    assert (names, codes, assumptions) == ([0, 1], [0, 1, 1], (ZERO_AND_ONE,))
     assert all(type(name) is int for name in names)
 
 
@@ -166,7 +166,7 @@ def test_zero_and_one_are_numbers_whatever_type_one_record_has(y: Any) -> None:
         (["b", "a", "b"], ["a", "b"]),
         ([-1, 1.0, 1], [-1, 1]),
         (["0", "1", "1"], ["0", "1"]),
-        (["2.0", "3", "3.0"], ["2.0", "3"]),
+        (["02", "03", "03"], ["02", "03"]),
         ([BIG, 3, BIG - 1], [3, BIG - 1]),
     ],
 )
@@ -184,6 +184,8 @@ def test_other_names_are_read_and_said_to_be(y: Any, names: list[Any]) -> None:
         ([0, float("nan")], "a label in every row"),
         (["a", 3], "labels of one type"),
         (["1", 1, 2], "labels of one type"),
+        (["0", "1", "+1"], "each spelt in one way"),
+        (["2.0", "3", "3.0"], "each spelt in one way"),
         ([0.5, 1.5], "Unknown label type: continuous"),
         ([2, 2], "two classes"),
         ([1, 2, 3], "Only binary classification"),
@@ -238,3 +240,10 @@ def test_mixed_public_frames_give_a_schema_by_themselves() -> None:
         assert learner.schema_.names == schema.names
         row = learner.predict(frame[:1])
         assert learner.predict(table)[0] == row[0]
+
+
+def test_a_table_of_three_dimensions_is_refused_without_its_cells() -> None:
+    for cells in ([[["SECRET"]]], [[np.array(["SECRET"])], [np.array(["1"])]], np.zeros((2, 2, 2))):
+        with pytest.raises(DataError, match="two dimensions") as refused:
+            SubsampleAggregate(epsilon=4.0).fit(cells, [0, 1])
+        assert "SECRET" not in str(refused.value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import io
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,3 +169,17 @@ def test_odd_values_are_odd() -> None:
     """Every one of them is read by some schema, so that the properties above speak of all."""
     for value in ODD:
         assert any(encoded("lists", schema, [value]) is not None for schema in SCHEMAS.values())
+
+
+@pytest.mark.parametrize("text", ["NA", "N/A", "null", "None", "#N/A", "-nan", "1.#IND"])
+def test_what_other_readers_may_take_for_a_gap_is_one(text: str) -> None:
+    """Arrow keeps "NA" as text in a column with a word and takes it for a gap in one of numbers."""
+    schema = Schema((Column("a", "categorical", ["3", "word"], other=True),))
+    file = "a,b\n{},1\n{},1\n"
+    rows = [
+        schema.encode(pyarrow.csv.read_csv(io.BytesIO(file.format(text, last).encode())), drop=("b",))[0].tolist()
+        for last in ("3", "word")
+    ]
+    assert rows[0] == rows[1] == schema.encode({"a": [None]})[0].tolist()
+    with pytest.raises(ParameterError, match="categories"):
+        Column("a", "categorical", [text])

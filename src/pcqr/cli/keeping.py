@@ -123,6 +123,8 @@ def answers_beside(out: Path, price: Price, *, overwrite: bool, as_json: bool) -
         raise ParameterError("--out", "a file in an existing directory that can be written to", told) from None
     answers = Answers(journal)
     try:
+        if os.path.lexists(out) and not overwrite:  # another run may have finished since that was checked
+            raise OutputExists(out, _rows_in(out), cost=price.again)
         remains = journal.remains()
         if (remains.lines or remains.is_torn) and not overwrite:
             torn = ", and a torn line that does not count" if remains.is_torn else ""

@@ -18,6 +18,7 @@ LabelArray = NDArray[Any]
 
 MOST_CLASSES = 127
 LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
+ZERO_AND_ONE = "that every label is 0 or 1, seen in y because `classes` was not declared"
 
 
 def label_cells(y: Any) -> Cells:
@@ -46,9 +47,8 @@ def encode_labels(
     elif hypotheses.labels > 2:  # declared with the class
         names = range(hypotheses.labels)
     elif all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
-        names = (0, 1)
-        if hypotheses.needs_public:  # a third label would have been taken for a third class
-            assumptions = (LABELS_READ,)
+        names = (0, 1)  # another label would have been taken for another name, or for a third class
+        assumptions = (LABELS_READ if hypotheses.needs_public else ZERO_AND_ONE,)
     else:
         names, assumptions = _distinct(y, readings), (LABELS_READ,)
         binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
@@ -109,7 +109,8 @@ def _distinct(y: Cells, readings: Sequence[Reading]) -> list[Any]:
         known = spelling.setdefault(reading, name)
         if type(known) is not type(name):
             raise DataError("y", "labels of one type", "labels of several types")
-        spelling[reading] = min(known, name)
+        if known != name:  # whichever were taken, one record would rename the others
+            raise DataError("y", "labels that are each spelt in one way, or declared as classes=…", "several spellings")
     if len({type(name) for name in spelling.values()}) > 1:
         raise DataError("y", "labels of one type", "labels of several types")
     if len(spelling) > MOST_CLASSES:  # how many is not said: they are private

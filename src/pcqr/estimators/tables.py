@@ -80,11 +80,13 @@ def _matrix(X: Any) -> Any:
     found = np.asarray(X)
     if found.dtype.kind == "c":
         raise DataError("X", "real numbers. Complex data not supported", "complex numbers")
-    if found.ndim < 2:  # scikit-learn would quote the values
+    if found.ndim < 2:  # scikit-learn would quote the values, here and below
         raise DataError(
             "X", "a table with two dimensions. Reshape your data, e.g. by array.reshape(-1, 1)", "one dimension"
         )
-    if found.dtype.kind in "biuf" or found.ndim > 2:
+    if found.ndim > 2:
+        raise DataError("X", "a table with two dimensions", f"{found.ndim} dimensions")
+    if found.dtype.kind in "biuf":
         return found
     try:
         return np.array([[number_of(value) for value in row] for row in _rows(X, found)], dtype=np.float64)

@@ -196,11 +196,11 @@ class Column:
             texts = [text_of(read(name)) for name in self.categories]
         except TypeError:
             raise ParameterError(what, "texts, numbers, truth values or dates", "a value of another type") from None
-        if None in texts or len(set(texts)) < len(
-            texts
-        ):  # "3" and "3.0": one gap turns all of the first into the second
-            alike = [name for name, text in zip(self.categories, texts, strict=True) if texts.count(text) > 1]
-            raise ParameterError(what, "names that are read as different ones, none of them missing", alike or None)
+        # "3" and "3.0": one gap turns all of the first into the second. "NA": text in some tables, a gap in others.
+        named = list(zip(self.categories, texts, strict=True))
+        if doubtful := [name for name, text in named if text is None or texts.count(text) > 1]:
+            allowed = "names that are read as different ones, and not as a gap, which has a column of its own"
+            raise ParameterError(what, allowed, doubtful)
         names = tuple(map(_spelt, self.categories))
         if not all(map(is_unicode, names)):
             raise ParameterError(what, "Unicode text", self.categories)

@@ -18,8 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-MISSING_TEXTS = frozenset(("", "nan", "NaN", "NaT", "<NA>"))
-"""What a gap is called where a table was turned into text."""
+MISSING_TEXTS = frozenset(
+    (
+        *("", "nan", "NaN", "-nan", "-NaN", "NaT", "<NA>", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A"),
+        *("null", "NULL", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    )
+)
+"""What a gap is called where a table was turned into text, and what the readers of pandas and Arrow take for one.
+
+They do so or not by the other cells of the column, so here it is one always.
+"""
 
 TRUTH_TEXTS = {"True": 1.0, "true": 1.0, "TRUE": 1.0, "False": 0.0, "false": 0.0, "FALSE": 0.0}
 
@@ -137,7 +145,7 @@ def _is_missing(value: Any) -> bool:
     try:
         return bool(value != value)  # noqa: PLR0124
     except TypeError:  # pandas.NA has no truth value
-        return True
+        return type(value).__module__.partition(".")[0] == "pandas"
     except ValueError:  # nor has an array, which is no missing value
         return False
 
