@@ -239,6 +239,7 @@ def _release(job: Job, asked: Asked) -> Release:
         mode=job.mode,
         on_unstable=job.on_unstable,
         entropy=job.seed,
+        classes=(0, 1),  # what `labels_of` makes of them; any other label is refused
     )
 
 
