@@ -50,7 +50,7 @@ def test_a_noisy_majority_gives_as_many_answers_as_are_paid_for() -> None:
 
 
 def test_a_plan_is_for_the_records_that_there_are() -> None:
-    release = AgnosticRelease(Thresholds(), epsilon=4.0, queries=20, entropy=1).fit(X, Y)
+    release = AgnosticRelease(Thresholds(), epsilon=4.0, queries=20, entropy=1, classes=(0, 1)).fit(X, Y)
     assert release.plan_.vote.records == release.n_records_ == 600
     assert release.plan_.guarantee == release.guarantee_
     assert replace(release.guarantee_, is_private=True) == release.plan(600, 1).guarantee
