@@ -328,7 +328,7 @@ def test_queries_of_which_few_are_possible_are_public_if_the_data_holder_says_so
     assert files.answer("--algorithm", "universal").exit_code == 2
     result = files.answer("--algorithm", "universal", "--surely-public")
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("Warning: Most of the rows of")
+    assert "of the rows" not in result.stderr  # nothing was compared, so that nothing can tell
 
 
 @pytest.fixture

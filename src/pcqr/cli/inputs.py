@@ -93,11 +93,13 @@ def check_public(
 ) -> None:
     """Refuse rows of which more than half are private ones; warn the data holder of fewer.
 
-    How many there are is a fact about the private records that nobody pays for: the number is not said, and what is
-    said goes to standard error alone.
+    That rows coincide is a fact about the private records that nobody pays for. How many do is not said, and the
+    refusal is for the data holder, as every other one is (V10, V29). `surely_public` rows are not compared at all.
     """
+    if surely_public:
+        return
     found = coinciding_rows(shown, private)
-    if 2 * found > len(shown) and not surely_public:
+    if 2 * found > len(shown):
         raise DataError(
             option,
             "rows that are free to be shown, not private ones (should they be public and coincide because few "
@@ -113,7 +115,7 @@ def check_public(
         )
 
 
-_SHARES = ((0.01, "A few"), (0.1, "Some"), (0.5, "Many"), (1.0, "Most"))
+_SHARES = ((0.01, "A few"), (0.1, "Some"), (0.5, "Many"))
 
 
 def _encoded(column: Column, values: Sequence[Any]) -> NDArray[np.float64] | None:

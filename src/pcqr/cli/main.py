@@ -34,7 +34,7 @@ SurelyPublic = Annotated[
     bool,
     typer.Option(
         "--surely-public",
-        help="Go on where more than half of the public rows (universal: of the queries) are private ones by chance.",
+        help="Do not compare the public rows (universal: the queries) with the private ones: few different rows exist.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
