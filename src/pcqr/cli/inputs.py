@@ -15,7 +15,7 @@ from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
-from pcqr.schema.overlap import coinciding_rows
+from pcqr.schema.overlap import coinciding_rows, is_mostly_private
 
 Labels = NDArray[np.int8]
 
@@ -99,7 +99,7 @@ def check_public(
     if surely_public:
         return
     found = coinciding_rows(shown, private)
-    if 2 * found > len(shown):
+    if is_mostly_private(found, shown):
         raise DataError(
             option,
             "rows that are free to be shown, not private ones (should they be public and coincide because few "

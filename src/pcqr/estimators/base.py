@@ -26,7 +26,7 @@ from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
 from pcqr.planning.shortfall import warn_if_unanswered
 from pcqr.schema import Schema
-from pcqr.schema.overlap import coinciding_rows
+from pcqr.schema.overlap import coinciding_rows, is_mostly_private
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
@@ -208,7 +208,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 def _check_public(shown: Points, private: Points) -> None:
     """Refuse rows called public of which more than half are private ones; warn, without a figure, where any is."""
     coinciding = coinciding_rows(shown, private)
-    if 2 * coinciding > shown.shape[0]:
+    if is_mostly_private(coinciding, shown):
         raise DataError(
             "public",
             "rows that are free to be shown, not private ones (should they be public and coincide because few "
