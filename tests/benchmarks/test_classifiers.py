@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import classifier_costs, classifiers, rule
+from benchmarks import classifier_costs, classifiers, rule, wide
 from benchmarks.accuracy import markdown
 from benchmarks.dp_sgd import EPSILONS
 
@@ -20,8 +20,9 @@ PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
         classifiers.table(ROOT),
         markdown(rule.HEADER, rule.rows(rule.stored(ROOT))),
         classifier_costs.table(ROOT),
+        wide.table(ROOT),
     ],
-    ids=["accuracy", "rule", "costs"],
+    ids=["accuracy", "rule", "costs", "wide"],
 )
 def test_the_page_has_the_tables_of_the_results(table: str) -> None:
     assert table in PAGE

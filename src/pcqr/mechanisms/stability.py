@@ -72,12 +72,11 @@ def laplace_tail(scale: float, threshold: int) -> float:
 def smallest_threshold(scale: float, delta: float) -> int:
     """The smallest integer w ≥ 0 with `laplace_tail`(`scale`, w) ≤ `delta`.
 
-    Solved by logarithms, then settled by the tail itself, so that no rounding decides.
+    Solved by logarithms, then settled by the tail itself, so that no rounding decides. The start is never too large:
+    the logarithm errs by less than the 10⁻¹² by which the tail is rounded up.
     """
     guess = -math.log(delta * (1.0 + math.exp(-1.0 / scale))) * scale
     threshold = max(0, math.ceil(guess) - 1)
     while laplace_tail(scale, threshold) > delta:
         threshold += 1
-    while threshold > 0 and laplace_tail(scale, threshold - 1) <= delta:
-        threshold -= 1
     return threshold
