@@ -20,9 +20,9 @@ from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.weighted import ABSTAIN, GRID, log_probability_error
-from pcqr.plan import BoostingPlan
+from pcqr.plan import BoostingStage
 
-PLAN = BoostingPlan(
+PLAN = BoostingStage(
     records=400,
     predicates=6,
     offered=4,

@@ -16,11 +16,11 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree
-from pcqr.plan import ComparedPlan
+from pcqr.plan import ComparedStage
 from pcqr.planning.published import plan_compared
 
 
-def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> ComparedPlan:
+def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> ComparedStage:
     return plan_compared(request_for(records, epsilon, delta), TREES)
 
 

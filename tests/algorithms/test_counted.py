@@ -20,11 +20,11 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import CountedPlan
+from pcqr.plan import CountedStage
 from pcqr.planning.published import plan_counted
 
 
-def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedPlan:
+def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
     return plan_counted(request_for(records, epsilon, delta), TREES)
 
 
@@ -37,7 +37,7 @@ def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, d
     assert 0.999 * epsilon < plan.count + 2 * plan.tree <= stated.epsilon
 
 
-def chance_of_a_tree(plan: CountedPlan, ones: int) -> float:
+def chance_of_a_tree(plan: CountedStage, ones: int) -> float:
     """P(min(c, n − c) < w) for c = `ones` + Z in closed form: Z ≤ w − 1 − ones, or Z ≥ n − w + 1 − ones."""
     scale = scale_for(plan.count)
 

@@ -19,13 +19,13 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
-from pcqr.plan import NoisyMaxPlan, PublishPlan, VotePlan
+from pcqr.plan import DrawStage, NoisyMaxStage, VoteStage
 from pcqr.planning import paper
 
 VECTOR = OneSidedSparseVector.calibrate(0.9, 1e-6, 3)
 
 
-def vote_plan(**changes: object) -> VotePlan:
+def vote_plan(**changes: object) -> VoteStage:
     values = {
         "records": 1_000,
         "subsample": 500,
@@ -33,7 +33,7 @@ def vote_plan(**changes: object) -> VotePlan:
         "inverse_temperature": 0.3,
         "sparse_vector": VECTOR,
     }
-    return VotePlan(**(values | changes))  # type: ignore[arg-type]
+    return VoteStage(**(values | changes))  # type: ignore[arg-type]
 
 
 def test_sub_samp_is_the_sparse_vector_amplified() -> None:
@@ -58,7 +58,7 @@ def test_ag_priv_cl_adds_the_price_of_relabelling(hypotheses: Thresholds, public
 
 
 def test_unv_priv_cl_pays_for_votes_and_publication() -> None:
-    publish = PublishPlan(0.2, after_queries=40)
+    publish = DrawStage(0.2, after_queries=40)
     both = unv_priv_cl_guarantee(vote_plan(), publish, Thresholds(), 1)
     votes = ag_priv_cl_guarantee(vote_plan(), Thresholds(), 1)
     published = sspp_guarantee(publish, Thresholds(), 1_000, 1, 40)
@@ -94,7 +94,7 @@ def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:
     X = rng.random((6_000, 1))
     y = (X[:, 0] > 0.5).astype(np.int8)
     vector = PaperSparseVector(threshold=40, scale=3.0, unstable=2, queries=30, slack=1e-4)
-    plan = VotePlan(6_000, 3_000, 301, 0.5, vector, copies=6)
+    plan = VoteStage(6_000, 3_000, 301, 0.5, vector, copies=6)
     votes = ag_priv_cl(Thresholds(), X, y, None, plan, SeededEntropy(0))
     far = votes.ones(np.array([[0.05], [0.95]]))
     assert [votes.decide(int(ones)) for ones in far] == [0, 1]
@@ -120,6 +120,6 @@ def test_a_table_of_another_size_than_the_plans_is_refused_before_anything_is_dr
     with pytest.raises(ParameterError, match=expected):
         ag_priv_cl(Thresholds(), X, y, None, vote_plan(), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        UnvPrivCl(Thresholds(), X, y, None, vote_plan(), PublishPlan(0.2, after_queries=40), Forbidden())
+        UnvPrivCl(Thresholds(), X, y, None, vote_plan(), DrawStage(0.2, after_queries=40), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        noisy_max(Thresholds(), X, y, NoisyMaxPlan(1_000, 101, 10, GaussianMax(5.0)), Forbidden())
+        noisy_max(Thresholds(), X, y, NoisyMaxStage(1_000, 101, 10, GaussianMax(5.0)), Forbidden())

@@ -30,7 +30,7 @@ from pcqr.hypotheses.linear import UNIT, LinearFeatures
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearPlan
+from pcqr.plan import DescentStage
 
 M = 2**20
 FEATURES = LinearFeatures.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3)
@@ -41,8 +41,8 @@ def some_records(count: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np
     return X, (X[:, 0] - 0.5 * X[:, 1] > 0.1).astype(np.int8)
 
 
-def a_plan(records: int, steps: int, *, scale: float = 2.0 * M) -> LinearPlan:
-    return LinearPlan(records, len(FEATURES.predicates), steps, M, scale, momentum=0.5, step_size=0.05)
+def a_plan(records: int, steps: int, *, scale: float = 2.0 * M) -> DescentStage:
+    return DescentStage(records, len(FEATURES.predicates), steps, M, scale, momentum=0.5, step_size=0.05)
 
 
 def phi_of(X: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -94,7 +94,7 @@ def test_no_weights_make_a_vector_longer_than_the_bound(weight: float) -> None:
                 assert int((found**2).sum()) <= M**2
 
 
-def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: LinearPlan, seed: int) -> NDArray[np.float64]:
+def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: DescentStage, seed: int) -> NDArray[np.float64]:
     """The same with matrices and floats, on the same noise."""
     entropy, phi = SeededEntropy(seed), phi_of(X)
     unit, signs = phi / np.linalg.norm(phi, axis=1)[:, None], 2.0 * y - 1.0
@@ -195,7 +195,7 @@ def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="a plan for 50 records"):
         linear_descent(FEATURES, X, y, a_plan(49, 1), Forbidden())
-    narrow = LinearPlan(50, 2, 1, M, 1.0, 0.5, 1.0)
+    narrow = DescentStage(50, 2, 1, M, 1.0, 0.5, 1.0)
     with pytest.raises(ParameterError, match="a plan for 9 predicates"):
         linear_descent(FEATURES, X, y, narrow, Forbidden())
 
@@ -233,6 +233,6 @@ def test_the_shift_of_all_steps_is_rounded_up(steps: int, monkeypatch: pytest.Mo
 
 
 def test_on_a_coarse_grid_the_guarantee_is_that_of_zcdp() -> None:
-    plan = LinearPlan(50, 9, 40, 10, 600.0, 0.5, 0.1)
+    plan = DescentStage(50, 9, 40, 10, 600.0, 0.5, 0.1)
     rho = 40 * 20**2 / (2 * 600.0**2)
     assert linear_guarantee(plan, 1e-6).epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)

@@ -14,7 +14,7 @@ from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan
+from pcqr.plan import NoisyMaxStage
 
 
 def table(n: int = 300) -> tuple[Points, Labels]:
@@ -22,8 +22,8 @@ def table(n: int = 300) -> tuple[Points, Labels]:
     return X, (X[:, 0] > 0.5).astype(np.int8)
 
 
-def plan(queries: int = 3, noise: NoisyMax | None = None, records: int = 300) -> NoisyMaxPlan:
-    return NoisyMaxPlan(records, 31, queries, noise or GaussianMax(1.0))
+def plan(queries: int = 3, noise: NoisyMax | None = None, records: int = 300) -> NoisyMaxStage:
+    return NoisyMaxStage(records, 31, queries, noise or GaussianMax(1.0))
 
 
 def votes(queries: int = 3) -> NoisyVotes:

@@ -20,7 +20,7 @@ from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import BoostingPlan, LinearPlan, PublishPlan, VotePlan
+from pcqr.plan import BoostingStage, DescentStage, DrawStage, VoteStage
 from pcqr.planning.published import plan_compared, plan_counted
 
 N = 400
@@ -34,12 +34,12 @@ class Watch:
     """Stands in for `sspp`, `linear_descent` and the noise of the count, and keeps what they are asked for."""
 
     def __init__(self, index: int = 0, noise: int = 0) -> None:
-        self.drawn: list[tuple[Any, PublishPlan]] = []
+        self.drawn: list[tuple[Any, DrawStage]] = []
         self.descended: list[Any] = []
         self.scales: list[float] = []
         self._index, self._noise = index, noise
 
-    def sspp(self, members: Any, points: Any, labels: Any, public: Any, plan: PublishPlan, _: Any) -> Any:
+    def sspp(self, members: Any, points: Any, labels: Any, public: Any, plan: DrawStage, _: Any) -> Any:
         assert public is None
         assert (points == X).all()
         assert (labels == Y).all()
@@ -73,7 +73,7 @@ def test_the_better_of_two(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = compare.better_of_two(TREES, FEATURES, X, Y, plan, SeededEntropy(0))
     (trees, tree_plan), (both, choice_plan) = watch.drawn
     assert (trees.depth, trees.predicates) == (2, PREDICATES)
-    assert (tree_plan, choice_plan) == (PublishPlan(plan.tree), PublishPlan(plan.comparison))
+    assert (tree_plan, choice_plan) == (DrawStage(plan.tree), DrawStage(plan.comparison))
     assert both.members == (TREE, *[LINEAR] * 8)
     assert watch.descended == [plan.linear]
     assert chosen is (TREE if index == 0 else LINEAR)
@@ -89,7 +89,7 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
         assert published is TREE
-        assert (trees.depth, tree_plan) == (2, PublishPlan(plan.tree))
+        assert (trees.depth, tree_plan) == (2, DrawStage(plan.tree))
         return
     share = (150 + noise) / N
     (descent,) = watch.descended
@@ -114,7 +114,7 @@ def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(ag_priv_cl, "relabel", watched_relabel)
     vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=2)
-    plan = VotePlan(N, 300, 41, 0.7, vector)
+    plan = VoteStage(N, 300, 41, 0.7, vector)
     ag_priv_cl.ag_priv_cl(Thresholds(), X[:, :1], Y, None, plan, SeededEntropy(0))
     assert asked == [(300, 0.7, None)]
 
@@ -128,7 +128,7 @@ def test_a_hypothesis_is_drawn_at_the_plans_temperature(monkeypatch: pytest.Monk
         return genuine(hypotheses, points, labels, eta, **others)
 
     monkeypatch.setattr(sspp, "exponential_mechanism", watched_draw)
-    sspp.sspp(Thresholds(), X[:, :1], Y, X[:3, :1], PublishPlan(0.7), SeededEntropy(0))
+    sspp.sspp(Thresholds(), X[:, :1], Y, X[:3, :1], DrawStage(0.7), SeededEntropy(0))
     assert asked == [0.7]
 
 
@@ -141,7 +141,7 @@ def test_every_tree_of_a_boosted_classifier_is_drawn_at_the_plans_temperature(mo
         return genuine(weights, predicates, eta, choose)
 
     monkeypatch.setattr(boosting, "draw_tree", watched_draw)
-    plan = BoostingPlan(N, len(PREDICATES), 3, 1, 4, 0.5, 0.7, 1e-6)
+    plan = BoostingStage(N, len(PREDICATES), 3, 1, 4, 0.5, 0.7, 1e-6)
     assert len(boosting.boost(X, Y, PREDICATES, plan, SeededEntropy(0)).trees) == 4
     assert asked == [0.7] * 4
 
@@ -156,6 +156,6 @@ def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_bloc
         return np.zeros(count, dtype=np.int64)
 
     monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
-    plan = LinearPlan(N, len(PREDICATES), 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
+    plan = DescentStage(N, len(PREDICATES), 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
     linear.one_against_rest(FEATURES, X, Y, plan, SeededEntropy(0))
     assert asked == [(2.0**12, 3 * FEATURES.size)] * 3

@@ -19,7 +19,7 @@ from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import Answer, PublishPlan, VotePlan
+from pcqr.plan import Answer, DrawStage, VoteStage
 
 PATIENCE = 0.3
 """Seconds in which a second thread would have got in, were the door open."""
@@ -29,8 +29,8 @@ def release(after: int = 2, unstable: int = 5, public: Points | None = None) -> 
     X = np.linspace(0.0, 1.0, 400)[:, None]
     y = (X[:, 0] > 0.5).astype(np.int8)
     vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=unstable)
-    vote = VotePlan(400, 300, 41, 5.0, vector, public=None if public is None else public.shape[0])
-    return UnvPrivCl(Thresholds(), X, y, public, vote, PublishPlan(5.0, after_queries=after), SeededEntropy(0))
+    vote = VoteStage(400, 300, 41, 5.0, vector, public=None if public is None else public.shape[0])
+    return UnvPrivCl(Thresholds(), X, y, public, vote, DrawStage(5.0, after_queries=after), SeededEntropy(0))
 
 
 def point(value: float) -> Points:

@@ -19,7 +19,7 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.models import PublishedModel
-from pcqr.plan import BoostingPlan, ComparedPlan, CountedPlan, LinearPlan
+from pcqr.plan import BoostingStage, ComparedStage, CountedStage, DescentStage
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")
@@ -62,18 +62,18 @@ def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> 
 
 def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
-    plan = LinearPlan(**dict(linear.provenance.settings))  # type: ignore[arg-type]
+    plan = DescentStage(**dict(linear.provenance.settings))  # type: ignore[arg-type]
     assert linear_guarantee(plan, 1e-6).epsilon == linear.guarantee.epsilon
     boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
-    settings = BoostingPlan(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
+    settings = BoostingStage(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
     assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon
 
 
 @pytest.mark.parametrize(
     ("method", "plan", "outer", "guarantee"),
     [
-        ("compared", ComparedPlan, ("tree", "depth", "comparison"), compared_guarantee),
-        ("counted", CountedPlan, ("count", "fewest", "tree", "depth"), counted_guarantee),
+        ("compared", ComparedStage, ("tree", "depth", "comparison"), compared_guarantee),
+        ("counted", CountedStage, ("count", "fewest", "tree", "depth"), counted_guarantee),
     ],
 )
 def test_the_guarantee_of_a_choice_can_be_recomputed_from_the_file(
@@ -86,7 +86,7 @@ def test_the_guarantee_of_a_choice_can_be_recomputed_from_the_file(
     found: dict[str, Any] = dict(model.provenance.settings)
     own = {name: found.pop(name) for name in outer}
     trees = DecisionTrees(predicates=model.provenance.predicates)
-    both = plan(linear=LinearPlan(**found), **own)
+    both = plan(linear=DescentStage(**found), **own)
     assert guarantee(both, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
 
 

@@ -22,7 +22,7 @@ from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, calibrated_sparse_vector
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 from pcqr.planning import certificate
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certificate import EVENTS, SHARES, certify_share, certify_votes, publish_excess, unclear_share
@@ -32,9 +32,9 @@ FloatArray = NDArray[np.float64]
 QUERIES, BETA = 200, 0.05
 
 
-def plan(records: int = 10**6, **changes: Any) -> VotePlan:
+def plan(records: int = 10**6, **changes: Any) -> VoteStage:
     vector = calibrated_sparse_vector(2.0, 1e-5, 30, QUERIES, BETA / 20.0)
-    return replace(VotePlan(4 * records, records, 1_001, 0.1, vector), **changes)
+    return replace(VoteStage(4 * records, records, 1_001, 0.1, vector), **changes)
 
 
 # E2: how far a lead on the records exceeds the lead on the pool -------------------------------------------------------
@@ -68,7 +68,7 @@ def test_a_prior_against_large_trees_is_paid_for() -> None:
     assert max(drawn) == pytest.approx(trees.log_rarity(2, 2), abs=1e-6)
     assert max(drawn) > trees.log_growth(2, 2) + 1.0
     assert replace(trees, stop=0.0).log_rarity(2, 2) == trees.log_growth(2, 2)
-    published = PublishPlan(0.1)
+    published = DrawStage(0.1)
     assert publish_excess(published, trees, 10**4, 2, 1, BETA) > publish_excess(
         published, replace(trees, stop=0.0), 10**4, 2, 1, BETA
     )
@@ -242,17 +242,17 @@ def test_more_records_and_a_larger_beta_never_hurt(
 def test_the_published_hypothesis_gains_from_records_public_points_and_heat(
     records: int, public: int, more: int
 ) -> None:
-    cold = publish_excess(PublishPlan(0.05), Intervals(), records, 1, public, BETA)
-    assert publish_excess(PublishPlan(0.05), Intervals(), more * records, 1, public, BETA) < cold
-    assert publish_excess(PublishPlan(0.05 * more), Intervals(), records, 1, public, BETA) < cold
-    assert publish_excess(PublishPlan(0.05), Intervals(), records, 1, public, BETA / more) > cold
-    everything = publish_excess(PublishPlan(0.05), Intervals(), 10**18, 1, public, BETA)
-    assert publish_excess(PublishPlan(0.05), Intervals(), 10**18, 1, more * public, BETA) < everything
+    cold = publish_excess(DrawStage(0.05), Intervals(), records, 1, public, BETA)
+    assert publish_excess(DrawStage(0.05), Intervals(), more * records, 1, public, BETA) < cold
+    assert publish_excess(DrawStage(0.05 * more), Intervals(), records, 1, public, BETA) < cold
+    assert publish_excess(DrawStage(0.05), Intervals(), records, 1, public, BETA / more) > cold
+    everything = publish_excess(DrawStage(0.05), Intervals(), 10**18, 1, public, BETA)
+    assert publish_excess(DrawStage(0.05), Intervals(), 10**18, 1, more * public, BETA) < everything
 
 
 def test_a_class_fixed_by_declaration_needs_no_cover() -> None:
     fixed = Stumps(cuts=[0.5])
-    found = publish_excess(PublishPlan(0.5), fixed, 10**6, 2, 1, BETA)
+    found = publish_excess(DrawStage(0.5), fixed, 10**6, 2, 1, BETA)
     log_b, members = math.log(3 / BETA), fixed.log_growth(1, 2)
     inexact = fixed.log_probability_error(10**6, 0.5, features=2, public=1)
     assert found == pytest.approx((members + log_b + inexact) / 5e5 + math.sqrt(2 * (members + log_b) / 1e6))
@@ -261,7 +261,7 @@ def test_a_class_fixed_by_declaration_needs_no_cover() -> None:
 def test_the_published_threshold_keeps_its_promise() -> None:
     """200 draws from the cover of 60 public points: at most a β share errs by more than is proved."""
     records, public, runs, eta = 3_000, 60, 200, 0.05
-    bound = publish_excess(PublishPlan(eta), Thresholds(), records, 1, public, BETA)
+    bound = publish_excess(DrawStage(eta), Thresholds(), records, 1, public, BETA)
     rng, exceeded = np.random.default_rng(11), 0
     for run in range(runs):
         x, shown = rng.random(records), rng.random(public)

@@ -19,7 +19,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 from pcqr.planning import Request, certified, paper, plan_agnostic
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certificate import vote_excess
@@ -153,7 +153,7 @@ def test_a_sparse_vector_for_many_records_serves_fewer_whose_sub_sample_rounds_b
     assert vector is not None
     fewer = 999_749_938
     assert math.floor(rate * fewer) / fewer > math.floor(rate * 10**9) / 10**9
-    plan = VotePlan(fewer, math.floor(rate * fewer), 101, 0.03, vector)
+    plan = VoteStage(fewer, math.floor(rate * fewer), 101, 0.03, vector)
     assert ag_priv_cl_guarantee(plan, asked.hypotheses, 1).within(asked.epsilon, asked.delta)
 
 

@@ -13,7 +13,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, OneSidedSparseVector, PaperSparseVector
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 from pcqr.planning import model
 from pcqr.planning.budget import sparse_vectors
 from pcqr.planning.expectation import modelled_run
@@ -27,7 +27,7 @@ def vectors() -> tuple[CalibratedSparseVector, ...]:
 def test_the_modelled_run_is_the_average_of_simulated_ones(vector: CalibratedSparseVector) -> None:
     """At distance t from a boundary, in probability, a share ½e^{−t/θ} of the teachers dissents; θ = b/(2N)."""
     teachers, records, queries, runs = 241, 8, 60, 400
-    plan = VotePlan(teachers * records, teachers * records, teachers, 0.1, vector)
+    plan = VoteStage(teachers * records, teachers * records, teachers, 0.1, vector)
     rng, entropy = np.random.default_rng(1), SeededEntropy(1)
     theta = Intervals().boundaries / (2.0 * records)
     unstable = unanswered = asked = 0
@@ -78,7 +78,7 @@ def test_doubt_and_fewer_records_make_it_worse(hypotheses: Combinatorics, featur
     vector = vectors()[0]
 
     def loss(records: int, doubt: float = 1.0) -> float:
-        plan = VotePlan(records, records, 701, 0.1, vector)
+        plan = VoteStage(records, records, 701, 0.1, vector)
         return modelled_run(plan, hypotheses, features, 100, doubt=doubt).excess_error
 
     losses = [loss(701 * size) for size in (30, 100, 300, 1_000)]
@@ -89,8 +89,8 @@ def test_doubt_and_fewer_records_make_it_worse(hypotheses: Combinatorics, featur
 
 def test_without_relabelling_teachers_err_together() -> None:
     vector = vectors()[0]
-    relabelled = modelled_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
-    plain = modelled_run(VotePlan(70_100, 70_100, 701, None, vector), Thresholds(), 1, 100)
+    relabelled = modelled_run(VoteStage(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
+    plain = modelled_run(VoteStage(70_100, 70_100, 701, None, vector), Thresholds(), 1, 100)
     assert plain.unstable_share > relabelled.unstable_share
     assert plain.excess_error > 0.25 * math.sqrt(1 / 100)
 
@@ -98,11 +98,11 @@ def test_without_relabelling_teachers_err_together() -> None:
 def test_the_paper_s_sparse_vector_has_no_model() -> None:
     vector = PaperSparseVector.from_paper(1.0, 1e-5, 6, 100)
     with pytest.raises(AssertionError, match="calibrated"):
-        modelled_run(VotePlan(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
+        modelled_run(VoteStage(70_100, 70_100, 701, 0.1, vector), Thresholds(), 1, 100)
 
 
 def test_a_hopeless_vote_is_expected_to_be_unstable() -> None:
     vector = OneSidedSparseVector.calibrate(0.1, 1e-9, 5)
-    found = modelled_run(VotePlan(10_000, 10_000, 51, 0.1, vector), Thresholds(), 1, 100)
+    found = modelled_run(VoteStage(10_000, 10_000, 51, 0.1, vector), Thresholds(), 1, 100)
     assert found.unstable_share > 0.95
     assert found.unanswered_share > 0.95

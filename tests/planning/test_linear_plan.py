@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import LinearPlan
+from pcqr.plan import DescentStage
 from pcqr.planning.linear import LARGEST_STEP, STEPS, plan_linear
 
 
@@ -83,6 +83,6 @@ def test_noise_that_cannot_be_drawn_is_refused() -> None:
     ],
 )
 def test_what_is_no_plan_is_refused(change: dict[str, float], name: str) -> None:
-    good = LinearPlan(100, 10, 5, 2**20, 1e7, 0.9, 0.1)
+    good = DescentStage(100, 10, 5, 2**20, 1e7, 0.9, 0.1)
     with pytest.raises(ParameterError, match=name):
         replace(good, **change)  # type: ignore[arg-type]

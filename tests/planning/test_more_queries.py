@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import Mode, VotePlan, VotingPlan
+from pcqr.plan import Mode, VoteStage, VotingPlan
 from pcqr.planning import Request, calibrated, plan_agnostic, plan_subsample, plan_universal
 from pcqr.planning.budget import sparse_vectors
 
@@ -91,7 +91,7 @@ def test_more_queries_have_all_the_rungs_of_fewer(few: int, more: int) -> None:
 )
 def test_a_given_plan_answers_more_of_more_queries(unstable: int, teachers: int, few: int, more: int) -> None:
     vector = sparse_vectors(2.0, 1e-6, unstable, 1_000, 0.05, exact=False)[-1]
-    plan = VotePlan(36_000, 30_000, teachers, 0.05, vector)
+    plan = VoteStage(36_000, 30_000, teachers, 0.05, vector)
     answers = [calibrated.answers(replace(ADULT, queries=m), plan) for m in (few, few + more)]
     assert answers[0] <= answers[1] + ROUNDING
     assert 0.0 <= answers[0] <= few

@@ -15,7 +15,7 @@ from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Thresholds
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan, NoisyVotingPlan
+from pcqr.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.planning import Request
 from pcqr.planning.noisy_max import overturned_share, plan_noisy_max, smallest_noise
 
@@ -34,7 +34,7 @@ def request(**changes: object) -> Request:
     return Request(**(values | changes))  # type: ignore[arg-type]
 
 
-def predicted(plan: NoisyVotingPlan) -> float:
+def predicted(plan: NoisyMaxPlan) -> float:
     assert plan.prediction is not None
     assert plan.prediction.unanswered_share == plan.prediction.unstable_share == 0.0
     return plan.prediction.excess_error
@@ -73,7 +73,7 @@ def test_noise_is_the_smallest_that_epsilon_and_delta_allow(epsilon: float, quer
     assert isinstance(exponential, ExponentialMax)
     for noise in (gaussian, exponential):
         kept, broken = (
-            noisy_max_guarantee(NoisyMaxPlan(30_000, 101, queries, form), 1e-6) for form in (noise, less(noise, 1.001))
+            noisy_max_guarantee(NoisyMaxStage(30_000, 101, queries, form), 1e-6) for form in (noise, less(noise, 1.001))
         )
         assert kept.within(epsilon, 1e-6)
         assert not broken.within(epsilon, 1e-6)

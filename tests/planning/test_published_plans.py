@@ -12,11 +12,11 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import (
-    BoostedPublishingPlan,
-    ComparedPublishingPlan,
-    CountedPublishingPlan,
-    LinearPublishingPlan,
-    PublishingPlan,
+    BoostedPlan,
+    ComparedPlan,
+    CountedPlan,
+    DrawPlan,
+    LinearPlan,
 )
 from pcqr.planning import Request
 from pcqr.planning.published import SMALL_TREE, choose, plan_published, trees_for
@@ -62,9 +62,9 @@ def test_a_compared_tree_is_as_deep_as_its_records_and_the_time_allow() -> None:
     wide = replace(TREES, predicates=tuple(Predicate(0, cut) for cut in range(1_440)))
     plans = (request(records=10_000), request(records=30_000), request(records=10_000, hypotheses=wide))
     found = [plan_published(each, "compared") for each in plans]
-    assert [plan.compared.depth for plan in found if isinstance(plan, ComparedPublishingPlan)] == [3, 4, 2]
+    assert [plan.compared.depth for plan in found if isinstance(plan, ComparedPlan)] == [3, 4, 2]
     shallow = plan_published(request(records=10_000, hypotheses=replace(TREES, deepest=1)), "compared")
-    assert isinstance(shallow, ComparedPublishingPlan)
+    assert isinstance(shallow, ComparedPlan)
     assert shallow.compared.depth == 1, "never deeper than the user allows"
 
 
@@ -84,15 +84,15 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
     plan = plan_published(request(epsilon=epsilon, delta=delta, records=records), method)  # type: ignore[arg-type]
     assert plan.guarantee.within(epsilon, delta)
     assert plan.guarantee.epsilon > 0.98 * epsilon
-    assert plan.guarantee.is_pure or not isinstance(plan, PublishingPlan)
+    assert plan.guarantee.is_pure or not isinstance(plan, DrawPlan)
 
 
 def test_the_kinds_of_plans() -> None:
-    assert isinstance(plan_published(request(), "tree"), PublishingPlan)
-    assert isinstance(plan_published(request(), "linear"), LinearPublishingPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto"), CountedPublishingPlan)
-    assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPublishingPlan)
-    assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPublishingPlan)
+    assert isinstance(plan_published(request(), "tree"), DrawPlan)
+    assert isinstance(plan_published(request(), "linear"), LinearPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto"), CountedPlan)
+    assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPlan)
+    assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPlan)
 
 
 def test_what_is_refused() -> None:
@@ -108,6 +108,6 @@ def test_what_is_refused() -> None:
 
 def test_several_classes_have_a_block_of_weights_each() -> None:
     plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto")
-    assert isinstance(plan, LinearPublishingPlan)
-    assert plan.linear.classes == plan.linear.blocks == 3
+    assert isinstance(plan, LinearPlan)
+    assert plan.descent.classes == plan.descent.blocks == 3
     assert plan.guarantee.within(1.0, 1e-6)

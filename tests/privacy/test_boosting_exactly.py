@@ -21,14 +21,14 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.trees import Predicate, weighted
 from pcqr.hypotheses.trees.counting import ConjunctionCounts
 from pcqr.hypotheses.trees.weighted import GRID, log_probability_error
-from pcqr.plan import BoostingPlan
+from pcqr.plan import BoostingStage
 
 MIDDLE = (Predicate(0, 0.5),)
 THIRDS = (Predicate(0, 0.5), Predicate(0, 1.5))
 TWO_PLACES = tuple((x, y) for x in (0.0, 1.0) for y in (0, 1))
 ETA = 0.6
 
-ONE_ROUND = BoostingPlan(
+ONE_ROUND = BoostingStage(
     records=3,
     predicates=2,
     offered=2,
@@ -41,17 +41,17 @@ ONE_ROUND = BoostingPlan(
 TWO_ROUNDS = replace(ONE_ROUND, predicates=1, offered=1, rounds=2)
 
 
-def released(plan: BoostingPlan, predicates: tuple[Predicate, ...], table: Table, entropy: Entropy) -> str:
+def released(plan: BoostingStage, predicates: tuple[Predicate, ...], table: Table, entropy: Entropy) -> str:
     """Everything that is shown, trees as they are and not just their labels."""
     return repr(boost(table.points, table.labels, predicates[: plan.predicates], plan, entropy))
 
 
-def case(plan: BoostingPlan, predicates: tuple[Predicate, ...], neighbours: Pairs, claimed: Guarantee) -> Case:
+def case(plan: BoostingStage, predicates: tuple[Predicate, ...], neighbours: Pairs, claimed: Guarantee) -> Case:
     return Case.once(f"boosting, {plan.rounds} rounds", claimed, neighbours, partial(released, plan, predicates))
 
 
 @cache
-def law(plan: BoostingPlan, predicates: tuple[Predicate, ...], table: Table) -> dict[str, float]:
+def law(plan: BoostingStage, predicates: tuple[Predicate, ...], table: Table) -> dict[str, float]:
     return law_of(partial(released, plan, predicates, table))
 
 
@@ -150,7 +150,7 @@ def test_two_rounds_for_the_price_of_one_would_be_refuted() -> None:
 def test_weights_above_one_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the clamp a record that trees get wrong counts e^a, e^2a, …"""
 
-    def unclamped(plan: BoostingPlan) -> NDArray[np.uint8]:
+    def unclamped(plan: BoostingStage) -> NDArray[np.uint8]:
         lead = np.arange(-plan.rounds, plan.rounds + 1)
         return np.asarray(np.minimum(np.rint(GRID * np.exp(-plan.step * lead)), 255), dtype=np.uint8)
 

@@ -19,7 +19,7 @@ from pcqr.algorithms.linear import Summands, linear_guarantee
 from pcqr.audit.exact.integers import NoiseLaw
 from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.plan import LinearPlan
+from pcqr.plan import DescentStage
 
 Record = tuple[tuple[float, ...], int]
 Vector = tuple[int, ...]
@@ -110,7 +110,7 @@ def shift_of_a_step() -> Vector:
 
 def test_the_neighbours_attain_the_sensitivity() -> None:
     shift = shift_of_a_step()
-    assert sum(each**2 for each in shift) == (2 * M) ** 2 == LinearPlan(2, 1, 1, M, 1.0, 0.0, 1.0).sensitivity ** 2
+    assert sum(each**2 for each in shift) == (2 * M) ** 2 == DescentStage(2, 1, 1, M, 1.0, 0.0, 1.0).sensitivity ** 2
 
 
 def noise(scale: float) -> NDArray[np.float64]:
@@ -161,7 +161,7 @@ def delta_of_a_step(scale: float, epsilon: float, shift: Vector) -> float:
 @pytest.mark.parametrize("delta", DELTAS)
 def test_one_step_keeps_its_claim_and_less_noise_does_not(multiplier: float, delta: float) -> None:
     scale, shift = multiplier * 2 * M, shift_of_a_step()
-    claimed = linear_guarantee(LinearPlan(2, 1, 1, M, scale, 0.0, 1.0), delta)
+    claimed = linear_guarantee(DescentStage(2, 1, 1, M, scale, 0.0, 1.0), delta)
     assert delta_of_a_step(scale, claimed.epsilon, shift) <= claimed.delta
     assert delta_of_a_step(0.7 * scale, claimed.epsilon, shift) > claimed.delta
 
@@ -199,7 +199,7 @@ def delta_of_two_steps(scale: float, epsilon: float, step_size: float) -> float:
 @pytest.mark.parametrize("step_size", [1e-6, 0.3])
 def test_two_adaptive_steps_keep_their_claim_and_less_noise_does_not(step_size: float) -> None:
     delta, scale = 1e-4, 2.5 * UNIT
-    claimed = linear_guarantee(LinearPlan(2, 1, 2, UNIT, scale, 0.0, step_size), delta)
+    claimed = linear_guarantee(DescentStage(2, 1, 2, UNIT, scale, 0.0, step_size), delta)
     kept, broken = (delta_of_two_steps(share * scale, claimed.epsilon, step_size) for share in (1.0, 0.7))
     assert kept <= claimed.delta
     if step_size < 1e-3:  # the weights hardly move, so both steps attain the sensitivity

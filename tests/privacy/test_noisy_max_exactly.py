@@ -22,7 +22,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms import noisy_max
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan
+from pcqr.plan import NoisyMaxStage
 
 Chance = Callable[[int], float]
 """P(label 1) at so many votes for 1."""
@@ -107,7 +107,7 @@ def is_refuted(noise: NoisyMax, event: Event, rounds: int, *, change: int = 1) -
 def test_answers_to_adaptive_queries_are_as_private_as_claimed(noise: NoisyMax, rounds: int) -> None:
     chance, menu = chance_of_one(noise, TEACHERS), neighbouring_votes(TEACHERS)
     for delta in DELTAS:
-        claimed = noisy_max_guarantee(NoisyMaxPlan(100, TEACHERS, rounds, noise), delta)
+        claimed = noisy_max_guarantee(NoisyMaxStage(100, TEACHERS, rounds, noise), delta)
         assert claimed.delta <= delta
         assert best_adversary(chance, menu, claimed.epsilon, rounds) <= claimed.delta + 1e-15
     assert best_adversary(chance, menu, 0.0, rounds) > 0.05, "neighbours differ at all"
@@ -223,7 +223,7 @@ def test_partition_teachers_and_noise_together(noise: NoisyMax, common: list[Rec
     reached = []
     for first, second in itertools.permutations(laws, 2):
         for delta in DELTAS:
-            claimed = noisy_max_guarantee(NoisyMaxPlan(len(common) + 1, 3, rounds, noise), delta)
+            claimed = noisy_max_guarantee(NoisyMaxStage(len(common) + 1, 3, rounds, noise), delta)
             found = best_adversary_on_votes(chance, first, second, claimed.epsilon, rounds)
             assert found <= claimed.delta + 1e-15
         reached.append(best_adversary_on_votes(chance, first, second, 0.0, rounds))

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import LinearPlan
+from pcqr.plan import DescentStage
 from pcqr.planning.linear import plan_linear
 from pcqr.planning.request import Request
 
@@ -35,7 +35,7 @@ def bits(records: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
 
 
-def exact_delta(linear: LinearPlan, pure: Sequence[float], epsilon: float) -> float:
+def exact_delta(linear: DescentStage, pure: Sequence[float], epsilon: float) -> float:
     """The privacy profile of a Gaussian release beside randomised responses at each ε of `pure`, in closed form.
 
     The grid's share is added.
@@ -52,7 +52,7 @@ def exact_delta(linear: LinearPlan, pure: Sequence[float], epsilon: float) -> fl
     return total + (1 + math.exp(epsilon)) * linear.draws / (16 * linear.scale**2)
 
 
-def share_kept(shared: LinearPlan, epsilon: float, delta: float) -> float:
+def share_kept(shared: DescentStage, epsilon: float, delta: float) -> float:
     """μ of `shared`, whose budget others use as well, as a share of what the linear classifier would have alone."""
     alone = plan_linear(shared.records, shared.predicates, epsilon, delta)
     return (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))

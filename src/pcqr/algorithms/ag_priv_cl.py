@@ -15,11 +15,11 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, HypothesisClass, Labels, Points
 from pcqr.mechanisms.relabelling import relabel_guarantee
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 
 
 def ag_priv_cl(
-    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: VotePlan, entropy: Entropy
+    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: VoteStage, entropy: Entropy
 ) -> StableVotes:
     """Prepare the votes: S' ⊂ S in secret, S'' = S' relabelled, k teachers on a random partition of S''.
 
@@ -38,7 +38,7 @@ def ag_priv_cl(
     return StableVotes(hypotheses, points, labels, plan, entropy)
 
 
-def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: Combinatorics, features: int) -> Guarantee:
+def ag_priv_cl_guarantee(plan: VoteStage, hypotheses: Combinatorics, features: int) -> Guarantee:
     """Votes on S'', relabelled, amplified: ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A (proofs/ag_priv_cl.md)."""
     inner = relabel_guarantee(
         votes_guarantee(plan), hypotheses, plan.subsample, _temperature(plan), features, public=plan.public
@@ -46,7 +46,7 @@ def ag_priv_cl_guarantee(plan: VotePlan, hypotheses: Combinatorics, features: in
     return inner.amplify(plan.sampling_rate, proof="ag_priv_cl")
 
 
-def _temperature(plan: VotePlan) -> float:
+def _temperature(plan: VoteStage) -> float:
     if plan.inverse_temperature is None:
         raise ParameterError("plan", "a plan that relabels", "a plan without an inverse temperature")
     return plan.inverse_temperature

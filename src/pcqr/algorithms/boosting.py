@@ -32,12 +32,12 @@ from pcqr.hypotheses.trees.weighted import (
     log_probability_error,
 )
 from pcqr.noise import Chooser
-from pcqr.plan import BoostingPlan
+from pcqr.plan import BoostingStage
 from pcqr.progress import tracked
 
 
 @np.errstate(all="ignore")  # whether a float underflows depends on the records
-def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan, entropy: Entropy) -> BoostedTrees:
+def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingStage, entropy: Entropy) -> BoostedTrees:
     """Draw the J trees of `plan` and return them for publication: `boosting_guarantee` holds for all of them together.
 
     A record's lead is the number of trees for its own label minus those against it.
@@ -57,7 +57,7 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingP
     return BoostedTrees(tuple(trees), plan.step, X.shape[1])
 
 
-def weight_of_lead(plan: BoostingPlan) -> Weights:
+def weight_of_lead(plan: BoostingStage) -> Weights:
     """The weight in units of 1/G at leads −J, …, J: min(1, 2/(1 + e^{a·lead})), to the nearest unit. Public.
 
     That is the slope of the logistic loss at the margin a·lead, cut at margin 0 and doubled: the linear classifier's.
@@ -67,7 +67,7 @@ def weight_of_lead(plan: BoostingPlan) -> Weights:
     return weights
 
 
-def offered_predicates(plan: BoostingPlan) -> tuple[NDArray[np.int64], ...]:
+def offered_predicates(plan: BoostingStage) -> tuple[NDArray[np.int64], ...]:
     """For each round the positions of the predicates that it may ask, increasing: a function of the plan alone.
 
     The coins are public and are made by the plan's seed. The source that draws trees must not be used here: how much of
@@ -77,7 +77,7 @@ def offered_predicates(plan: BoostingPlan) -> tuple[NDArray[np.int64], ...]:
     return tuple(np.sort(public.permutation(plan.predicates)[: plan.offered]) for _ in range(plan.rounds))
 
 
-def boosting_guarantee(plan: BoostingPlan) -> Guarantee:
+def boosting_guarantee(plan: BoostingStage) -> Guarantee:
     """All J trees together: pure, the sum of the rounds' own ε, unless `plan.delta` buys a smaller one.
 
     A round has range 2η + 4λ, λ the sampler's numerical bound; Rényi divergences add up (proofs/boosting.md).
@@ -93,7 +93,7 @@ def boosting_guarantee(plan: BoostingPlan) -> Guarantee:
     )
 
 
-def _check_plan(plan: BoostingPlan) -> None:
+def _check_plan(plan: BoostingStage) -> None:
     for name in ("records", "predicates", "offered", "depth", "rounds"):
         check_integer(name, getattr(plan, name), least=1)
     check_integer("seed", plan.seed, least=0)
@@ -110,7 +110,7 @@ def _check_plan(plan: BoostingPlan) -> None:
         raise ParameterError("inverse_temperature", "at most 2**52 / n", plan.inverse_temperature)
 
 
-def _check_records(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingPlan) -> None:
+def _check_records(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingStage) -> None:
     if X.shape[0] != plan.records or len(predicates) != plan.predicates:
         raise ParameterError(
             "plan",

@@ -19,7 +19,7 @@ from pcqr.hypotheses.base import Hypothesis, Labels, Points
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf
-from pcqr.plan import ComparedPlan, CountedPlan, PublishPlan
+from pcqr.plan import ComparedStage, CountedStage, DrawStage
 
 ODDS = 8
 """How many times as likely the linear classifier is where both make as many mistakes.
@@ -29,7 +29,7 @@ The tree was drawn for its few mistakes on these very records, so it has to be a
 
 
 def better_of_two(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedPlan, entropy: Entropy
+    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedStage, entropy: Entropy
 ) -> Hypothesis:
     """Draw one of `trees`, descend to a linear classifier over `features`, and return the better one.
 
@@ -37,16 +37,16 @@ def better_of_two(
     `compared_guarantee` holds for what is returned.
     """
     points, labels = check_both(trees, features, X, y, plan)
-    tree = sspp(replace(trees, depth=plan.depth), points, labels, None, PublishPlan(plan.tree), entropy)
+    tree = sspp(replace(trees, depth=plan.depth), points, labels, None, DrawStage(plan.tree), entropy)
     linear = linear_descent(features, points, labels, plan.linear, entropy)
-    chosen = sspp(Finite((tree, *[linear] * ODDS)), points, labels, None, PublishPlan(plan.comparison), entropy)
+    chosen = sspp(Finite((tree, *[linear] * ODDS)), points, labels, None, DrawStage(plan.comparison), entropy)
     if not isinstance(chosen, Member):
         raise TypeError(type(chosen).__name__)
     return tree if chosen.index == 0 else linear
 
 
 def check_both(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedPlan | CountedPlan
+    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedStage | CountedStage
 ) -> tuple[Points, Labels]:
     """`X` and `y` as the two learners take them. Raises where something does not fit, before anything is drawn."""
     if trees.labels != 2 or plan.linear.classes != 2:
@@ -57,7 +57,7 @@ def check_both(
     return check_records(features, X, y, plan.linear)
 
 
-def compared_guarantee(plan: ComparedPlan, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
+def compared_guarantee(plan: ComparedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
     """The tree, the T noisy sums and the choice together, with a δ of at most `delta` (proofs/compare.md)."""
     stated = linear_guarantee(plan.linear, delta, beside=tuple(map(PureEvent, _pure_parts(plan, trees, features))))
     return replace(stated, proof="compare").explained(
@@ -70,9 +70,9 @@ def any_two(features: int) -> Finite:
     return Finite((DecisionTree(Leaf(0), features), DecisionTree(Leaf(1), features)))
 
 
-def _pure_parts(plan: ComparedPlan, trees: DecisionTrees, features: int) -> tuple[float, float]:
+def _pure_parts(plan: ComparedStage, trees: DecisionTrees, features: int) -> tuple[float, float]:
     """ε of the tree and of the choice, each by itself."""
     records = plan.linear.records
-    tree = sspp_guarantee(PublishPlan(plan.tree), replace(trees, depth=plan.depth), records, features, None)
-    choice = sspp_guarantee(PublishPlan(plan.comparison), any_two(features), records, features, None)
+    tree = sspp_guarantee(DrawStage(plan.tree), replace(trees, depth=plan.depth), records, features, None)
+    choice = sspp_guarantee(DrawStage(plan.comparison), any_two(features), records, features, None)
     return tree.epsilon, choice.epsilon

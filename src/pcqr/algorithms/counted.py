@@ -26,11 +26,11 @@ from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
-from pcqr.plan import CountedPlan, PublishPlan
+from pcqr.plan import CountedStage, DrawStage
 
 
 def by_rarer_label(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: CountedPlan, entropy: Entropy
+    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: CountedStage, entropy: Entropy
 ) -> Hypothesis:
     """Count the records of the rarer label, with noise; return a linear classifier from `plan.fewest` on, else a tree.
 
@@ -40,18 +40,18 @@ def by_rarer_label(
     ones = int(np.count_nonzero(labels)) + discrete_laplace(scale_for(plan.count), entropy)
     rarer = min(ones, plan.linear.records - ones)
     if rarer < plan.fewest:
-        return sspp(replace(trees, depth=plan.depth), points, labels, None, PublishPlan(plan.tree), entropy)
+        return sspp(replace(trees, depth=plan.depth), points, labels, None, DrawStage(plan.tree), entropy)
     share = rarer / plan.linear.records
     spread = 2.0 * math.sqrt(share * (1.0 - share))
     steps = replace(plan.linear, step_size=plan.linear.step_size * math.sqrt(spread))
     return linear_descent(features, points, labels, steps, entropy)
 
 
-def counted_guarantee(plan: CountedPlan, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
+def counted_guarantee(plan: CountedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
     """The count and then the worse of the two, with a δ of at most `delta` (proofs/counted.md)."""
     count = PureEvent(plan.count)
     drawn = replace(trees, depth=plan.depth)
-    tree = sspp_guarantee(PublishPlan(plan.tree), drawn, plan.linear.records, features, None)
+    tree = sspp_guarantee(DrawStage(plan.tree), drawn, plan.linear.records, features, None)
     with_tree = compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic")
     with_sums = linear_guarantee(plan.linear, delta, beside=(count,))
     halves = (("linear classifier", with_sums), ("tree", with_tree))

@@ -27,7 +27,7 @@ from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
 from pcqr.hypotheses.linear import Codes, Floats, Integers, LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearPlan
+from pcqr.plan import DescentStage
 from pcqr.progress import tracked
 
 Signs = NDArray[np.int8]
@@ -60,7 +60,7 @@ class Summands:
 
 
 def linear_descent(
-    features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy
+    features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy
 ) -> LinearHypothesis:
     """Run the descent for two classes and return the classifier to publish: `linear_guarantee` holds for it."""
     if plan.classes != 2:
@@ -69,7 +69,7 @@ def linear_descent(
 
 
 def one_against_rest(
-    features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy
+    features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy
 ) -> OneAgainstRest:
     """The same for three classes or more, all blocks in one descent: `linear_guarantee` holds for all of them."""
     if plan.classes == 2:
@@ -79,7 +79,7 @@ def one_against_rest(
 
 
 @np.errstate(all="ignore")  # whether a float underflows depends on the records
-def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, entropy: Entropy) -> Floats:
+def _descend(features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy) -> Floats:
     """The mean of the weights after each of the last quarter of the steps, one row for each block."""
     points, labels = check_records(features, X, y, plan)
     summands = Summands(features, points, labels, plan.bound, plan.classes)
@@ -96,7 +96,7 @@ def _descend(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan, e
     return mean
 
 
-def check_records(features: LinearFeatures, X: Points, y: Labels, plan: LinearPlan) -> tuple[Points, Labels]:
+def check_records(features: LinearFeatures, X: Points, y: Labels, plan: DescentStage) -> tuple[Points, Labels]:
     """`X` and `y` as a descent takes them; raises where they and `plan` do not fit, before any noise is drawn."""
     points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y, plan.classes)
     if labels.size != points.shape[0]:
@@ -108,7 +108,7 @@ def check_records(features: LinearFeatures, X: Points, y: Labels, plan: LinearPl
     return points, labels
 
 
-def linear_guarantee(plan: LinearPlan, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
+def linear_guarantee(plan: DescentStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
     """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/linear.md).
 
     The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ. `beside`

@@ -13,11 +13,11 @@ from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism
-from pcqr.plan import PublishPlan
+from pcqr.plan import DrawStage
 
 
 def sspp(
-    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: PublishPlan, entropy: Entropy
+    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: DrawStage, entropy: Entropy
 ) -> Hypothesis:
     """Draw and return the hypothesis to publish: `sspp_guarantee` holds for it."""
     eta = plan.inverse_temperature
@@ -25,7 +25,7 @@ def sspp(
 
 
 def sspp_guarantee(
-    plan: PublishPlan, hypotheses: Combinatorics, records: int, features: int, public: int | None
+    plan: DrawStage, hypotheses: Combinatorics, records: int, features: int, public: int | None
 ) -> Guarantee:
     """Pure: ε = 2η + 2λ, λ the sampler's numerical bound for `public` public points (proofs/sspp.md)."""
     return replace(

@@ -18,13 +18,13 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 
 
 class StableVotes:
     """Teachers and the running sparse vector: decides one query at a time. Holds only secrets."""
 
-    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, entropy: Entropy) -> None:
+    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: VoteStage, entropy: Entropy) -> None:
         self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
         self._sparse_vector = plan.sparse_vector.start(entropy)
 
@@ -43,7 +43,7 @@ class StableVotes:
         return plurality(counts) if self._sparse_vector.is_stable(distance_to_instability(counts)) else None
 
 
-def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, entropy: Entropy) -> StableVotes:
+def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VoteStage, entropy: Entropy) -> StableVotes:
     """Train the teachers on a secret sub-sample of the records as they are (no relabelling)."""
     if plan.inverse_temperature is not None or plan.copies is not None:
         raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
@@ -52,13 +52,13 @@ def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VotePlan, 
     return StableVotes(hypotheses, X[chosen], y[chosen], plan, entropy)
 
 
-def check_size(X: Points, plan: VotePlan) -> None:
+def check_size(X: Points, plan: VoteStage) -> None:
     """The guarantee is for the plan's n; it says nothing about a table of another size."""
     if X.shape[0] != plan.records:
         raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
 
 
-def votes_guarantee(plan: VotePlan) -> Guarantee:
+def votes_guarantee(plan: VoteStage) -> Guarantee:
     """The guarantee of teachers + sparse vector with respect to the records that the teachers are trained on.
 
     Without replacement one record touches one teacher: the sparse vector's own guarantee. With replacement (the
@@ -74,6 +74,6 @@ def votes_guarantee(plan: VotePlan) -> Guarantee:
     return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)
 
 
-def sub_samp_guarantee(plan: VotePlan) -> Guarantee:
+def sub_samp_guarantee(plan: VoteStage) -> Guarantee:
     """`votes_guarantee`, amplified by the secret sub-sample."""
     return votes_guarantee(plan).amplify(plan.sampling_rate, proof="sub_samp")

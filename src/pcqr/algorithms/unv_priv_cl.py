@@ -17,7 +17,7 @@ from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
-from pcqr.plan import Answer, BatchCost, PublishPlan, Usage, VotePlan
+from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
 
 
 class UnvPrivCl:
@@ -34,8 +34,8 @@ class UnvPrivCl:
         X: Points,
         y: Labels,
         public: Points | None,
-        vote: VotePlan,
-        publish: PublishPlan,
+        vote: VoteStage,
+        publish: DrawStage,
         entropy: Entropy,
     ) -> None:
         self._hypotheses = hypotheses
@@ -93,7 +93,7 @@ class UnvPrivCl:
         return Answer(int(hypothesis.predict(x)[0]), "published", self._votes.spent, Usage(None, 0))
 
 
-def unv_priv_cl_guarantee(vote: VotePlan, publish: PublishPlan, hypotheses: Combinatorics, features: int) -> Guarantee:
+def unv_priv_cl_guarantee(vote: VoteStage, publish: DrawStage, hypotheses: Combinatorics, features: int) -> Guarantee:
     """Votes and publication on the same records: their guarantees add up (proofs/unv_priv_cl.md)."""
     votes = ag_priv_cl_guarantee(vote, hypotheses, features)
     public = publish.after_queries + (vote.public or 0)

@@ -30,7 +30,7 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import MODEL, MOST_CLASSES, Saved
-from pcqr.plan import BoostedPublishingPlan, ComparedPublishingPlan, CountedPublishingPlan
+from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.schema import Schema
 
@@ -189,13 +189,13 @@ def _depth(trees: DecisionTrees, made: Made, inputs: Inputs) -> int | None:
     """The depth of what was drawn; None for a linear classifier."""
     learner, model = made.learner, made.model
     plan = learner.plan_ if isinstance(learner, PrivateClassifier) else None
-    if isinstance(plan, BoostedPublishingPlan):
+    if isinstance(plan, BoostedPlan):
         return plan.boosting.depth
     if model is None or not isinstance(model.hypothesis, DecisionTree):
         return None
-    if isinstance(plan, ComparedPublishingPlan):
+    if isinstance(plan, ComparedPlan):
         return plan.compared.depth
-    if isinstance(plan, CountedPublishingPlan):
+    if isinstance(plan, CountedPlan):
         return plan.counted.depth
     return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pcqr.guarantee import Guarantee, rounded_text
-from pcqr.plan import Plan, PublishingPlan, VotingPlan
+from pcqr.plan import DrawPlan, Plan, VotingPlan
 
 KINDS = {
     "stable": "answered by the votes",
@@ -41,7 +41,7 @@ def plan_lines(plan: Plan) -> dict[str, str]:
             "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} records",
             "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
         }
-    if isinstance(plan, PublishingPlan):
+    if isinstance(plan, DrawPlan):
         publish = plan.publish
         after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
         lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"

@@ -15,12 +15,12 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.base import Records
 from pcqr.estimators.releases import Release
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import Answer, BatchCost, NoisyVotingPlan, Usage
+from pcqr.plan import Answer, BatchCost, NoisyMaxPlan, Usage
 from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
 
 
-class NoisyMaxAggregate(Release[NoisyVotingPlan]):
+class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     """Noisy majorities of teachers (PATE 2017, 2018; Dwork and Feldman 2018). (ε, δ)-DP for m = `queries` answers.
 
     Every query gets a label, however the teachers vote, and every label is paid for: after m distinct queries
@@ -91,10 +91,10 @@ class NoisyMaxAggregate(Release[NoisyVotingPlan]):
             public=public,
         )
 
-    def _make_plan(self, request: Request) -> NoisyVotingPlan:
+    def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: NoisyVotingPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxPlan, entropy: Entropy) -> None:
         labeller = noisy_max(hypotheses, records.X, records.y, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=True)
 

@@ -26,12 +26,12 @@ from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import (
-    BoostedPublishingPlan,
-    ComparedPublishingPlan,
-    CountedPublishingPlan,
-    LinearPublishingPlan,
-    PublishedPlan,
-    PublishingPlan,
+    BoostedPlan,
+    ClassifierPlan,
+    ComparedPlan,
+    CountedPlan,
+    DrawPlan,
+    LinearPlan,
 )
 from pcqr.planning import Request
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
@@ -45,7 +45,7 @@ def _has_margins(classifier: PrivateClassifier) -> bool:
     return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis | OneAgainstRest)
 
 
-class PrivateClassifier(PrivateEstimator[PublishedPlan]):
+class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
@@ -141,28 +141,28 @@ class PrivateClassifier(PrivateEstimator[PublishedPlan]):
             public=public,
         )
 
-    def _make_plan(self, request: Request) -> PublishedPlan:
+    def _make_plan(self, request: Request) -> ClassifierPlan:
         return plan_published(request, self.method)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: PublishedPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: ClassifierPlan, entropy: Entropy) -> None:
         predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
         if predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
         X, y = records.X, records.y
         match plan:
-            case CountedPublishingPlan() | ComparedPublishingPlan() if isinstance(hypotheses, DecisionTrees):
+            case CountedPlan() | ComparedPlan() if isinstance(hypotheses, DecisionTrees):
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
-                if isinstance(plan, CountedPublishingPlan):
+                if isinstance(plan, CountedPlan):
                     self.hypothesis_ = by_rarer_label(hypotheses, features, X, y, plan.counted, entropy)
                 else:
                     self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
                 self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
-            case LinearPublishingPlan():
+            case LinearPlan():
                 features = LinearFeatures.of(predicates, X.shape[1], records.shown)
-                descend = linear_descent if plan.linear.classes == 2 else one_against_rest
-                self.method_, self.hypothesis_ = "linear", descend(features, X, y, plan.linear, entropy)
-            case BoostedPublishingPlan():
+                descend = linear_descent if plan.descent.classes == 2 else one_against_rest
+                self.method_, self.hypothesis_ = "linear", descend(features, X, y, plan.descent, entropy)
+            case BoostedPlan():
                 self.method_, self.hypothesis_ = "boosted", boost(X, y, predicates, plan.boosting, entropy)
-            case PublishingPlan():
+            case DrawPlan():
                 drawn = sspp(hypotheses, X, y, records.public, plan.publish, entropy)
                 self.method_, self.hypothesis_ = "tree", drawn

@@ -15,7 +15,7 @@ from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import PublishingPlan
+from pcqr.plan import DrawPlan
 from pcqr.planning import Request, plan_semi_private
 
 _DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
@@ -23,7 +23,7 @@ DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 """Cuts that suit no table in particular and need no public points: 0, ±0.001, ±0.002, ±0.005, …, ±500,000."""
 
 
-class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
+class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
     """SSPP (Alon, Bassily, Moran 2019): an exponential mechanism over a class made of public points alone.
 
     Pure ε-DP. `hypothesis_` may be published and answers any number of queries.
@@ -84,10 +84,10 @@ class SemiPrivateLearner(PrivateEstimator[PublishingPlan]):
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and self.hypotheses is None
 
-    def _make_plan(self, request: Request) -> PublishingPlan:
+    def _make_plan(self, request: Request) -> DrawPlan:
         return plan_semi_private(request)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: PublishingPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, records: Records, plan: DrawPlan, entropy: Entropy) -> None:
         self.hypothesis_ = sspp(hypotheses, records.X, records.y, records.public, plan.publish, entropy)
 
 

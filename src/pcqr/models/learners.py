@@ -17,15 +17,15 @@ from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
-    BoostedPublishingPlan,
-    BoostingPlan,
+    BoostedPlan,
+    BoostingStage,
     ComparedPlan,
-    ComparedPublishingPlan,
+    ComparedStage,
     CountedPlan,
-    CountedPublishingPlan,
+    CountedStage,
+    DescentStage,
+    DrawPlan,
     LinearPlan,
-    LinearPublishingPlan,
-    PublishingPlan,
     UniversalPlan,
 )
 from pcqr.schema import Column, Schema
@@ -68,7 +68,7 @@ def check_published(learner: Learner) -> None:
 def provenance_of(learner: Learner) -> Provenance:
     settings = _settings(learner.plan_)
     is_tree = isinstance(learner.hypothesis_, DecisionTree)  # whose file has no settings
-    drawn = learner.plan_ if isinstance(learner.plan_, PublishingPlan) else None
+    drawn = learner.plan_ if isinstance(learner.plan_, DrawPlan) else None
     return Provenance(
         hypotheses=_class_in_words(learner.hypotheses_, learner.n_records_)
         if settings is None
@@ -95,18 +95,18 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = LinearPlan | BoostingPlan | CountedPlan | ComparedPlan
+Settings = DescentStage | BoostingStage | CountedStage | ComparedStage
 
 
 def _settings(plan: object) -> Settings | None:
     match plan:
-        case CountedPublishingPlan():
+        case CountedPlan():
             return plan.counted
-        case ComparedPublishingPlan():
+        case ComparedPlan():
             return plan.compared
-        case LinearPublishingPlan():
-            return plan.linear
-        case BoostedPublishingPlan():
+        case LinearPlan():
+            return plan.descent
+        case BoostedPlan():
             return plan.boosting
         case _:
             return None
@@ -121,17 +121,17 @@ def _flat(settings: Settings) -> dict[str, Any]:
 
 def _in_words(settings: Settings) -> str:
     """What the settings make."""
-    if isinstance(settings, CountedPlan):
+    if isinstance(settings, CountedStage):
         return (
             f"a linear classifier over {settings.linear.predicates} public predicates, or a tree of depth "
             f"{settings.depth} where one label is rare, by a private count"
         )
-    if isinstance(settings, ComparedPlan):
+    if isinstance(settings, ComparedStage):
         return (
             f"the better of a tree of depth {settings.depth} and a linear classifier over "
             f"{settings.linear.predicates} public predicates, by a private comparison"
         )
-    if isinstance(settings, LinearPlan):
+    if isinstance(settings, DescentStage):
         return (
             f"linear classifiers over {settings.predicates} public predicates, "
             f"by {settings.steps} steps of noisy gradient descent"
@@ -163,7 +163,7 @@ def _public_rows(learner: Learner) -> int | None:
     return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
 
 
-def _numerical_slack(learner: Learner, plan: PublishingPlan) -> float:
+def _numerical_slack(learner: Learner, plan: DrawPlan) -> float:
     """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
     eta = plan.publish.inverse_temperature
     if not isinstance(plan, UniversalPlan):

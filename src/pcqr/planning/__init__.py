@@ -12,7 +12,7 @@ from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp_guarantee
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import Mode, Prediction, PublishingPlan, PublishPlan, UniversalPlan, VotePlan, VotingPlan
+from pcqr.plan import DrawPlan, DrawStage, Mode, Prediction, UniversalPlan, VoteStage, VotingPlan
 from pcqr.planning import calibrated, certificate, paper
 from pcqr.planning.certified import certified_votes
 from pcqr.planning.expectation import predicted_run
@@ -75,16 +75,16 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
 
 
 @np.errstate(all="ignore")
-def plan_semi_private(request: Request) -> PublishingPlan:
+def plan_semi_private(request: Request) -> DrawPlan:
     """SSPP alone, with `request.public` public points at hand (None: the class is fixed by declaration). Pure ε."""
     features, hypotheses, public = request.features, request.hypotheses, request.public
-    publish = PublishPlan(calibrated.publish_temperature(request, request.epsilon, public))
+    publish = DrawStage(calibrated.publish_temperature(request, request.epsilon, public))
     guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)
     excess = certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, request.beta)
-    return PublishingPlan(**request.promise(guarantee), publish=publish, proved=_finite(excess))
+    return DrawPlan(**request.promise(guarantee), publish=publish, proved=_finite(excess))
 
 
-def _votes(request: Request, start: Knobs | None) -> tuple[VotePlan, float]:
+def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:
     """The votes and what is proved of their excess error."""
     best = calibrated.plan_votes(request, relabel=True)
     excess = _vote_excess(request, best)
@@ -94,7 +94,7 @@ def _votes(request: Request, start: Knobs | None) -> tuple[VotePlan, float]:
     return (best, excess) if proved is None else (proved.plan, _vote_excess(request, proved.plan))
 
 
-def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, PublishPlan, float]:
+def _universal(request: Request, start: Knobs | None) -> tuple[VoteStage, DrawStage, float]:
     """Votes, publication, and what is proved of their excess error."""
     best, publish = calibrated.plan_universal(request)
     excess = _universal_excess(request, best, publish)
@@ -110,21 +110,21 @@ def _universal(request: Request, start: Knobs | None) -> tuple[VotePlan, Publish
     return best, publish, excess
 
 
-def _expected(request: Request, vote: VotePlan, queries: int) -> Prediction:
+def _expected(request: Request, vote: VoteStage, queries: int) -> Prediction:
     return predicted_run(vote, request.hypotheses, request.features, queries)
 
 
-def _vote_excess(request: Request, vote: VotePlan) -> float:
+def _vote_excess(request: Request, vote: VoteStage) -> float:
     return certificate.vote_excess(vote, request.hypotheses, request.features, request.queries, request.beta)
 
 
-def _publish_excess(request: Request, publish: PublishPlan) -> float:
+def _publish_excess(request: Request, publish: DrawStage) -> float:
     return certificate.publish_excess(
         publish, request.hypotheses, request.records, request.features, publish.after_queries, request.beta
     )
 
 
-def _universal_excess(request: Request, vote: VotePlan, publish: PublishPlan) -> float:
+def _universal_excess(request: Request, vote: VoteStage, publish: DrawStage) -> float:
     """The larger of the two stages' excess errors, each with half of β: m_o answers by vote, then the classifier."""
     stage = replace(request, queries=publish.after_queries, beta=request.beta / 2.0)
     return max(_vote_excess(stage, vote), _publish_excess(stage, publish))
@@ -134,7 +134,7 @@ def _finite(excess: float) -> float | None:
     return excess if math.isfinite(excess) else None
 
 
-def _check_support(request: Request, vote: VotePlan) -> None:
+def _check_support(request: Request, vote: VoteStage) -> None:
     """Refuse, from public numbers, what the relabelling's class could not be drawn on."""
     support = request.hypotheses.largest_support
     if support is None or request.hypotheses.is_fixed:

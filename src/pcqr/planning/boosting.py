@@ -20,7 +20,7 @@ from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.hypotheses.trees.weighted import GRID
-from pcqr.plan import BoostingPlan
+from pcqr.plan import BoostingStage
 
 LONG_FROM, LONG, SHORT = 20_000.0, 64, 32
 """n·ε from which a run is long; the rounds of a long and of a short one."""
@@ -39,7 +39,7 @@ _PRECISION = 1e-9
 
 def plan_boosting(
     records: int, predicates: int, epsilon: float, delta: float, *, seed: int = 0, operations: float = MOST_OPERATIONS
-) -> BoostingPlan:
+) -> BoostingStage:
     """The plan for n = `records` rows and B = `predicates` public predicates within (`epsilon`, `delta`).
 
     δ = 0 asks for a pure guarantee. `seed` makes the public choice of the predicates that each round offers.
@@ -52,7 +52,7 @@ def plan_boosting(
         check_delta(delta)
     depth = 4 if records * min(epsilon, 1.0) >= DEEP_FROM else 3
     rounds = LONG if records * epsilon >= LONG_FROM else SHORT
-    shape = BoostingPlan(
+    shape = BoostingStage(
         records=int(records),
         predicates=int(predicates),
         offered=min(OFFERED[depth], int(predicates)),
@@ -70,16 +70,16 @@ def plan_boosting(
     return sharpest(shape, float(epsilon))
 
 
-def work(plan: BoostingPlan) -> float:
+def work(plan: BoostingStage) -> float:
     """Words of 64 records that a fit looks at: for each round, bit of a weight, and set of at most D predicates."""
     sets = sum(math.comb(plan.offered, size) for size in range(1, plan.depth + 1))
     return float(plan.rounds) * GRID.bit_length() * sets * math.ceil(plan.records / 64)
 
 
-def sharpest(shape: BoostingPlan, epsilon: float) -> BoostingPlan:
+def sharpest(shape: BoostingStage, epsilon: float) -> BoostingStage:
     """`shape` with the largest η, to a relative 10⁻⁹, at which all its rounds together are within (ε, δ)."""
 
-    def at(eta: float) -> BoostingPlan | None:
+    def at(eta: float) -> BoostingStage | None:
         plan = replace(shape, inverse_temperature=eta)
         return plan if boosting_guarantee(plan).within(epsilon, shape.delta) else None
 

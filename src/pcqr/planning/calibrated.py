@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 from pcqr.planning import model, search
 from pcqr.planning.budget import RESERVE, sparse_vectors, votes_budget
 from pcqr.planning.expectation import expected_run
@@ -45,7 +45,7 @@ _FAILURE = 0.05
 class Candidate:
     """A vote plan with the loss that the model predicts for it."""
 
-    plan: VotePlan
+    plan: VoteStage
     loss: float
 
 
@@ -82,17 +82,17 @@ def rungs(queries: int) -> tuple[int, ...]:
     return LADDER[: bisect_left(LADDER, queries) + 1]
 
 
-def answers(request: Request, plan: VotePlan) -> float:
+def answers(request: Request, plan: VoteStage) -> float:
     """How many of the m = `request.queries` queries the votes are expected to answer. It never falls as m grows."""
     expected = expected_run(plan, request.hypotheses, request.features, request.queries)
     return request.queries * (1.0 - expected.unanswered_share)
 
 
-def plan_votes(request: Request, *, relabel: bool) -> VotePlan:
+def plan_votes(request: Request, *, relabel: bool) -> VoteStage:
     """The votes for m = `request.queries` queries that are (ε, δ)-DP with n = `request.records` records."""
     ladder = rungs(request.queries)
 
-    def found(records: int, ladder: Sequence[int]) -> list[VotePlan]:
+    def found(records: int, ladder: Sequence[int]) -> list[VoteStage]:
         votes = Votes(replace(request, records=records, queries=ladder[-1]), relabel=relabel)
         return [candidate.plan for rung in ladder if (candidate := votes.best(rung)) is not None]
 
@@ -103,12 +103,12 @@ def plan_votes(request: Request, *, relabel: bool) -> VotePlan:
     return max(reversed(plans), key=lambda plan: answers(request, plan))
 
 
-def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
+def plan_universal(request: Request) -> tuple[VoteStage, DrawStage]:
     """Split ε between the votes and the published classifier so that the sum of predicted losses is smallest."""
     after = public_points(request)
     ladder = rungs(after)
 
-    def found(records: int, ladder: Sequence[int]) -> list[tuple[VotePlan, float]]:
+    def found(records: int, ladder: Sequence[int]) -> list[tuple[VoteStage, float]]:
         wider = replace(request, records=records)
         shares = (request.publish_share,) if request.publish_share else PUBLISH_SHARES
         votes = {share: Votes(split(wider, share, ladder[-1])[0], relabel=True) for share in shares}
@@ -123,7 +123,7 @@ def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     return plan, split(request, share, after)[1]
 
 
-def _best_share(request: Request, votes: Mapping[float, Votes], queries: int) -> tuple[VotePlan, float] | None:
+def _best_share(request: Request, votes: Mapping[float, Votes], queries: int) -> tuple[VoteStage, float] | None:
     """The votes for m_o = `queries`, and the share of ε that is left for the published classifier."""
     growth = request.hypotheses.log_growth(queries, request.features)
 
@@ -139,9 +139,9 @@ def _best_share(request: Request, votes: Mapping[float, Votes], queries: int) ->
     return None
 
 
-def split(request: Request, share: float, after: int) -> tuple[Request, PublishPlan]:
+def split(request: Request, share: float, after: int) -> tuple[Request, DrawStage]:
     """The votes' part of a universal release, ε·(1 − `share`), β/2 and m_o = `after` queries, and its publication."""
-    publish = PublishPlan(publish_temperature(request, request.epsilon * share, after + (request.public or 0)), after)
+    publish = DrawStage(publish_temperature(request, request.epsilon * share, after + (request.public or 0)), after)
     epsilon = request.epsilon * (1.0 - share) * (1.0 - RESERVE)
     return replace(request, epsilon=epsilon, beta=request.beta / 2.0, queries=after), publish
 
@@ -194,7 +194,7 @@ def _range(pin: int | None, most: int) -> tuple[float, float]:
 
 def _plans(
     request: Request, rate: float, eta: float | None, unstable: int, teachers: int, *, exact: bool
-) -> list[VotePlan]:
+) -> list[VoteStage]:
     """A plan with these parameters for each form of the sparse vector that keeps (ε, δ) and may call a vote stable."""
     subsample = math.floor(rate * request.records)
     budget = votes_budget(request, request.epsilon, request.delta, request.records, subsample, eta)
@@ -202,13 +202,13 @@ def _plans(
         return []
     public = None if eta is None else request.public
     return [
-        VotePlan(request.records, subsample, teachers, eta, vector, public=public)
+        VoteStage(request.records, subsample, teachers, eta, vector, public=public)
         for vector in sparse_vectors(*budget, unstable, request.queries, _FAILURE, exact=exact)
         if (teachers - 1) // 2 > vector.threshold
     ]
 
 
-def _loss(request: Request, plan: VotePlan) -> float:
+def _loss(request: Request, plan: VoteStage) -> float:
     return expected_run(plan, request.hypotheses, request.features, request.queries).excess_error
 
 

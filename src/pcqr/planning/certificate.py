@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, SparseVector
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 from pcqr.planning.deviations import (
     average_excess,
     binomial_tail,
@@ -58,7 +58,7 @@ class VoteCertificate:
 
 
 def certify_votes(
-    plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, beta: float
+    plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int, beta: float
 ) -> VoteCertificate | None:
     """The best certificate over the `SHARES` of β, or None where nothing is proved.
 
@@ -71,7 +71,7 @@ def certify_votes(
 
 
 def certify_share(
-    plan: VotePlan,
+    plan: VoteStage,
     hypotheses: Combinatorics,
     features: int,
     queries: int,
@@ -123,7 +123,7 @@ def certify_share(
     )
 
 
-def vote_excess(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, beta: float) -> float:
+def vote_excess(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int, beta: float) -> float:
     """`certify_votes` as a number: infinity where nothing is proved."""
     certificate = certify_votes(plan, hypotheses, features, queries, beta)
     return math.inf if certificate is None else certificate.excess
@@ -150,7 +150,7 @@ def unclear_share(
 
 
 def publish_excess(
-    plan: PublishPlan, hypotheses: Combinatorics, records: int, features: int, public: int, beta: float
+    plan: DrawStage, hypotheses: Combinatorics, records: int, features: int, public: int, beta: float
 ) -> float:
     """With probability ≥ 1−`beta` the published hypothesis errs at most γ + this: cover, generalisation, selection."""
     failure = beta / 3.0

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 from pcqr.planning import search
 from pcqr.planning.budget import sparse_vectors, votes_budget
 from pcqr.planning.certificate import EVENTS, SHARES, VoteCertificate, certify_share, margin_needed
@@ -34,7 +34,7 @@ _BOUNDS = {
 class CertifiedVotes:
     """A vote plan, why its accuracy is proved, and the knobs that made it."""
 
-    plan: VotePlan
+    plan: VoteStage
     certificate: VoteCertificate
     knobs: Knobs
 
@@ -153,7 +153,7 @@ def _certified(request: Request, knobs: Knobs, records: int, vector: CalibratedS
     teachers = 2 * math.ceil((margin + 0.5) / (1.0 - 2.0 * knobs["dissent"])) + 1
     if teachers > subsample or (support is not None and subsample > support):
         return None
-    plan = VotePlan(records, subsample, teachers, knobs["temperature"], vector)
+    plan = VoteStage(records, subsample, teachers, knobs["temperature"], vector)
     certificate = certify_share(
         plan, request.hypotheses, request.features, request.queries, request.beta, _share(knobs)
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, PaperSparseVector
-from pcqr.plan import Prediction, VotePlan
+from pcqr.plan import Prediction, VoteStage
 from pcqr.planning import model
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +23,7 @@ _DEPTHS = np.concatenate((np.linspace(0.0, 4.0, 41), np.linspace(4.25, 25.0, 84)
 _THRESHOLDS = 41
 
 
-def predicted_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+def predicted_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
     """`expected_run` with the ranges, from `model.LEAST_DOUBT` to the largest of `model.doubts`."""
     largest = model.doubts(plan.inverse_temperature)[-1][0]
     least, most = (
@@ -36,7 +36,7 @@ def predicted_run(plan: VotePlan, hypotheses: Combinatorics, features: int, quer
     )
 
 
-def expected_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+def expected_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
     """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.doubts`)."""
     doubts = model.doubts(plan.inverse_temperature)
     runs = [modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt, _ in doubts]
@@ -48,7 +48,7 @@ def expected_run(plan: VotePlan, hypotheses: Combinatorics, features: int, queri
 
 
 def modelled_run(
-    plan: VotePlan, hypotheses: Combinatorics, features: int, queries: int, *, doubt: float = 1.0
+    plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int, *, doubt: float = 1.0
 ) -> Prediction:
     """The expected shares of unstable and of unanswered queries among m = `queries`, and the excess error.
 

@@ -23,7 +23,7 @@ from pcqr.algorithms.linear import linear_guarantee
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.errors import InfeasiblePlan
 from pcqr.noise import LARGEST_SCALE
-from pcqr.plan import LARGEST_LINEAR_TERM, LinearPlan
+from pcqr.plan import LARGEST_LINEAR_TERM, DescentStage
 
 NOISE = ((0.0, 1.0), (8_000.0, 0.85), (24_000.0, 0.7))
 """(n·ε from which on, N): where signals are clear, short weights do better."""
@@ -43,7 +43,7 @@ def plan_linear(
     most_steps: int = STEPS[1],
     beside: Sequence[PureEvent] = (),
     noise: float | None = None,
-) -> LinearPlan:
+) -> DescentStage:
     """The plan for n = `records` and B = `predicates` within (`epsilon`, `delta`); `most_steps` limits the time.
 
     `beside` are other releases on the same records, which (ε, δ) have to pay for, too. `noise` is N (None: `NOISE`).
@@ -66,12 +66,12 @@ def plan_linear(
     return plan
 
 
-def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, noise: float = 1.0) -> LinearPlan:
+def _plan(records: int, predicates: int, classes: int, steps: int, mu: float, noise: float = 1.0) -> DescentStage:
     scale = 2.0 * LARGEST_LINEAR_TERM * math.sqrt(steps) / mu
     if scale > LARGEST_SCALE:
         raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
     step_size = min(noise * mu * (1.0 - MOMENTUM) / steps, LARGEST_STEP / records)
-    return LinearPlan(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size, classes)
+    return DescentStage(records, predicates, steps, LARGEST_LINEAR_TERM, scale, MOMENTUM, step_size, classes)
 
 
 @lru_cache(maxsize=256)

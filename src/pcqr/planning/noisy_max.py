@@ -23,7 +23,7 @@ from scipy.special import expit, ndtr
 from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan, NoisyVotingPlan, Prediction
+from pcqr.plan import NoisyMaxPlan, NoisyMaxStage, Prediction
 from pcqr.planning import model
 from pcqr.planning.request import Request
 
@@ -35,14 +35,14 @@ _PRECISION = 1e-6  # relative, of the noise
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
 
-def plan_noisy_max(request: Request) -> NoisyVotingPlan:
+def plan_noisy_max(request: Request) -> NoisyMaxPlan:
     """The better of the two forms for m = `request.queries` answers. Of the pins, only `teachers` is looked at.
 
     Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
     """
     vote, prediction = min(_candidates(request), key=lambda candidate: candidate[0])[1:]
     guarantee = noisy_max_guarantee(vote, request.delta)
-    return NoisyVotingPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
+    return NoisyMaxPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
 
 
 def smallest_noise(request: Request) -> tuple[NoisyMax, ...]:
@@ -88,7 +88,7 @@ def _overturns(noise: NoisyMax, lead: FloatArray) -> FloatArray:
     return chance
 
 
-def _candidates(request: Request) -> list[tuple[float, NoisyMaxPlan, Prediction]]:
+def _candidates(request: Request) -> list[tuple[float, NoisyMaxStage, Prediction]]:
     """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
     teachers = _teacher_counts(request)
     error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
@@ -99,7 +99,7 @@ def _candidates(request: Request) -> list[tuple[float, NoisyMaxPlan, Prediction]
             loss += weight * _excess(noise, teachers, error, np.minimum(0.5, doubt * error))
         best = int(np.argmin(loss))
         expected = float(_excess(noise, teachers, error, error)[best])
-        plan = NoisyMaxPlan(request.records, int(teachers[best]), request.queries, noise)
+        plan = NoisyMaxStage(request.records, int(teachers[best]), request.queries, noise)
         prediction = Prediction(unanswered_share=0.0, excess_error=expected, unstable_share=0.0)
         candidates.append((float(loss[best]), plan, prediction))
     return candidates
@@ -133,7 +133,7 @@ def _largest_rate(make: Callable[[float], NoisyMax], start: float, request: Requ
     def kept(rate: float) -> NoisyMax | None:
         try:
             noise = make(rate)
-            plan = NoisyMaxPlan(request.records, request.records, request.queries, noise)  # k = n: the most rounding
+            plan = NoisyMaxStage(request.records, request.records, request.queries, noise)  # k = n: the most rounding
             stated = noisy_max_guarantee(plan, request.delta)
         except (ParameterError, ZeroDivisionError):  # not to be drawn, or without a finite ε
             return None

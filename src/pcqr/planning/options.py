@@ -11,7 +11,7 @@ import numpy as np
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.names import NAMES
-from pcqr.plan import Plan, Prediction, PublishPlan, UniversalPlan
+from pcqr.plan import DrawStage, Plan, Prediction, UniversalPlan
 from pcqr.planning import model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
@@ -174,7 +174,7 @@ def _mixed(request: Request, plan: UniversalPlan) -> Prediction | None:
     )
 
 
-def published_excess(request: Request, publish: PublishPlan, public: int | None) -> float:
+def published_excess(request: Request, publish: DrawStage, public: int | None) -> float:
     """The expected excess error of a published hypothesis: what the draw costs, and what the cover misses.
 
     About (ln|H| + 1)/(ηn) and, for a class that is made of P = `public` points, b/(2P) for b cuts.

@@ -14,7 +14,7 @@ from pcqr.checks import check_probability
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 from pcqr.planning.request import Request
 
 LARGEST_DELTA = 0.036
@@ -104,7 +104,7 @@ def inner_budget(queries: int, delta: float, alpha: float) -> tuple[float, float
     return capped / group, delta / (2.0 * math.exp(capped) * group)
 
 
-def plan_sub_samp(request: Request) -> VotePlan:
+def plan_sub_samp(request: Request) -> VoteStage:
     """SubSamp on all records. Its lemma has no explicit n: asked for is `sub_samp_records_needed`."""
     _check(request)
     unstable = unstable_cutoff(request.queries, request.alpha, request.beta)
@@ -112,10 +112,10 @@ def plan_sub_samp(request: Request) -> VotePlan:
     k = teachers_needed(vector.scale, request.queries, unstable, request.delta, request.beta)
     dimension = request.hypotheses.vc_bound(request.features)
     _refuse_below(request, sub_samp_records_needed(dimension, k, request.alpha, request.beta))
-    return VotePlan(request.records, request.records, k, None, vector)
+    return VoteStage(request.records, request.records, k, None, vector)
 
 
-def plan_votes(request: Request, epsilon: float, queries: int) -> VotePlan:
+def plan_votes(request: Request, epsilon: float, queries: int) -> VoteStage:
     """AgPrivCl for `queries` queries at (`epsilon`, δ): n' = εn/56, ε̂ and δ̂ of the paper's first step."""
     _check(request)
     alpha, beta, delta = request.alpha, request.beta, request.delta
@@ -125,7 +125,7 @@ def plan_votes(request: Request, epsilon: float, queries: int) -> VotePlan:
     return literal_votes(request.records, epsilon, delta, alpha, beta, queries)
 
 
-def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta: float, queries: int) -> VotePlan:
+def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta: float, queries: int) -> VoteStage:
     """The parameters of AgPrivCl's first step for any n = `records`, whether or not its accuracy theorem applies."""
     unstable = unstable_cutoff(queries, alpha, beta)
     subsample = math.floor(epsilon * records / 56.0)
@@ -137,10 +137,10 @@ def literal_votes(records: int, epsilon: float, delta: float, alpha: float, beta
             f"Paper mode needs k = {k:,} teachers, one record each at least, out of n' = {subsample:,}.",
             f"n ≥ {math.ceil(56.0 * k / epsilon):,} records, or mode='calibrated'",
         )
-    return VotePlan(records, subsample, k, RELABEL_TEMPERATURE, vector, copies=math.floor(math.log(2.0 / delta)))
+    return VoteStage(records, subsample, k, RELABEL_TEMPERATURE, vector, copies=math.floor(math.log(2.0 / delta)))
 
 
-def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
+def plan_universal(request: Request) -> tuple[VoteStage, DrawStage]:
     """ε/2 for the votes and ε/2 for the published classifier, as a correction: as printed ε is spent twice."""
     half = request.epsilon / 2.0 * (1.0 - 1e-9)
     after = min(
@@ -149,7 +149,7 @@ def plan_universal(request: Request) -> tuple[VotePlan, PublishPlan]:
     eta = inverse_temperature_for(
         request.hypotheses, half, records=request.records, features=request.features, public=after
     )
-    return plan_votes(request, half, after), PublishPlan(eta, after)
+    return plan_votes(request, half, after), DrawStage(eta, after)
 
 
 def _check(request: Request) -> None:

@@ -18,13 +18,13 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import (
-    BoostedPublishingPlan,
+    BoostedPlan,
+    ClassifierPlan,
     ComparedPlan,
-    ComparedPublishingPlan,
+    ComparedStage,
     CountedPlan,
-    CountedPublishingPlan,
-    LinearPublishingPlan,
-    PublishedPlan,
+    CountedStage,
+    LinearPlan,
 )
 from pcqr.planning import plan_semi_private
 from pcqr.planning.boosting import plan_boosting
@@ -80,7 +80,7 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
     return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
 
 
-def plan_published(request: Request, method: Choice) -> PublishedPlan:
+def plan_published(request: Request, method: Choice) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0."""
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -97,19 +97,19 @@ def plan_published(request: Request, method: Choice) -> PublishedPlan:
     if chosen == "counted":
         counted = plan_counted(request, trees)
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)
-        return CountedPublishingPlan(**request.promise(guarantee), counted=counted)
+        return CountedPlan(**request.promise(guarantee), counted=counted)
     if chosen == "compared":
         compared = plan_compared(request, trees)
         guarantee = compared_guarantee(compared, trees, request.features, request.delta)
-        return ComparedPublishingPlan(**request.promise(guarantee), compared=compared)
+        return ComparedPlan(**request.promise(guarantee), compared=compared)
     if chosen == "linear":
-        linear = plan_linear(request.records, predicates, request.epsilon, request.delta, classes=trees.labels)
-        return LinearPublishingPlan(**request.promise(linear_guarantee(linear, request.delta)), linear=linear)
+        descent = plan_linear(request.records, predicates, request.epsilon, request.delta, classes=trees.labels)
+        return LinearPlan(**request.promise(linear_guarantee(descent, request.delta)), descent=descent)
     boosting = plan_boosting(request.records, predicates, request.epsilon, request.delta)
-    return BoostedPublishingPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)
+    return BoostedPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)
 
 
-def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
+def plan_counted(request: Request, trees: DecisionTrees) -> CountedStage:
     """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the linear classifier."""
     count = COUNT_SHARE * request.epsilon
     left = (request.epsilon - count) * (1.0 - _ROUNDING)
@@ -124,10 +124,10 @@ def plan_counted(request: Request, trees: DecisionTrees) -> CountedPlan:
         beside=(PureEvent(count),),
         noise=1.0,  # where labels are equally common; less where they are not
     )
-    return CountedPlan(count, math.ceil(RARE_BELOW / request.epsilon), tree, depth, linear)
+    return CountedStage(count, math.ceil(RARE_BELOW / request.epsilon), tree, depth, linear)
 
 
-def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:
+def plan_compared(request: Request, trees: DecisionTrees) -> ComparedStage:
     """A tenth of ε for the tree, a twentieth for the choice, and what composition leaves for the linear classifier."""
     shares = TREE_SHARE * request.epsilon, COMPARISON_SHARE * request.epsilon
     if request.records * shares[0] < SMALL_TREE_BELOW:
@@ -144,4 +144,4 @@ def plan_compared(request: Request, trees: DecisionTrees) -> ComparedPlan:
         request.delta,
         beside=tuple(map(PureEvent, shares)),
     )
-    return ComparedPlan(tree, depth, linear, comparison)
+    return ComparedStage(tree, depth, linear, comparison)

@@ -25,7 +25,7 @@ from pcqr.audit.exact.tape import OneOrder
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 
 
 class Urn(Session[int]):
@@ -161,7 +161,7 @@ def test_pure_loss_is_the_largest_log_ratio() -> None:
 # A whole release: the walk through the shipped code against a law put together by hand
 
 TABLE = Table(((1.0, 0), (1.0, 1), (0.0, 1)))
-PLAN = VotePlan(3, 3, 3, 0.5, ONE_SIDED)
+PLAN = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
 
 
 def started(entropy: Entropy) -> VotesSession:

@@ -42,7 +42,7 @@ from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.noise import Chooser, geometric
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 
 RIGHT = OneSidedSparseVector(40, 2.0, 4.0, 1)
 
@@ -209,7 +209,7 @@ def test_a_gap_that_moves_by_two_is_refuted() -> None:
 
 def test_the_missing_half_in_the_exponential_mechanism() -> None:
     neighbours = replacing_the_last((UNANIMOUS,) * 20, FAR_APART)
-    right, wrong = (sspp_case(Thresholds(), PublishPlan(eta), PUBLIC, neighbours) for eta in (0.5, 1.0))
+    right, wrong = (sspp_case(Thresholds(), DrawStage(eta), PUBLIC, neighbours) for eta in (0.5, 1.0))
     assert claims(right, 1.0 + 1e-9).passed
     assert not claims(wrong, 1.0 + 1e-9).passed
     assert claims(wrong, 1.0 + 1e-9).epsilon == pytest.approx(2.0, abs=1e-4)
@@ -277,13 +277,13 @@ def test_a_range_below_that_of_a_round_is_refuted_by_its_divergences() -> None:
 
 def test_half_of_what_votes_cost_is_refuted() -> None:
     neighbours = replacing_the_last((UNANIMOUS,) * 2)
-    case = sub_samp_case(Thresholds(), VotePlan(3, 3, 3, None, TWICE), neighbours, 2)
+    case = sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, TWICE), neighbours, 2)
     assert verify(case).passed
     assert not claims(case, 0.5 * case.claimed.epsilon).passed
 
 
 def test_amplification_by_a_sub_sample_that_was_not_taken() -> None:
-    plan = VotePlan(3, 3, 3, None, TWICE)
+    plan = VoteStage(3, 3, 3, None, TWICE)
     case = sub_samp_case(Thresholds(), plan, replacing_the_last((UNANIMOUS,) * 2), 2)
     assert not verify(replace(case, claimed=votes_guarantee(plan).amplify(0.05))).passed
 
@@ -307,7 +307,7 @@ def close_call() -> Pairs:
 def test_a_universal_release_that_spends_epsilon_twice() -> None:
     """As printed: AgPrivCl(ε, δ), then SSPP(ε) on the same records, claimed to be (ε, δ)."""
     once = ag_priv_cl_guarantee(ALL_TEACHERS, Thresholds(), 1)
-    publish = PublishPlan(once.epsilon / 2.0, 1)
+    publish = DrawStage(once.epsilon / 2.0, 1)
     case = all_teachers(unv_priv_cl_case(Thresholds(), ALL_TEACHERS, publish, close_call(), 1))
     assert verify(case).passed
     printed = verify(replace(case, claimed=once))

@@ -18,7 +18,7 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
-from pcqr.plan import NoisyMaxPlan
+from pcqr.plan import NoisyMaxStage
 
 _WORTH_A_DELTA = 1.01
 
@@ -26,7 +26,9 @@ _WORTH_A_DELTA = 1.01
 class NoisyVotes:
     """Teachers and the m noisy majorities that are paid for: decides one query at a time. Holds only secrets."""
 
-    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxPlan, entropy: Entropy) -> None:
+    def __init__(
+        self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxStage, entropy: Entropy
+    ) -> None:
         self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
         self._plan = plan
         self._entropy = entropy
@@ -49,14 +51,14 @@ class NoisyVotes:
         return self._plan.noise.decide(ones, self._plan.teachers, self._entropy)
 
 
-def noisy_max(hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxPlan, entropy: Entropy) -> NoisyVotes:
+def noisy_max(hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
     """Train the teachers on a random partition of the records as they are."""
     if X.shape[0] != plan.records:
         raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
     return NoisyVotes(hypotheses, X, y, plan, entropy)
 
 
-def noisy_max_guarantee(plan: NoisyMaxPlan, delta: float) -> Guarantee:
+def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
     """m = `plan.queries` answers together, adaptively chosen queries included, with a δ of at most `delta`.
 
     Rényi composition; or the sum of the answers' own ε, pure, where they have one and δ would save less than 1 % of it.

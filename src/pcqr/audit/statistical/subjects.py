@@ -19,7 +19,7 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 
 EPSILON = 1.0
 """Of everything that is published."""
@@ -72,7 +72,7 @@ def _labels(ones: int, records: int) -> Table:
 def _votes(*, records: int, share: float) -> Subject:
     """Teachers of a record each, their vote at the threshold; of all `records`, or of a secret `share` of them."""
     sparse_vector = OneSidedSparseVector.calibrate(4.0, 1e-3, unstable=1)
-    plan = VotePlan(
+    plan = VoteStage(
         records=records,
         subsample=round(share * records),
         teachers=TEACHERS,
@@ -85,9 +85,9 @@ def _votes(*, records: int, share: float) -> Subject:
     return Subject(name, sub_samp_guarantee(plan), run, _labels(ones, records), _labels(ones - 1, records))
 
 
-def _relabelling_plan() -> VotePlan:
+def _relabelling_plan() -> VoteStage:
     """Teachers of a record each; ĥ is drawn from the dichotomies of the two `ENDS`."""
-    return VotePlan(
+    return VoteStage(
         records=TEACHERS,
         subsample=TEACHERS,
         teachers=TEACHERS,
@@ -110,7 +110,7 @@ def _relabelled_votes() -> Subject:
 
 
 def _universal() -> Subject:
-    vote, publish, hypotheses = _relabelling_plan(), PublishPlan(0.5, after_queries=1), Thresholds()
+    vote, publish, hypotheses = _relabelling_plan(), DrawStage(0.5, after_queries=1), Thresholds()
     run = UniversalRun(hypotheses, vote, publish, np.array([[RIGHT]]), public=ENDS)
     claim = unv_priv_cl_guarantee(vote, publish, hypotheses, features=1)
     return Subject(f"UnvPrivCl: {TEACHERS} teachers, and the published", claim, run, _one_sided(1), _one_sided(0))

@@ -22,7 +22,7 @@ from pcqr.estimators.base import SurelyPublic
 from pcqr.estimators.semi_private import SemiPrivateLearner
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.sparse_vector import RunningSparseVector, SparseVector
-from pcqr.plan import Answer, PublishPlan, VotePlan
+from pcqr.plan import Answer, DrawStage, VoteStage
 
 UNSTABLE = "⊥"
 STABLE = "s"
@@ -64,7 +64,7 @@ class VotesRun:
     """SubSamp, or AgPrivCl where the plan relabels: the answers to `queries`, and where the release halted."""
 
     hypotheses: HypothesisClass
-    plan: VotePlan
+    plan: VoteStage
     queries: Points
     public: Points | None = None
 
@@ -83,8 +83,8 @@ class UniversalRun:
     """UnvPrivCl: the answers to `queries` while it votes, then the published hypothesis itself."""
 
     hypotheses: HypothesisClass
-    vote: VotePlan
-    publish: PublishPlan
+    vote: VoteStage
+    publish: DrawStage
     queries: Points
     public: Points | None = None
 

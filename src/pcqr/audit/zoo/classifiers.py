@@ -19,7 +19,7 @@ from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
 from pcqr.hypotheses.trees.weighted import GRID, WeightedRecords, draw_tree
 from pcqr.noise import Chooser, discrete_gaussians
-from pcqr.plan import BoostingPlan, LinearPlan
+from pcqr.plan import BoostingStage, DescentStage
 
 MIDDLE = (Predicate(0, 0.0),)
 LEFT, RIGHT = -1.0, 1.0
@@ -32,7 +32,7 @@ LEFT, RIGHT = -1.0, 1.0
 class Boosting:
     """The shipped rounds: everything that is published."""
 
-    plan: BoostingPlan
+    plan: BoostingStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         return repr(boost(table.X, table.y, MIDDLE, self.plan, entropy))
@@ -42,7 +42,7 @@ class Boosting:
 class RelativeBoosting:
     """The same rounds with weights divided by the largest of them: no record is alone with its weight any more."""
 
-    plan: BoostingPlan
+    plan: BoostingStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         records, weight = WeightedRecords(table.X, table.y, MIDDLE), weight_of_lead(self.plan)
@@ -58,7 +58,7 @@ class RelativeBoosting:
 
 
 RECORDS = 20
-BOOSTING = BoostingPlan(
+BOOSTING = BoostingStage(
     RECORDS, predicates=1, offered=1, depth=1, rounds=2, step=3.0, inverse_temperature=0.25, delta=0.0
 )
 
@@ -76,7 +76,7 @@ def _agreeing_but(label: int) -> Table:
 class NoisyGradient:
     """One noisy sum of the shipped vectors at θ = 0, with the noise of `plan`: on which side of `plane` does it lie?"""
 
-    plan: LinearPlan
+    plan: DescentStage
     plane: HalfSpace
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
@@ -88,12 +88,12 @@ class NoisyGradient:
 FEATURES = LinearFeatures(MIDDLE, holding=(192,), failing=(0,), features=1)
 BOUND = 320
 """M, and ‖φ‖ on the right."""
-STEP = LinearPlan(2, 1, 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
+STEP = DescentStage(2, 1, 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
 HALF_THE_NOISE = replace(STEP, scale=STEP.scale / 2.0)
 CLAIM = linear_guarantee(STEP, 1e-6)
 
 
-def _at_its_worst(plan: LinearPlan) -> NoisyGradient:
+def _at_its_worst(plan: DescentStage) -> NoisyGradient:
     """With the plane beyond which a noisy sum speaks against the second neighbour by ε, twice that with half the noise.
 
     The sums are 2φ = 128·(3, 4), of norm 2M, and 0.

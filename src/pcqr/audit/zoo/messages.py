@@ -13,9 +13,9 @@ from pcqr.entropy import Entropy
 from pcqr.errors import DataError
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 
-PLAN = VotePlan(
+PLAN = VoteStage(
     records=5,
     subsample=5,
     teachers=5,

@@ -16,14 +16,14 @@ from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.stumps import Stump, Stumps
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import VotePlan
+from pcqr.plan import VoteStage
 
 SPARSE_VECTOR = OneSidedSparseVector.calibrate(1.5, 0.04, unstable=1)
 
 
-def _plan(teachers: int) -> VotePlan:
+def _plan(teachers: int) -> VoteStage:
     """A record for each teacher: the votes do not depend on the partition."""
-    return VotePlan(
+    return VoteStage(
         records=teachers, subsample=teachers, teachers=teachers, inverse_temperature=None, sparse_vector=SPARSE_VECTOR
     )
 

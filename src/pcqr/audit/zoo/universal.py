@@ -17,7 +17,7 @@ from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import PublishPlan
+from pcqr.plan import DrawStage
 
 EPSILON, DELTA = 1.0, 1e-6
 RECORDS = 201
@@ -39,9 +39,9 @@ class VoteAndPublish:
         return OneSidedSparseVector.calibrate(self.share * EPSILON, DELTA, unstable=1, threshold_share=0.8)
 
     @cached_property
-    def publication(self) -> PublishPlan:
+    def publication(self) -> DrawStage:
         epsilon = self.share * EPSILON
-        return PublishPlan(inverse_temperature_for(Thresholds(), epsilon, records=RECORDS, features=1, public=2))
+        return DrawStage(inverse_temperature_for(Thresholds(), epsilon, records=RECORDS, features=1, public=2))
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         votes = np.bincount(table.y, minlength=2)

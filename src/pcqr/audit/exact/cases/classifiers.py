@@ -16,7 +16,7 @@ from pcqr.entropy import Entropy
 from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostingPlan, LinearPlan
+from pcqr.plan import BoostingStage, DescentStage
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:
@@ -33,12 +33,12 @@ CROWD = (UNANIMOUS,) * 40
 """They agree, so that a tree that contradicts them is as surprising as it gets."""
 
 
-def boosting_plan(records: int, rounds: int, *, cuts: int = 1, depth: int = 1, delta: float = 0.0) -> BoostingPlan:
+def boosting_plan(records: int, rounds: int, *, cuts: int = 1, depth: int = 1, delta: float = 0.0) -> BoostingStage:
     """η = ½: a round has range 1. A record that a tree gets right weighs less in the next round."""
-    return BoostingPlan(records, cuts, cuts, depth, rounds, step=0.7, inverse_temperature=0.5, delta=delta)
+    return BoostingStage(records, cuts, cuts, depth, rounds, step=0.7, inverse_temperature=0.5, delta=delta)
 
 
-def boosting_case(plan: BoostingPlan, neighbours: Pairs) -> Case:
+def boosting_case(plan: BoostingStage, neighbours: Pairs) -> Case:
     """All trees, cuts and abstentions included. The second is drawn from weights that the first one has made."""
     slack = log_probability_error(plan.records, plan.offered, plan.depth, plan.inverse_temperature)
     a_round = BoundedRangeEvent(2.0 * plan.inverse_temperature + 4.0 * slack)
@@ -51,7 +51,7 @@ def boosting_case(plan: BoostingPlan, neighbours: Pairs) -> Case:
     )
 
 
-def _boosted(plan: BoostingPlan, table: Table, entropy: Entropy) -> str:
+def _boosted(plan: BoostingStage, table: Table, entropy: Entropy) -> str:
     return repr(boost(table.points, table.labels, CUTS[: plan.predicates], plan, entropy).trees)
 
 
@@ -76,12 +76,12 @@ LABEL_ONLY = LinearFeatures(CUTS[:1], holding=(0,), failing=(0,), features=1)
 """φ = (0, 256) everywhere."""
 
 
-def step_plan(bound: int, multiplier: float, classes: int = 2) -> LinearPlan:
+def step_plan(bound: int, multiplier: float, classes: int = 2) -> DescentStage:
     """Two records, one step from θ = 0, so long that θ is then the noisy sum itself; σ = `multiplier`·2M."""
-    return LinearPlan(2, 1, 1, bound, multiplier * 2 * bound, 0.0, float(2 * bound), classes)
+    return DescentStage(2, 1, 1, bound, multiplier * 2 * bound, 0.0, float(2 * bound), classes)
 
 
-def step_case(features: LinearFeatures, plan: LinearPlan, neighbours: Pairs, delta: float) -> Case:
+def step_case(features: LinearFeatures, plan: DescentStage, neighbours: Pairs, delta: float) -> Case:
     name = (
         f"Linear step: {plan.classes} classes, n = {plan.records}, M = {plan.bound}, σ = {plan.scale:g}, δ = {delta:g}"
     )
@@ -89,7 +89,7 @@ def step_case(features: LinearFeatures, plan: LinearPlan, neighbours: Pairs, del
     return SumCase(name, linear_guarantee(plan, delta), neighbours, start, event=plan.event)
 
 
-def _weights(features: LinearFeatures, plan: LinearPlan, table: Table, entropy: Entropy) -> tuple[float, ...]:
+def _weights(features: LinearFeatures, plan: DescentStage, table: Table, entropy: Entropy) -> tuple[float, ...]:
     """The published θ, block after block."""
     if plan.classes == 2:
         return linear_descent(features, table.points, table.labels, plan, entropy).weights

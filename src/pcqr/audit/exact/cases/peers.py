@@ -12,7 +12,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan
+from pcqr.plan import NoisyMaxStage
 
 
 def peer_cases(*, full: bool) -> Iterator[Case]:
@@ -23,12 +23,12 @@ def peer_cases(*, full: bool) -> Iterator[Case]:
 
 def noisy_max_case(noise: NoisyMax, queries: int, neighbours: Pairs, delta: float = 1e-3) -> Case:
     """All the answers that were paid for, and one query more, which must be refused."""
-    plan = NoisyMaxPlan(len(neighbours[0][0].records), 3, queries, noise)
+    plan = NoisyMaxStage(len(neighbours[0][0].records), 3, queries, noise)
     name = f"Noisy max: {noise}, n = {plan.records}, k = {plan.teachers}, m = {queries}"
     return votes_case(
         name, noisy_max_guarantee(plan, delta), neighbours, partial(_prepared, plan), queries, queries + 1
     )
 
 
-def _prepared(plan: NoisyMaxPlan, table: Table, entropy: Entropy) -> NoisyVotes:
+def _prepared(plan: NoisyMaxStage, table: Table, entropy: Entropy) -> NoisyVotes:
     return noisy_max(Thresholds(), table.points, table.labels, plan, entropy)

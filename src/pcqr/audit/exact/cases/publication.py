@@ -30,7 +30,7 @@ from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import PublishPlan, VotePlan
+from pcqr.plan import DrawStage, VoteStage
 
 PUBLIC = np.array([[0.0], [1.0], [2.0]])
 
@@ -41,21 +41,19 @@ def publication_cases(*, full: bool) -> Iterator[Case]:
     for hypotheses in (Thresholds(), Intervals(), *trees):
         public = None if hypotheses.is_fixed else PUBLIC
         for eta in (0.5, 2.0) if full else (0.5,):
-            yield sspp_case(hypotheses, PublishPlan(eta), public, all_neighbours(3 if full else 2))
-            yield sspp_case(hypotheses, PublishPlan(eta), public, replacing_the_last((UNANIMOUS,) * 20))
+            yield sspp_case(hypotheses, DrawStage(eta), public, all_neighbours(3 if full else 2))
+            yield sspp_case(hypotheses, DrawStage(eta), public, replacing_the_last((UNANIMOUS,) * 20))
     if full:
         deeper = DecisionTrees(depth=2, predicates=predicates)
-        yield sspp_case(deeper, PublishPlan(0.5), None, all_neighbours(2))
+        yield sspp_case(deeper, DrawStage(0.5), None, all_neighbours(2))
     three = all_neighbours(3) if full else replacing_the_last((UNANIMOUS, DISSENTING), FAR_APART)
     four = replacing_the_last((UNANIMOUS,) * 3, FAR_APART)
-    yield unv_priv_cl_case(
-        Thresholds(), VotePlan(3, 3, 3, 0.5, ONE_SIDED), PublishPlan(1.0, 2), three, 3 if full else 2
-    )
-    yield unv_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 0.05, ONE_SIDED), PublishPlan(1.0, 1), four[:3], 2)
-    yield _a_teacher_for_each_record(PublishPlan(0.95, 1))
+    yield unv_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 0.5, ONE_SIDED), DrawStage(1.0, 2), three, 3 if full else 2)
+    yield unv_priv_cl_case(Thresholds(), VoteStage(4, 3, 3, 0.05, ONE_SIDED), DrawStage(1.0, 1), four[:3], 2)
+    yield _a_teacher_for_each_record(DrawStage(0.95, 1))
 
 
-def sspp_case(hypotheses: HypothesisClass, plan: PublishPlan, public: Points | None, neighbours: Pairs) -> Case:
+def sspp_case(hypotheses: HypothesisClass, plan: DrawStage, public: Points | None, neighbours: Pairs) -> Case:
     """Publication alone. What is shown is the whole hypothesis, cuts and all, and not just its labels."""
     records = len(neighbours[0][0].records)
     claimed = sspp_guarantee(plan, hypotheses, records, 1, None if public is None else public.shape[0])
@@ -66,7 +64,7 @@ def sspp_case(hypotheses: HypothesisClass, plan: PublishPlan, public: Points | N
 
 
 def _published(
-    hypotheses: HypothesisClass, plan: PublishPlan, public: Points | None, table: Table, entropy: Entropy
+    hypotheses: HypothesisClass, plan: DrawStage, public: Points | None, table: Table, entropy: Entropy
 ) -> str:
     return repr(sspp(hypotheses, table.points, table.labels, public, plan, entropy))
 
@@ -89,7 +87,7 @@ class UniversalSession(Session[float]):
 
 
 def unv_priv_cl_case(
-    hypotheses: HypothesisClass, vote: VotePlan, publish: PublishPlan, neighbours: Pairs, rounds: int
+    hypotheses: HypothesisClass, vote: VoteStage, publish: DrawStage, neighbours: Pairs, rounds: int
 ) -> Case:
     """The whole transcript: answers by votes, the published hypothesis, answers by it."""
     claimed = unv_priv_cl_guarantee(vote, publish, hypotheses, 1)
@@ -102,12 +100,12 @@ def unv_priv_cl_case(
 
 
 def _universal(
-    hypotheses: HypothesisClass, vote: VotePlan, publish: PublishPlan, table: Table, entropy: Entropy
+    hypotheses: HypothesisClass, vote: VoteStage, publish: DrawStage, table: Table, entropy: Entropy
 ) -> UniversalSession:
     return UniversalSession(UnvPrivCl(hypotheses, table.points, table.labels, None, vote, publish, entropy))
 
 
-def _a_teacher_for_each_record(publish: PublishPlan) -> Case:
+def _a_teacher_for_each_record(publish: DrawStage) -> Case:
     """Votes of all and a close call for the published classifier: together they cost more than either claims alone."""
     close_call = (UNANIMOUS,) * 21 + (DISSENTING,) * 19
     neighbours = replacing_the_last(close_call, ((0.0, 1), (2.0, 0)))

@@ -17,7 +17,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import PublishPlan
+from pcqr.plan import DrawStage
 from pcqr.schema import Column, Schema
 
 NUMBER = 2**53 + 1
@@ -25,7 +25,7 @@ NUMBER = 2**53 + 1
 
 SCHEMA = Schema((Column("customer", "categorical", (str(NUMBER),), other=True),))
 TREES = DecisionTrees(depth=1).prepared(None, SCHEMA)
-PLAN = PublishPlan(0.5)
+PLAN = DrawStage(0.5)
 
 RawRecord = tuple[int | None, int]
 """What the column "customer" says, if anything, and the label."""

@@ -25,7 +25,7 @@ from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.mechanisms.stability import StabilityTest
-from pcqr.plan import Answer, VotePlan
+from pcqr.plan import Answer, VoteStage
 
 QUERIES = (0.0, 1.0, 2.0)
 PUBLIC = np.array([[0.0], [1.5]])
@@ -88,23 +88,23 @@ def _started(prepare: Prepare, limit: int | None, table: Table, entropy: Entropy
     return VotesSession(prepare(table, entropy), limit, entropy)
 
 
-def sub_samp_case(hypotheses: HypothesisClass, plan: VotePlan, neighbours: Pairs, rounds: int) -> Case:
+def sub_samp_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int) -> Case:
     claimed, prepare = sub_samp_guarantee(plan), partial(_sub_samp, hypotheses, plan)
     name, limit = _title("SubSamp", hypotheses, plan), plan.sparse_vector.queries
     return votes_case(name, claimed, neighbours, prepare, limit, rounds)
 
 
-def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VotePlan, neighbours: Pairs, rounds: int) -> Case:
+def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int) -> Case:
     claimed, prepare = ag_priv_cl_guarantee(plan, hypotheses, 1), partial(_ag_priv_cl, hypotheses, plan)
     name, limit = _title("AgPrivCl", hypotheses, plan), plan.sparse_vector.queries
     return votes_case(name, claimed, neighbours, prepare, limit, rounds)
 
 
-def _sub_samp(hypotheses: HypothesisClass, plan: VotePlan, table: Table, entropy: Entropy) -> PrivLabel:
+def _sub_samp(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
     return sub_samp(hypotheses, table.points, table.labels, plan, entropy)
 
 
-def _ag_priv_cl(hypotheses: HypothesisClass, plan: VotePlan, table: Table, entropy: Entropy) -> PrivLabel:
+def _ag_priv_cl(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
     public = None if plan.public is None else PUBLIC[: plan.public]
     return ag_priv_cl(hypotheses, table.points, table.labels, public, plan, entropy)
 
@@ -115,7 +115,7 @@ def _stab(table: Table, entropy: Entropy) -> int | None:
     return label
 
 
-def _title(algorithm: str, hypotheses: HypothesisClass, plan: VotePlan) -> str:
+def _title(algorithm: str, hypotheses: HypothesisClass, plan: VoteStage) -> str:
     parts = [f"{type(hypotheses).__name__}", f"n = {plan.records}", f"n' = {plan.subsample}", f"k = {plan.teachers}"]
     parts += [f"E = {plan.sparse_vector.unstable}"]
     parts += [] if plan.inverse_temperature is None else [f"η = {plan.inverse_temperature:g}"]
@@ -144,7 +144,7 @@ UNANIMOUS: Record = (1.0, 0)
 DISSENTING: Record = (1.0, 1)
 FAR_APART: tuple[Record, ...] = ((0.0, 0), (0.0, 1), (1.0, 1), (2.0, 0))
 MANY_RECORDS = ((UNANIMOUS,) * 40, ((0.0, 1), (2.0, 0)))
-ALL_TEACHERS = VotePlan(
+ALL_TEACHERS = VoteStage(
     41, 41, 41, 0.02, OneSidedSparseVector(12, threshold_scale=1 / 0.3, query_scale=10.0, unstable=1)
 )
 STAB = StabilityTest(2.0, 0.02)
@@ -157,20 +157,20 @@ def vote_cases(*, full: bool) -> Iterator[Case]:
         three, four = all_neighbours(3), all_neighbours(4, universe=LINE[1:5])
     rounds = 3 if full else 2
     yield Case.once("Stab: Thresholds, n = 3, k = 3", STAB.guarantee, three, _stab)
-    yield sub_samp_case(Thresholds(), VotePlan(3, 3, 1, None, ONE_SIDED), three, 3)
+    yield sub_samp_case(Thresholds(), VoteStage(3, 3, 1, None, ONE_SIDED), three, 3)
     for sparse_vector in (ONE_SIDED, TWICE, RENYI, PAPER):
-        yield sub_samp_case(Thresholds(), VotePlan(3, 3, 3, None, sparse_vector), three, 3)
-    yield sub_samp_case(Thresholds(), VotePlan(4, 4, 3, None, ONE_SIDED), four, rounds)
-    yield sub_samp_case(Thresholds(), VotePlan(4, 3, 3, None, ONE_SIDED), four, rounds)
+        yield sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, sparse_vector), three, 3)
+    yield sub_samp_case(Thresholds(), VoteStage(4, 4, 3, None, ONE_SIDED), four, rounds)
+    yield sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds)
     classes: list[HypothesisClass] = [Thresholds(), Intervals()]
     for hypotheses in classes:
-        yield ag_priv_cl_case(hypotheses, VotePlan(3, 3, 3, 0.5, ONE_SIDED), three, rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(3, 3, 3, 0.5, ONE_SIDED, public=2), three, rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 1.0, ONE_SIDED), four, rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(4, 3, 3, 1.0, PAPER), four[:3], rounds)
-    yield ag_priv_cl_case(Thresholds(), VotePlan(3, 3, 3, 2.0, RESAMPLED, copies=2), three[1:2], rounds)
+        yield ag_priv_cl_case(hypotheses, VoteStage(3, 3, 3, 0.5, ONE_SIDED), three, rounds)
+    yield ag_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 0.5, ONE_SIDED, public=2), three, rounds)
+    yield ag_priv_cl_case(Thresholds(), VoteStage(4, 3, 3, 1.0, ONE_SIDED), four, rounds)
+    yield ag_priv_cl_case(Thresholds(), VoteStage(4, 3, 3, 1.0, PAPER), four[:3], rounds)
+    yield ag_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 2.0, RESAMPLED, copies=2), three[1:2], rounds)
     yield _a_teacher_for_each_record()
     if full:
         five = replacing_the_last((UNANIMOUS,) * 4)
-        yield ag_priv_cl_case(Thresholds(), VotePlan(5, 3, 3, 0.5, TWICE), five, 2)
-        yield ag_priv_cl_case(Thresholds(direction="both"), VotePlan(4, 4, 3, 0.5, ONE_SIDED), four, 2)
+        yield ag_priv_cl_case(Thresholds(), VoteStage(5, 3, 3, 0.5, TWICE), five, 2)
+        yield ag_priv_cl_case(Thresholds(direction="both"), VoteStage(4, 4, 3, 0.5, ONE_SIDED), four, 2)
