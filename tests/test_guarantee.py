@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,13 +15,15 @@ from hypothesis import strategies as st
 
 from pcqr.cli.words import promise
 from pcqr.errors import ParameterError, WeakGuarantee
-from pcqr.guarantee import ADJACENCY, Guarantee, amplified, positive, rounded_up, unamplified, warn_if_weak
+from pcqr.guarantee import Guarantee, amplified, positive, rounded_up, unamplified, warn_if_weak
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.unit import RECORD, Unit
 
 epsilons = st.floats(1e-6, 60.0)
 rates = st.floats(1e-6, 1.0)
 deltas = st.floats(0.0, 1e-3)
 guarantees = st.builds(Guarantee, epsilons, deltas)
+units = st.just(RECORD) | st.builds(Unit.person, st.integers(1, 3))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ guarantees = st.builds(Guarantee, epsilons, deltas)
         ({"epsilon": 1.0, "delta": 1.0}, "delta"),
         ({"epsilon": 1.0, "delta": -1e-9}, "delta"),
         ({"epsilon": 1.0, "delta": math.nan}, "delta"),
-        ({"epsilon": 1.0, "adjacency": "add or remove"}, "adjacency"),
+        ({"epsilon": 1.0, "unit": "replace one record"}, "unit"),
     ],
 )
 def test_figures_that_mean_nothing_are_refused(arguments: dict[str, float], name: str) -> None:
@@ -99,6 +102,42 @@ def test_what_may_be_spent_on_a_sub_sample_meets_the_target_and_no_more_does(tar
     assert amplified(inner * 1.001, rate) > target
 
 
+@given(st.lists(st.tuples(guarantees, units), min_size=2, max_size=4))
+def test_guarantees_about_different_units_do_not_add_up(parts: list[tuple[Guarantee, Unit]]) -> None:
+    first, *others = (replace(part, unit=unit) for part, unit in parts)
+    if len({unit for _, unit in parts}) == 1:
+        assert first.compose(*others).unit == first.unit
+    else:
+        with pytest.raises(ParameterError, match=f"about the same unit, '{first.adjacency}'"):
+            first.compose(*others)
+
+
+@given(guarantees, units, st.integers(1, 3))
+def test_whatever_else_is_done_to_a_guarantee_keeps_its_unit(part: Guarantee, unit: Unit, size: int) -> None:
+    one = replace(part, epsilon=min(part.epsilon, 1.0), unit=unit)
+    seeded = one.drawn_with(private_entropy=False)
+    for kept in (one.compose(), one.group(size), *one.split(0.5, 0.5), one.assuming("n"), one.explained("why"), seeded):
+        assert kept.unit == unit
+        assert f"under '{unit.adjacency}'" in str(kept)
+
+
+@given(guarantees, rates)
+def test_a_sample_of_rows_amplifies_for_records_alone(part: Guarantee, rate: float) -> None:
+    """With g rows somebody is in a sample with a chance above q: nothing is proved for persons."""
+    assert part.amplify(rate).unit == RECORD
+    with pytest.raises(ParameterError, match="unit"):
+        replace(part, unit=Unit.person(2)).amplify(rate)
+
+
+def test_caveats_speak_of_the_unit() -> None:
+    weak = Guarantee(1000.0, 0.5)
+    assert "the odds about a record" in str(weak)
+    assert "showing whole records" in str(weak)
+    person = str(replace(weak, unit=Unit.person(5)))
+    assert "the odds about a person" in person
+    assert "showing all rows of some persons" in person
+
+
 def test_groups() -> None:
     single = Guarantee(0.5, 1e-6)
     assert single.group(1).epsilon == pytest.approx(0.5, rel=1e-11)
@@ -130,7 +169,7 @@ def test_within_and_wording() -> None:
     assert not Guarantee(1.0 + 1e-9, 0.0).within(1.0, 1e-6)
     assert not Guarantee(0.5, 1e-5).within(1.0, 1e-6)
     assert Guarantee(0.0).is_pure
-    assert str(Guarantee(1.0)) == f"pure differential privacy with ε = 1 under '{ADJACENCY}'"
+    assert str(Guarantee(1.0)) == "pure differential privacy with ε = 1 under 'replace one record'"
     assert "δ = 1e-06" in str(Guarantee(1.0, 1e-6))
     assert str(Guarantee(1.0).drawn_with(private_entropy=False)).startswith("NOT PRIVATE")
 

@@ -1,8 +1,8 @@
-"""What is promised: (ε, δ) under one adjacency, and the algebra that combines promises.
+"""What is promised: (ε, δ) for one unit of privacy, and the algebra that combines promises about the same unit.
 
-Adjacency is *replace one record* everywhere: two tables of the same public size n that differ in one row.
-All figures are rounded up by a relative 10⁻¹² after each step, which covers the float64 error of the few
-operations behind it; a guarantee is therefore never stated too small.
+Neighbours are two tables of the same public size n that differ in one unit (`pcqr.unit`): in one record, wherever
+something is proved. All figures are rounded up by a relative 10⁻¹² after each step, which covers the float64 error of
+the few operations behind it; a guarantee is therefore never stated too small.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from pcqr.checks import keep_plain
 from pcqr.errors import ParameterError, WeakGuarantee
+from pcqr.unit import RECORD, Unit, check_proved
 
-ADJACENCY = "replace one record"
 ROUNDING = 1e-12
 _LARGEST_EXPONENT = 700.0  # e^700 is a float64
 
@@ -42,6 +43,7 @@ def positive(probability: float) -> float:
 class Guarantee:
     """(`epsilon`, `delta`)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S'.
 
+    `unit` is what neighbours differ in, and whom the guarantee protects; `adjacency` says it in words.
     `proof` names the note in `proofs/`; `assumptions` lists what is treated as public knowledge; `steps` says how the
     figures came about, one line a step.
     `is_private` is False when the randomness was seeded: the figures then describe what an unseeded run gives.
@@ -52,7 +54,7 @@ class Guarantee:
     proof: str = ""
     assumptions: tuple[str, ...] = ()
     is_private: bool = True
-    adjacency: str = ADJACENCY
+    unit: Unit = RECORD
     steps: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -61,22 +63,44 @@ class Guarantee:
             raise ParameterError("epsilon", "a finite number ≥ 0", self.epsilon)
         if not 0 <= self.delta < 1:
             raise ParameterError("delta", "a number in [0, 1)", self.delta)
-        if self.adjacency != ADJACENCY:
-            raise ParameterError("adjacency", f"{ADJACENCY!r}, the only one in use", self.adjacency)
+        if not isinstance(self.unit, Unit):
+            raise ParameterError("unit", "a Unit of pcqr.unit, such as RECORD", self.unit)
 
     @property
     def is_pure(self) -> bool:
         return self.delta == 0.0
 
+    @property
+    def adjacency(self) -> str:
+        """What turns a table into a neighbour, in words."""
+        return self.unit.adjacency
+
+    def facts(self) -> dict[str, Any]:
+        """What is promised, by name, with the adjacency in words: as model files and the command line's JSON say it."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "proof": self.proof,
+            "assumptions": list(self.assumptions),
+            "is_private": self.is_private,
+            "adjacency": self.adjacency,
+            "steps": list(self.steps),
+        }
+
     def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
-        """Basic composition, adaptive too: ε and δ add up (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006)."""
+        """Basic composition, adaptive too: ε and δ add up (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006).
+
+        All of the same unit: one record's guarantee says nothing about a person, nor the other way round.
+        """
         return reduce(_compose_two, others, self)._proved_by(proof)
 
     def amplify(self, rate: float, *, proof: str | None = None) -> Guarantee:
         """Run on a secret uniform sub-sample without replacement, a share `rate` = q of the records.
 
         ε ← ln(1 + q(e^ε − 1)), δ ← qδ  (Li, Qardaji, Su 2012; Balle, Barthe, Gaboardi 2018, replace-one).
+        For records alone: a sample of rows may hold some row of a person with a chance above q.
         """
+        check_proved(self.unit)
         rate = float(rate)
         if not 0 < rate <= 1:
             raise ParameterError("rate", "a number in (0, 1]", rate)
@@ -90,7 +114,7 @@ class Guarantee:
         )._proved_by(proof)
 
     def group(self, size: int, *, proof: str | None = None) -> Guarantee:
-        """For neighbours that differ in `size` = g records: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1)."""
+        """For tables that differ in `size` = g units: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1)."""
         if size < 1:
             raise ParameterError("size", "an integer ≥ 1", size)
         if self.is_pure:
@@ -108,7 +132,7 @@ class Guarantee:
             raise ParameterError("shares", "positive numbers that sum to at most 1", shares)
         spare = (1.0 + ROUNDING) ** (len(shares) + 1)  # what composing them again rounds up
         return tuple(
-            Guarantee(self.epsilon * float(share) / spare, self.delta / spare if i == 0 else 0.0)
+            Guarantee(self.epsilon * float(share) / spare, self.delta / spare if i == 0 else 0.0, unit=self.unit)
             for i, share in enumerate(shares)
         )
 
@@ -133,12 +157,14 @@ class Guarantee:
         if self.epsilon > WEAK_EPSILON:
             found.append(
                 f"ε = {epsilon} is so large that in the worst case it protects nobody: seeing the outputs may change "
-                f"the odds about a record by a factor of e^{epsilon}."
+                f"the odds about a {self.unit.kind} by a factor of e^{epsilon}."
             )
         whole_records = records is not None and self.delta * records >= 1.0
         if whole_records or self.delta >= WEAK_DELTA:
             size = f", and not below 1/n for n = {records:,}" if whole_records else ""
-            found.append(f"δ = {delta} is large{size}: showing whole records with that chance would satisfy it too.")
+            found.append(
+                f"δ = {delta} is large{size}: showing {self.unit.revealed} with that chance would satisfy it too."
+            )
         return tuple(found)
 
     def __str__(self) -> str:
@@ -184,11 +210,14 @@ def unamplified(epsilon: float, rate: float) -> float:
 
 
 def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:
+    if first.unit != second.unit:
+        raise ParameterError("others", f"guarantees about the same unit, '{first.adjacency}'", second.adjacency)
     return Guarantee(
         epsilon=rounded_up(first.epsilon + second.epsilon),
         delta=rounded_up(first.delta + second.delta),
         proof=first.proof,
         assumptions=tuple(dict.fromkeys(first.assumptions + second.assumptions)),
         is_private=first.is_private and second.is_private,
+        unit=first.unit,
         steps=first.steps + second.steps,
     )

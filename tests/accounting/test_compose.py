@@ -28,7 +28,8 @@ from pcqr.accounting import (
 from pcqr.accounting.compose import _ACCOUNTANTS, Choice
 from pcqr.accounting.events import Ledger, Release
 from pcqr.errors import ParameterError
-from pcqr.guarantee import ADJACENCY, Guarantee
+from pcqr.guarantee import Guarantee
+from pcqr.unit import RECORD, Unit
 
 ONE_OF_EACH: dict[type, Event] = {
     PureEvent: PureEvent(0.1),
@@ -174,11 +175,16 @@ def test_bounded_range_is_cheaper_than_pure() -> None:
 def test_the_result_is_a_guarantee_like_any_other() -> None:
     seeded = Guarantee(0.1, 1e-9).assuming("public class").drawn_with(private_entropy=False)
     whole = compose([seeded, PureEvent(0.2)], 1e-6)
-    assert whole.adjacency == ADJACENCY
+    assert whole.unit == RECORD
     assert whole.proof == "accounting"
     assert whole.assumptions == ("public class",)
     assert not whole.is_private
     assert whole.amplify(0.01).epsilon < whole.epsilon < whole.group(2).epsilon
+
+
+def test_events_are_about_records_and_add_up_with_nothing_else() -> None:
+    with pytest.raises(ParameterError, match=r"all about 'replace one record'.*replace one person"):
+        compose([Repeated(Guarantee(0.1, unit=Unit.person(2)), 3)], 1e-6)
 
 
 def test_approximate_events_keep_their_delta() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel
 from pcqr.schema import Column, Schema
+from pcqr.unit import RECORD, Unit
 
 SCHEMA = Schema(
     (
@@ -84,6 +86,22 @@ def changed_stump(**values: Any) -> str:
     stump = PublishedModel(Stump(GAIN, math.inf, True, 7), ("no", "yes"), SCHEMA, GUARANTEE)
     document = json.loads(stump.to_json())
     return json.dumps(document | {"hypothesis": document["hypothesis"] | values})
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "golden").glob("*.json")), ids=lambda path: path.stem)
+def test_files_that_an_earlier_version_wrote_are_read_and_written_byte_for_byte(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    model = PublishedModel.from_json(text)
+    assert model.guarantee.unit == RECORD
+    assert model.to_json() == text
+
+
+def test_a_file_says_nothing_of_persons_yet() -> None:
+    model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
+    assert "Replace the rows (at most 3) of any one person among the 1,000 private records by any other" in model.card()
+    assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
+    with pytest.raises(ParameterError, match="guarantee.unit must be RECORD in a model file of version 3"):
+        model.to_json()
 
 
 class TestPredicting:

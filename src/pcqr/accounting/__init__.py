@@ -1,7 +1,7 @@
 """Many releases on the same records: which (ε, δ) do they have together?
 
 Each release is described by an event, a frozen value; `compose` turns events into one `Guarantee` by the best of three
-accountants (basic, Rényi, privacy loss distributions). Adjacency is *replace one record*, as everywhere in pcqr: the
+accountants (basic, Rényi, privacy loss distributions). The unit of privacy is the record, as everywhere in pcqr: the
 sensitivity under it is part of an event's noise multiplier. Proof: proofs/accounting.md.
 
 A secret sub-sample is `Guarantee.amplify`, groups of records are `Guarantee.group`: apply them to what `compose`

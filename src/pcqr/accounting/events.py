@@ -1,7 +1,8 @@
 """What a mechanism is to an accountant: a frozen value, true of every pair of neighbours and of every history.
 
-Neighbours differ by one replaced record. A noise multiplier is σ/Δ, Δ being the largest change (ℓ₂ norm) that such a
-replacement makes: twice the bound on one record's own term, where a sum of clipped terms is released.
+The unit of privacy is `RECORD`: neighbours differ by one replaced record. A noise multiplier is σ/Δ, Δ being the
+largest change (ℓ₂ norm) that such a replacement makes: twice the bound on one record's own term, where a sum of clipped
+terms is released.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.unit import RECORD
 
 MOST_RELEASES = 2**53
 
@@ -159,6 +161,8 @@ def _enter(event: Event, count: int, counts: Counter[Release], promises: list[Gu
                 )
             _enter(part, count * times, counts, promises)
         case Guarantee():
+            if event.unit != RECORD:
+                raise ParameterError("events", f"all about '{RECORD.adjacency}'", event.adjacency)
             promises.append(event)
             _enter(ApproximateEvent(event.epsilon, event.delta), count, counts, promises)
         case ApproximateEvent(epsilon, 0.0):

@@ -20,7 +20,7 @@ from pcqr.cli.inputs import check_drop, check_label, check_public, declared_sche
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.stopping import Signals
-from pcqr.cli.words import KINDS, plan_lines, promise
+from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
 from pcqr.datasets.tables import Columns, check_suffix, table_size
 from pcqr.errors import BudgetExhausted, DataError, ParameterError
 from pcqr.estimators.releases import first_batch_cost
@@ -194,11 +194,11 @@ def preview(job: Job, *, as_json: bool) -> None:
         print_json(
             {
                 "promise": promise(plan.guarantee, records),
-                "guarantee": asdict(plan.guarantee),
+                "guarantee": plan.guarantee.facts(),
                 "records": records,
                 "queries": points.shape[0],
                 "cost": asdict(cost) | {"is_certain": cost.is_certain},
-                "plan": asdict(plan),
+                "plan": plan_facts(plan),
             }
         )
         return
@@ -304,11 +304,11 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     if as_json:
         summary: dict[str, Any] = {
             "promise": promise(release.guarantee_, done.records),
-            "guarantee": asdict(release.guarantee_),
+            "guarantee": release.guarantee_.facts(),
             "records": done.records,
             "queries": asked,
             "counts": {kind: counts[kind] for kind in KINDS},
-            "plan": asdict(release.plan_),
+            "plan": plan_facts(release.plan_),
             "published": done.published,
             "model": None if done.model_folder is None else str(done.model_folder),
             "unsaved_model": done.publication.unsaved,

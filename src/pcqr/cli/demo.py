@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from pcqr import BudgetExhausted, PrivateClassifier, SurelyPublic, UniversalRelease
 from pcqr.cli.console import field_table, make_directory, print_json, progress, stages
 from pcqr.cli.demo_picture import draw
-from pcqr.cli.words import KINDS, plan_lines, promise
+from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
 from pcqr.datasets import Dataset, load_adult
 from pcqr.errors import MissingExtra
 from pcqr.files import replacing
@@ -200,13 +200,13 @@ def _summary(
         "releases": {
             traces[0].name: {
                 "promise": promise(classifier.guarantee_, task.records),
-                "guarantee": asdict(classifier.guarantee_),
+                "guarantee": classifier.guarantee_.facts(),
                 "method": classifier.method_,
             },
             traces[1].name: {
                 "promise": promise(release.guarantee_, task.records),
-                "guarantee": asdict(release.guarantee_),
-                "plan": asdict(release.plan_),
+                "guarantee": release.guarantee_.facts(),
+                "plan": plan_facts(release.plan_),
                 "published": _rule(release, data),
             },
         },

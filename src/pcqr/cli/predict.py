@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def _summarise(job: Job, model: PublishedModel, labels: list[Any], *, as_json: b
                 "counts": {str(name): counts[name] for name in model.classes},
                 "cost": {"epsilon": 0, "delta": 0},
                 "kind": model.kind.name,
-                "guarantee": asdict(model.guarantee),
+                "guarantee": model.guarantee.facts(),
                 "out": str(job.out),
             }
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +288,7 @@ def _summarise(job: Job, made: Made, depth: int | None, method: Method, *, as_js
         print_json(
             {
                 "promise": said,
-                "guarantee": asdict(model.guarantee),
+                "guarantee": model.guarantee.facts(),
                 "records": records,
                 "public_rows": origin.public_rows,
                 "predicates": len(origin.predicates or ()),

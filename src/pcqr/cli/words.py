@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from typing import Any
 
 from pcqr.guarantee import Guarantee, rounded_text
 from pcqr.plan import DrawPlan, Plan, VotingPlan
@@ -24,10 +26,15 @@ def promise(guarantee: Guarantee, records: int) -> str:
     event = "outcome" if guarantee.is_pure else "set of outcomes"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
     figures = (
-        f"{seeded}Replace any one of the {records:,} private records, and no {event} of everything released here "
+        f"{seeded}Replace {guarantee.unit.any_one(records)}, and no {event} of everything released here "
         f"becomes more than {factor} times as likely{extra}."
     )
     return " ".join((figures, *guarantee.caveats(records)))
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """All numbers of the plan, by name, for JSON."""
+    return asdict(plan) | {"guarantee": plan.guarantee.facts()}
 
 
 def plan_lines(plan: Plan) -> dict[str, str]:

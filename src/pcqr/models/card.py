@@ -30,9 +30,9 @@ def model_card(model: PublishedModel) -> str:
 
 
 def guarantee_in_words(guarantee: Guarantee, records: int | None) -> str:
-    """The guarantee as one sentence about one person's record."""
+    """The guarantee as one sentence about one unit."""
     factor = f"e^{rounded_text(guarantee.epsilon, 3)} ≈ {rounded_text(math.exp(min(guarantee.epsilon, 700.0)), 3)}"
-    which = "any one private record" if records is None else f"any one of the {records:,} private records"
+    which = guarantee.unit.any_one(records)
     if guarantee.is_pure:
         return (
             f"Replace {which} by any other, and no model becomes more than {factor} times as likely "

@@ -18,7 +18,7 @@ from pcqr.models.vocabulary import Vocabulary
 class Provenance:
     """The class that the model was drawn from and how: public numbers, a function of no record.
 
-    `hypotheses`: the class in words. `records`: n, which is public under *replace one record*. `public_rows`: how many
+    `hypotheses`: the class in words. `records`: n, which is public: neighbours have the same n. `public_rows`: how many
     public rows shaped the class, 0 where everything was declared. `predicates`: the questions that its trees may ask.
     `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
     for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. `settings`: the

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,7 @@ from pcqr.models.vocabulary import LabelName, Vocabulary, printable
 from pcqr.schema import Schema
 from pcqr.schema.cells import is_unicode
 from pcqr.schema.schema import has_columns
+from pcqr.unit import RECORD
 
 FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
 MOST_CLASSES = 127
@@ -211,7 +212,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "classes": list(self.classes),
             "schema": self.schema.to_dict(),
             "hypothesis": self.kind.describe(self.hypothesis, self.vocabulary),
-            "guarantee": asdict(self.guarantee),
+            "guarantee": _described_guarantee(self.guarantee),
             "provenance": self.provenance.describe(self.vocabulary, self.kind.version),
         }
         return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -324,8 +325,19 @@ def _checked_classes(classes: Any) -> tuple[LabelName, ...]:
     return names
 
 
+def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """All versions so far say the adjacency in words, and know that of records alone."""
+    if guarantee.unit != RECORD:
+        raise ParameterError("guarantee.unit", f"RECORD in a model file of version {VERSIONS[-1]}", guarantee.unit)
+    return guarantee.facts()
+
+
 def _restored_guarantee(value: object, where: str) -> Guarantee:
-    entries = read_object(value, where, [entry.name for entry in fields(Guarantee)])
+    keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
+    entries = read_object(value, where, keys)
+    adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
+    if adjacency != RECORD.adjacency:
+        raise ParameterError(f"{where}.adjacency", f"{RECORD.adjacency!r}, the only one in use", adjacency)
 
     def texts(key: str) -> tuple[str, ...]:
         listed = read_list(entries[key], f"{where}.{key}")
@@ -337,6 +349,5 @@ def _restored_guarantee(value: object, where: str) -> Guarantee:
         proof=read_text(entries["proof"], f"{where}.proof"),
         assumptions=texts("assumptions"),
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
-        adjacency=read_text(entries["adjacency"], f"{where}.adjacency"),
         steps=texts("steps"),
     )

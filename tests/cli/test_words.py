@@ -1,0 +1,29 @@
+"""Guarantees and plans in words and in JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from pcqr import Guarantee, SemiPrivateLearner
+from pcqr.cli.words import plan_facts, promise
+from pcqr.hypotheses import Thresholds
+from pcqr.unit import Unit
+
+
+def test_a_promise_is_about_the_unit() -> None:
+    stated = Guarantee(1.0, 1e-6)
+    assert promise(stated, 1000).startswith("Replace any one of the 1,000 private records, and no set of outcomes")
+    person = promise(replace(stated, unit=Unit.person(4)), 1000)
+    assert person.startswith("Replace the rows (at most 4) of any one person among the 1,000 private records, and no ")
+
+
+def test_json_says_the_adjacency_in_words() -> None:
+    learner = SemiPrivateLearner(Thresholds(), epsilon=1.0).fit([[0.0], [1.0]], [0, 1], public=[[0.5]])
+    stated = learner.guarantee_
+    facts = plan_facts(learner.plan_)
+    assert facts["guarantee"] == stated.facts()
+    assert list(json.loads(json.dumps(stated.facts()))) == [
+        *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
+    ]
+    assert stated.facts()["adjacency"] == "replace one record"

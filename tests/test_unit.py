@@ -1,0 +1,53 @@
+"""The unit of privacy: what it says of itself, and that nothing is planned for one without proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr.errors import ParameterError
+from pcqr.unit import RECORD, Unit, check_proved
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("household",), "kind"),
+        (("record", 1), "rows"),
+        (("person",), "rows"),
+        (("person", 0), "rows"),
+        (("person", 2.0), "rows"),
+        (("person", True), "rows"),
+    ],
+)
+def test_units_that_mean_nothing_are_refused(arguments: tuple[Any, ...], name: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Unit(*arguments)
+    assert caught.value.name == name
+
+
+def test_a_unit_says_what_neighbours_differ_in() -> None:
+    assert Unit("record") == RECORD
+    assert RECORD.adjacency == "replace one record"
+    assert Unit.person(5).adjacency == "replace one person, who has at most 5 rows"
+    assert Unit.person(1).adjacency == "replace one person, who has at most 1 row"
+    assert Unit.person(np.int64(5)) == Unit.person(5)  # type: ignore[arg-type]
+    assert type(Unit.person(np.int64(5)).rows) is int  # type: ignore[arg-type]
+
+
+def test_a_unit_begins_a_sentence() -> None:
+    assert RECORD.any_one() == "any one private record"
+    assert RECORD.any_one(1000) == "any one of the 1,000 private records"
+    assert Unit.person(5).any_one() == "the rows (at most 5) of any one person"
+    assert Unit.person(5).any_one(1000) == "the rows (at most 5) of any one person among the 1,000 private records"
+
+
+def test_one_person_with_one_row_is_still_another_unit() -> None:
+    """Neighbours are the same; nobody has checked yet that each row is another person."""
+    check_proved(RECORD)
+    for rows in (1, 5):
+        assert Unit.person(rows) != RECORD
+        with pytest.raises(ParameterError, match=r"^unit must be RECORD, the only unit .* for which pcqr has proofs"):
+            check_proved(Unit.person(rows))
