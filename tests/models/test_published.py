@@ -100,7 +100,7 @@ def test_a_file_says_nothing_of_persons_yet() -> None:
     model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
     assert "Replace the rows (at most 3) of any one person among the 1,000 private records by any other" in model.card()
     assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
-    with pytest.raises(ParameterError, match="guarantee.unit must be RECORD in a model file of version 3"):
+    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD in a model file of version 3"):
         model.to_json()
 
 
