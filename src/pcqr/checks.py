@@ -38,9 +38,18 @@ def check_delta(value: object) -> None:
         raise ParameterError("delta", f"a number in [{SMALLEST_DELTA:g}, 1)", value)
 
 
-def check_integer(name: str, value: object, *, least: int) -> None:
+def check_integer(name: str, value: object, *, least: int, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise ParameterError(name, f"an integer ≥ {least}", value)
+    if most is not None and int(value) > most:
+        raise ParameterError(name, f"at most {most:,}", value)
+
+
+def check_teachers(value: object, *, most: int | None = None) -> None:
+    """k, the number of teachers whose votes must not tie."""
+    check_integer("teachers", value, least=1, most=most)
+    if int(value) % 2 == 0:  # type: ignore[call-overload]
+        raise ParameterError("teachers", "odd, so that votes cannot tie", value)
 
 
 def keep_plain(instance: object, *, floats: Iterable[str] = (), integers: Iterable[str] = ()) -> None:

@@ -7,7 +7,6 @@ trees released so far, and from nothing else, so the rounds compose adaptively. 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,16 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from pcqr.accounting import BoundedRangeEvent, Repeated, compose
-from pcqr.checks import check_delta, check_integer, check_inverse_temperature, check_positive
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import LARGEST_EXPONENT, Labels, Points
+from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
 from pcqr.hypotheses.trees.weighted import (
     GRID,
-    MOST_LOG_TREES,
     WeightedRecords,
     Weights,
     draw_tree,
@@ -42,7 +39,6 @@ def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingS
 
     A record's lead is the number of trees for its own label minus those against it.
     """
-    _check_plan(plan)
     _check_records(X, y, predicates, plan)
     records, weight = WeightedRecords(X, y, predicates), weight_of_lead(plan)
     own = 2 * y.astype(np.int8) - 1  # an unsigned −1 would be 255
@@ -82,7 +78,6 @@ def boosting_guarantee(plan: BoostingStage) -> Guarantee:
 
     A round has range 2η + 4λ, λ the sampler's numerical bound; Rényi divergences add up (proofs/boosting.md).
     """
-    _check_plan(plan)
     slack = log_probability_error(plan.records, plan.offered, plan.depth, plan.inverse_temperature)
     rounds = [Repeated(BoundedRangeEvent(2.0 * plan.inverse_temperature + 4.0 * slack), plan.rounds)]
     stated = compose(rounds, 0.0, accountant="basic")
@@ -91,23 +86,6 @@ def boosting_guarantee(plan: BoostingStage) -> Guarantee:
     return replace(stated, proof="boosting").explained(
         f"{plan.rounds} trees, each drawn from records weighted by the trees before it"
     )
-
-
-def _check_plan(plan: BoostingStage) -> None:
-    for name in ("records", "predicates", "offered", "depth", "rounds"):
-        check_integer(name, getattr(plan, name), least=1)
-    check_integer("seed", plan.seed, least=0)
-    check_positive("step", plan.step)
-    check_inverse_temperature(plan.inverse_temperature)
-    if plan.delta != 0:
-        check_delta(plan.delta)
-    if plan.offered > plan.predicates:
-        raise ParameterError("offered", f"at most B = {plan.predicates}", plan.offered)
-    leaves = 1 << plan.depth
-    if (leaves - 1) * math.log(plan.offered) + leaves * math.log(3.0) > MOST_LOG_TREES:
-        raise ParameterError("depth", f"such that a round has at most e^{MOST_LOG_TREES:g} trees", plan.depth)
-    if plan.inverse_temperature * plan.records > LARGEST_EXPONENT:
-        raise ParameterError("inverse_temperature", "at most 2**52 / n", plan.inverse_temperature)
 
 
 def _check_records(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingStage) -> None:

@@ -1,16 +1,28 @@
 """The parameters of one stage of an algorithm: what is drawn, how often and with how much noise.
 
-The algorithms trust them: each computes its own guarantee from its stages.
+A stage is frozen and checks itself when it is made, so that whoever holds one holds numbers that mean something. The
+algorithms trust it: each computes its own guarantee from its stages. An inverse temperature η may be 0: the draw then
+does not look at the records.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.checks import check_finite, check_integer, check_inverse_temperature, check_positive, keep_plain
+from pcqr.checks import (
+    check_delta,
+    check_finite,
+    check_integer,
+    check_inverse_temperature,
+    check_positive,
+    check_teachers,
+    keep_plain,
+)
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
+from pcqr.hypotheses.trees.weighted import MOST_LOG_TREES
 from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.sparse_vector import SparseVector
 from pcqr.noise import check_scale
@@ -36,6 +48,25 @@ class VoteStage:
     copies: int | None = None
     public: int | None = None
 
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_integer("subsample", self.subsample, least=1, most=self.records)
+        check_teachers(self.teachers, most=self.subsample)
+        if not isinstance(self.sparse_vector, SparseVector):
+            raise ParameterError("sparse_vector", "a sparse vector of pcqr.mechanisms", self.sparse_vector)
+        if self.inverse_temperature is not None:
+            check_inverse_temperature(self.inverse_temperature)
+        for name in ("copies", "public"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), least=1)
+                if self.inverse_temperature is None:
+                    raise ParameterError(name, "None where nothing is relabelled", getattr(self, name))
+        keep_plain(
+            self,
+            floats=("inverse_temperature",),
+            integers=("records", "subsample", "teachers", "copies", "public"),
+        )
+
     @property
     def sampling_rate(self) -> float:
         return self.subsample / self.records
@@ -48,12 +79,23 @@ class VoteStage:
 
 @dataclass(frozen=True)
 class NoisyMaxStage:
-    """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities."""
+    """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities.
+
+    k may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
+    """
 
     records: int
     teachers: int
     queries: int
     noise: NoisyMax
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_integer("teachers", self.teachers, least=1, most=self.records)
+        check_integer("queries", self.queries, least=1)
+        if not isinstance(self.noise, NoisyMax):
+            raise ParameterError("noise", "a noisy majority of pcqr.mechanisms", self.noise)
+        keep_plain(self, integers=("records", "teachers", "queries"))
 
     @property
     def teacher_records(self) -> int:
@@ -70,6 +112,11 @@ class DrawStage:
 
     inverse_temperature: float
     after_queries: int = 0
+
+    def __post_init__(self) -> None:
+        check_inverse_temperature(self.inverse_temperature)
+        check_integer("after_queries", self.after_queries, least=0)
+        keep_plain(self, floats=("inverse_temperature",), integers=("after_queries",))
 
 
 @dataclass(frozen=True)
@@ -91,11 +138,11 @@ class DescentStage:
     classes: int = 2
 
     def __post_init__(self) -> None:
-        for name, least in (("records", 1), ("predicates", 1), ("steps", 1), ("bound", 1), ("classes", 2)):
-            check_integer(name, getattr(self, name), least=least)
-        for name, most in (("records", MOST_LINEAR_RECORDS), ("bound", LARGEST_LINEAR_TERM)):
-            if getattr(self, name) > most:
-                raise ParameterError(name, f"at most {most:,}", getattr(self, name))
+        check_integer("records", self.records, least=1, most=MOST_LINEAR_RECORDS)
+        check_integer("predicates", self.predicates, least=1)
+        check_integer("steps", self.steps, least=1)
+        check_integer("bound", self.bound, least=1, most=LARGEST_LINEAR_TERM)
+        check_integer("classes", self.classes, least=2)
         check_positive("scale", self.scale)
         check_positive("step_size", self.step_size)
         check_finite("momentum", self.momentum)
@@ -147,6 +194,25 @@ class BoostingStage:
     delta: float
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("records", "predicates", "depth", "rounds"):
+            check_integer(name, getattr(self, name), least=1)
+        check_integer("offered", self.offered, least=1, most=self.predicates)
+        check_integer("seed", self.seed, least=0)
+        check_positive("step", self.step)
+        check_inverse_temperature(self.inverse_temperature)
+        if self.delta != 0:
+            check_delta(self.delta)
+        leaves = 1 << self.depth
+        if (leaves - 1) * math.log(self.offered) + leaves * math.log(3.0) > MOST_LOG_TREES:
+            raise ParameterError("depth", f"such that a round has at most e^{MOST_LOG_TREES:g} trees", self.depth)
+        _check_exponent(self.inverse_temperature, self.records)
+        keep_plain(
+            self,
+            floats=("step", "inverse_temperature", "delta"),
+            integers=("records", "predicates", "offered", "depth", "rounds", "seed"),
+        )
+
 
 @dataclass(frozen=True)
 class CountedStage:
@@ -163,6 +229,7 @@ class CountedStage:
     linear: DescentStage
 
     def __post_init__(self) -> None:
+        _check_descent(self.linear)
         check_positive("count", self.count)
         check_integer("fewest", self.fewest, least=1)
         _check_draws(self.linear.records, self.depth, self.tree)
@@ -179,8 +246,14 @@ class ComparedStage:
     comparison: float
 
     def __post_init__(self) -> None:
+        _check_descent(self.linear)
         _check_draws(self.linear.records, self.depth, self.tree, self.comparison)
         keep_plain(self, floats=("tree", "comparison"), integers=("depth",))
+
+
+def _check_descent(linear: object) -> None:
+    if not isinstance(linear, DescentStage):
+        raise ParameterError("linear", "a DescentStage", linear)
 
 
 def _check_draws(records: int, depth: int, *inverse_temperatures: float) -> None:
@@ -188,5 +261,9 @@ def _check_draws(records: int, depth: int, *inverse_temperatures: float) -> None
     check_integer("depth", depth, least=1)
     for eta in inverse_temperatures:
         check_inverse_temperature(eta)
-        if eta * records > LARGEST_EXPONENT:
-            raise ParameterError("inverse_temperature", "at most 2**52 / n", eta)
+        _check_exponent(eta, records)
+
+
+def _check_exponent(inverse_temperature: float, records: int) -> None:
+    if inverse_temperature * records > LARGEST_EXPONENT:
+        raise ParameterError("inverse_temperature", "at most 2**52 / n", inverse_temperature)

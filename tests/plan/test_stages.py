@@ -1,0 +1,153 @@
+"""The parameters of a stage: each refuses what no algorithm could run, and keeps Python's own numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr.errors import ParameterError
+from pcqr.mechanisms.noisy_max import GaussianMax
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.plan import (
+    LARGEST_LINEAR_TERM,
+    MOST_LINEAR_RECORDS,
+    BoostingStage,
+    ComparedStage,
+    CountedStage,
+    DescentStage,
+    DrawStage,
+    NoisyMaxStage,
+    VoteStage,
+)
+
+VOTE = VoteStage(
+    records=1_000,
+    subsample=500,
+    teachers=101,
+    inverse_temperature=0.3,
+    sparse_vector=OneSidedSparseVector.calibrate(0.9, 1e-6, 3),
+    copies=6,
+    public=50,
+)
+NOISY = NoisyMaxStage(records=100, teachers=31, queries=10, noise=GaussianMax(5.0))
+DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
+DESCENT = DescentStage(records=400, predicates=6, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01, classes=2)
+BOOSTING = BoostingStage(
+    records=400, predicates=6, offered=4, depth=2, rounds=12, step=0.4, inverse_temperature=0.5, delta=1e-6
+)
+COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, linear=DESCENT)
+COMPARED = ComparedStage(tree=0.4, depth=2, linear=DESCENT, comparison=0.1)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, DESCENT, BOOSTING, COUNTED, COMPARED)
+TOO_SHARP = 2.0**50  # times n more than 2**52
+
+REFUSED: list[tuple[Any, str, object]] = [
+    (VOTE, "records", 0),
+    (VOTE, "records", 1_000.0),
+    (VOTE, "subsample", 0),
+    (VOTE, "subsample", 1_001),
+    (VOTE, "teachers", 100),
+    (VOTE, "teachers", -1),
+    (VOTE, "teachers", 501),
+    (VOTE, "inverse_temperature", -0.1),
+    (VOTE, "inverse_temperature", math.inf),
+    (VOTE, "sparse_vector", GaussianMax(5.0)),
+    (VOTE, "copies", 0),
+    (VOTE, "public", 0),
+    (NOISY, "records", 0),
+    (NOISY, "teachers", 0),
+    (NOISY, "teachers", 101),
+    (NOISY, "queries", 0),
+    (NOISY, "noise", VOTE.sparse_vector),
+    (DRAW, "inverse_temperature", -0.1),
+    (DRAW, "inverse_temperature", math.nan),
+    (DRAW, "inverse_temperature", None),
+    (DRAW, "after_queries", -1),
+    (DRAW, "after_queries", True),
+    (DESCENT, "records", 0),
+    (DESCENT, "records", MOST_LINEAR_RECORDS + 1),
+    (DESCENT, "predicates", 0),
+    (DESCENT, "steps", 0),
+    (DESCENT, "bound", 0),
+    (DESCENT, "bound", LARGEST_LINEAR_TERM + 1),
+    (DESCENT, "classes", 1),
+    (DESCENT, "scale", 0.0),
+    (DESCENT, "scale", 2.0**60),
+    (DESCENT, "momentum", 1.0),
+    (DESCENT, "momentum", -0.1),
+    (DESCENT, "step_size", 0.0),
+    (BOOSTING, "records", 0),
+    (BOOSTING, "predicates", 0),
+    (BOOSTING, "offered", 7),
+    (BOOSTING, "offered", 0),
+    (BOOSTING, "depth", 0),
+    (BOOSTING, "depth", 9),
+    (BOOSTING, "rounds", 0),
+    (BOOSTING, "step", 0.0),
+    (BOOSTING, "step", math.nan),
+    (BOOSTING, "delta", -0.1),
+    (BOOSTING, "delta", 1.0),
+    (BOOSTING, "seed", -1),
+    (BOOSTING, "inverse_temperature", -1.0),
+    (BOOSTING, "inverse_temperature", TOO_SHARP),
+    (COUNTED, "count", 0.0),
+    (COUNTED, "fewest", 0),
+    (COUNTED, "depth", 0),
+    (COUNTED, "linear", None),
+    (COMPARED, "depth", 0),
+    (COMPARED, "linear", VOTE),
+]
+
+
+@pytest.mark.parametrize(
+    ("stage", "name", "value"),
+    REFUSED,
+    ids=[f"{type(at).__name__}-{name}-{str(value)[:12]}" for at, name, value in REFUSED],
+)
+def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        replace(stage, **{name: value})
+    assert refusal.value.name == name
+
+
+@pytest.mark.parametrize("eta", [-0.1, math.nan, TOO_SHARP])
+@pytest.mark.parametrize(("stage", "name"), [(COUNTED, "tree"), (COMPARED, "tree"), (COMPARED, "comparison")])
+def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(stage: Any, name: str, eta: float) -> None:
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(stage, **{name: eta})
+
+
+@pytest.mark.parametrize("name", ["copies", "public"])
+def test_without_relabelling_there_are_neither_copies_nor_public_points(name: str) -> None:
+    bare = replace(VOTE, inverse_temperature=None, copies=None, public=None)
+    with pytest.raises(ParameterError, match=f"{name} must be None"):
+        replace(bare, **{name: 5})  # type: ignore[arg-type]
+
+
+def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
+    tested = {(type(stage), name) for stage, name, _ in REFUSED}
+    tested |= {(CountedStage, "tree"), (ComparedStage, "tree"), (ComparedStage, "comparison")}
+    assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: type(stage).__name__)
+def test_a_stage_keeps_pythons_own_numbers(stage: Any) -> None:
+    """NumPy's numbers are taken and turned; the stage is the same as one that was made of Python's."""
+
+    def numpys(value: Any) -> Any:
+        return np.int64(value) if isinstance(value, int) else np.float64(value) if isinstance(value, float) else value
+
+    taken = type(stage)(**{field.name: numpys(getattr(stage, field.name)) for field in fields(stage)})
+    assert taken == stage
+    kept = (getattr(taken, field.name) for field in fields(taken))
+    assert all(value is None or is_dataclass(value) or type(value) in (int, float) for value in kept)
+
+
+def test_a_draw_may_ignore_the_records() -> None:
+    """η = 0 costs nothing, and the proofs cover it."""
+    assert DrawStage(0.0).inverse_temperature == 0.0
+    assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
+    assert replace(BOOSTING, inverse_temperature=0.0, delta=0.0).delta == 0.0
