@@ -47,7 +47,7 @@ class Outcome:
 def ask(release: Release[Any], X: NDArray[np.float64], y: NDArray[np.int8], coins: np.random.Generator) -> Outcome:
     """Ask a fitted release with `on_unstable="random"` for the label of every row of `X` and compare with `y`."""
     labels = coins.integers(0, 2, y.size)
-    unstable_left, asked = release.unstable_left_, y.size
+    unstable, asked = release.unstable_answers_, y.size
     try:
         labels[:] = release.predict(X)
     except BudgetExhausted as halted:
@@ -55,7 +55,7 @@ def ask(release: Release[Any], X: NDArray[np.float64], y: NDArray[np.int8], coin
         labels[:asked] = np.array([answer.label for answer in halted.answers], dtype=np.int8)
     return Outcome(
         error=float(np.mean(labels != y)),
-        unstable=(unstable_left - release.unstable_left_) / y.size,
+        unstable=(release.unstable_answers_ - unstable) / y.size,
         unanswered=1.0 - asked / y.size,
     )
 

@@ -76,13 +76,13 @@ def measured(task: Task, name: str, algorithm: str, epsilon: float, queries: int
     public = task.public if hypotheses.needs_public else None
     release.fit(task.X[:RECORDS], task.y[:RECORDS], public=public)
     rows = task.X_test[distinct_rows(task.X_test, queries, np.random.default_rng(SEED))]
-    plan, left = release.plan_, release.unstable_left_
+    plan = release.plan_
     try:
         release.predict(rows)
         asked, halted = len(rows), False
     except BudgetExhausted as stopped:
         asked, halted = len(stopped.answers), True
-    unstable = left - release.unstable_left_
+    unstable = release.unstable_answers_
     expected = plan.prediction
     assert expected is not None
     assert expected.unstable_range is not None

@@ -265,7 +265,7 @@ def runs_case(task_name: str, records: int, epsilon: float, algorithm: str, runs
 def outcome(release: Release[Any], x: Any, task: Task, coins: np.random.Generator) -> tuple[float, float, float]:
     """The share of ⊥ among the queries that were asked, the excess error, and the share that came after a halt."""
     labels = coins.integers(0, 2, x.size)
-    unstable_left, asked = release.unstable_left_, x.size
+    before, asked = release.unstable_answers_, x.size
     try:
         labels[:] = release.predict(x[:, None])
     except BudgetExhausted as halted:
@@ -273,7 +273,7 @@ def outcome(release: Release[Any], x: Any, task: Task, coins: np.random.Generato
         known = [(place, answer.label) for place, answer in enumerate(halted.answers) if answer.label is not None]
         labels[[place for place, _ in known]] = [label for _, label in known]
     wrong = float(np.mean(labels != task.is_positive(x)))
-    unstable = (unstable_left - release.unstable_left_) / asked
+    unstable = (release.unstable_answers_ - before) / asked
     return round(unstable, 6), round((1.0 - 2.0 * task.noise) * wrong, 6), round(1.0 - asked / x.size, 6)
 
 

@@ -59,7 +59,6 @@ def case(chain: str, queries: int) -> Case:
         warnings.simplefilter("ignore", UnansweredWarning)
         release.fit(data.X_train, data.y_train)
     rows = data.X_test[distinct_rows(data.X_test, ASKED, np.random.default_rng(SEED))]
-    left = release.unstable_left_
     try:
         release.predict(rows)
         asked, halted = len(rows), False
@@ -73,7 +72,7 @@ def case(chain: str, queries: int) -> Case:
         unstable_budget=plan.vote.sparse_vector.unstable,
         teachers=plan.vote.teachers,
         expected_answers=round(plan.expected_answers, 1),
-        answers=asked - (left - release.unstable_left_),
+        answers=asked - release.unstable_answers_,
         halted=halted,
     )
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
-from pcqr.algorithms.ensemble import Teachers, secret_subsample
+from pcqr.algorithms.ensemble import Constant, Teachers, secret_subsample
 from pcqr.algorithms.stab import stab
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.hypotheses import Thresholds
@@ -27,10 +27,11 @@ def table(n: int = 90, seed: int = 0) -> tuple[Points, Labels]:
 def test_replacing_one_record_changes_at_most_one_vote(seed: int) -> None:
     X, y = table(seed=seed)
     grid = np.linspace(0, 1, 50)[:, None]
-    before = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).ones(grid)
+    before = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).counts(grid)
     X[seed * 7], y[seed * 7] = -5.0, 1 - y[seed * 7]
-    after = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).ones(grid)
-    assert np.abs(after - before).max() <= 1
+    after = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).counts(grid)
+    assert (after.sum(axis=1) == 9).all()
+    assert np.abs(after - before).sum(axis=1).max() <= 2, "one vote, from one label to another"
 
 
 class Failing(Thresholds):
@@ -46,7 +47,7 @@ def test_a_teacher_that_fails_casts_a_fixed_vote() -> None:
     X, y = table()
     X[3] = -7.0
     y[:] = 1
-    assert Teachers(Failing(), X, y, 9, SeededEntropy(0)).ones(np.array([[0.5]]))[0] == 8
+    assert Teachers(Failing(), X, y, 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[1, 8]]
 
 
 class Odd(Threshold):
@@ -64,7 +65,7 @@ def test_a_teacher_that_predicts_nonsense_has_no_more_than_one_vote(
 ) -> None:
     X, y = table()
     monkeypatch.setattr(Thresholds, "learn", lambda *_: Odd(cut))
-    assert Teachers(Thresholds(), X, y, 9, SeededEntropy(0)).ones(np.array([[0.5]]))[0] == 0
+    assert Teachers(Thresholds(), X, y, 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[9, 0]]
 
 
 def test_a_subsample_is_without_replacement_and_of_the_right_size() -> None:
@@ -133,7 +134,35 @@ def test_teachers_see_the_records_of_their_part_with_their_labels() -> None:
     assert sorted(pairs) == [(float(i), i % 2) for i in range(6)]
 
 
-def test_votes_are_counted_for_either_label() -> None:
+class Three(Thresholds):
+    """Three labels; what a teacher says is the largest label of its records, however the points lie."""
+
+    labels = 3
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:  # noqa: ARG002
+        return cast(Threshold, Constant(int(np.asarray(y).max())))
+
+
+def test_votes_are_counted_for_each_label() -> None:
     X, y = table()
-    teachers = Teachers(Thresholds(), X, y, 9, SeededEntropy(0))
-    assert teachers.counts(2).tolist() == [7, 2]
+    y[:] = 0
+    y[:20] = 1
+    y[20:22], y[22] = 2, 5
+    counts = Teachers(Three(), X, y, 90, SeededEntropy(0)).counts(X[:4])
+    assert counts.tolist() == [[68, 20, 2]] * 4, "a label that does not exist is a vote for 0"
+    assert stab(Teachers(Three(), X, y, 90, SeededEntropy(0)), X[:1], 1.0, 1e-6, SystemEntropy())[0] == 0
+
+
+class Everything:
+    """Claims to be equal to every label."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_teacher_that_says_everything_at_once_has_one_vote(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table()
+    monkeypatch.setattr(Constant, "predict", lambda _, X: np.array([Everything()] * len(X)))
+    assert Teachers(Three(), X, y, 9, SeededEntropy(0)).counts(X[:5]).sum(axis=1).tolist() == [9] * 5

@@ -96,8 +96,8 @@ def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:
     vector = PaperSparseVector(threshold=40, scale=3.0, unstable=2, queries=30, slack=1e-4)
     plan = VoteStage(6_000, 3_000, 301, 0.5, vector, copies=6)
     votes = ag_priv_cl(Thresholds(), X, y, None, plan, SeededEntropy(0))
-    far = votes.ones(np.array([[0.05], [0.95]]))
-    assert [votes.decide(int(ones)) for ones in far] == [0, 1]
+    far = votes.counts(np.array([[0.05], [0.95]]))
+    assert [votes.decide(counts) for counts in far] == [0, 1]
 
 
 def test_a_plan_for_another_algorithm_is_refused() -> None:

@@ -11,10 +11,12 @@ from pcqr.algorithms.peers.noisy_max import NoisyVotes, noisy_max, noisy_max_gua
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted, ParameterError
-from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxStage
+from pcqr.plan import NoisyMaxStage, Usage
+
+UNANIMOUS = np.array([0, 31])
 
 
 def table(n: int = 300) -> tuple[Points, Labels]:
@@ -34,15 +36,15 @@ def votes(queries: int = 3) -> NoisyVotes:
 def test_m_decisions_are_made_and_no_more() -> None:
     labeller = votes(3)
     for left in (3, 2, 1):
-        assert labeller.unstable_left == left
-        assert labeller.decide(31) == 1
-    assert labeller.unstable_left == 0
+        assert labeller.left == Usage(left, None)
+        assert labeller.decide(UNANIMOUS) == 1
+    assert labeller.left.is_nothing
     with pytest.raises(RuntimeError, match="paid for"):
-        labeller.decide(31)
+        labeller.decide(UNANIMOUS)
 
 
 def test_the_protocol_stops_after_m_distinct_queries_and_repeats_are_free() -> None:
-    online = PrivClass(votes(3), 3, SeededEntropy(0), hard_stop=True)
+    online = PrivClass(votes(3), 3, SeededEntropy(0))
     given = [online.answer(np.array([[x]])) for x in (0.1, 0.9, 0.1, 0.2, 0.9)]
     assert [answer.label for answer in given] == [0, 1, 0, 0, 1]
     assert [answer.kind for answer in given] == ["stable", "stable", "repeated", "stable", "repeated"]
@@ -60,21 +62,27 @@ def test_an_interrupted_decision_counts() -> None:
     X, y = table()
     labeller = NoisyVotes(Thresholds(), X, y, plan(2, Broken(1.0)), SeededEntropy(0))
     with pytest.raises(KeyboardInterrupt):
-        labeller.decide(20)
-    assert labeller.unstable_left == 1
+        labeller.decide(np.array([11, 20]))
+    assert labeller.left == Usage(1, None)
 
 
 def test_votes_are_those_of_teachers_on_all_the_records() -> None:
     X, y = table()
     grid = np.linspace(0, 1, 40)[:, None]
     teachers = Teachers(Thresholds(), X, y, 31, SeededEntropy(0))
-    assert (votes().ones(grid) == teachers.ones(grid)).all()
+    assert (votes().counts(grid) == teachers.counts(grid)).all()
 
 
 def test_a_plan_for_another_table_is_refused() -> None:
     X, y = table(200)
     with pytest.raises(ParameterError, match="a plan for 200 records"):
         noisy_max(Thresholds(), X, y, plan(), SeededEntropy(0))
+
+
+def test_a_class_of_more_labels_is_refused() -> None:
+    X, y = table()
+    with pytest.raises(ParameterError, match="a class of two labels"):
+        noisy_max(DecisionTrees(depth=1, labels=3), X, y, plan(), SeededEntropy(0))
 
 
 @pytest.mark.parametrize("queries", [1, 10, 1_000])

@@ -10,46 +10,52 @@ from numpy.typing import NDArray
 from support.releases import Forbidden, ScriptedEntropy
 
 from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
+from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Points
-from pcqr.plan import Answer
+from pcqr.mechanisms.sparse_vector import PaperSparseVector
+from pcqr.plan import Answer, Usage, VoteStage
 
 
 class Scripted:
-    """A labeller whose decision is the sign of the first coordinate: ⊥ for negative points."""
+    """A labeller whose "votes" are the first coordinate of a point, rounded: ⊥ where that is negative."""
 
-    def __init__(self, unstable: int) -> None:
-        self.unstable_left = unstable
+    def __init__(self, unstable: int | None, queries: int | None = None, labels: int = 2) -> None:
+        self.left = Usage(queries, unstable)
+        self.labels = labels
         self.decided = 0
 
-    def ones(self, X: Points) -> NDArray[np.int64]:
-        return np.round(X[:, 0]).astype(np.int64)
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        return np.round(X[:, :1]).astype(np.int64).repeat(self.labels, axis=1)
 
-    def decide(self, ones: int) -> int | None:
-        assert self.unstable_left > 0, "a halted labeller was asked"
+    def decide(self, counts: NDArray[np.int64]) -> int | None:
+        assert not self.left.is_nothing, "a halted labeller was asked"
+        return self.answer_to(int(counts[0]))
+
+    def answer_to(self, vote: int) -> int | None:
         self.decided += 1
-        if ones < 0:
-            self.unstable_left -= 1
-            return None
-        return ones % 2
+        queries, unstable = self.left.queries, self.left.unstable
+        self.left = Usage(None if queries is None else queries - 1, None if unstable is None else unstable - (vote < 0))
+        return None if vote < 0 else vote % self.labels
 
 
 class Untouchable:
     """A labeller of which only the public count may be read."""
 
-    unstable_left = 2
+    left = Usage(None, 2)
 
-    def ones(self, X: Points) -> NDArray[np.int64]:
+    def counts(self, X: Points) -> NDArray[np.int64]:
         raise AssertionError(f"votes on {X.shape[0]} rows were counted")
 
-    def decide(self, ones: int) -> int | None:
-        raise AssertionError(f"a decision was asked for ({ones})")
+    def decide(self, counts: NDArray[np.int64]) -> int | None:
+        raise AssertionError(f"a decision was asked for ({counts})")
 
 
-def protocol(unstable: int = 2, queries: int = 5, *, hard_stop: bool = False) -> tuple[Scripted, PrivClass]:
-    labeller = Scripted(unstable)
-    return labeller, PrivClass(labeller, queries, SeededEntropy(0), hard_stop=hard_stop)
+def protocol(unstable: int | None = 2, queries: int = 5, *, hard_stop: bool = False) -> tuple[Scripted, PrivClass]:
+    labeller = Scripted(unstable, queries if hard_stop else None)
+    return labeller, PrivClass(labeller, queries, SeededEntropy(0))
 
 
 def point(value: float) -> Points:
@@ -180,18 +186,56 @@ def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
     assert not entropy.left
 
 
+def test_with_more_labels_the_coin_is_any_of_them() -> None:
+    entropy = ScriptedEntropy(7, 4, 2)
+    online = PrivClass(Scripted(5, labels=3), 9, entropy)
+    labels = [online.answer(point(value)).label for value in (-1.0, 2.0, -2.0, 4.0, -3.0)]
+    assert labels == [None, 2, None, 1, None]
+    assert [entry.coin for entry in online.transcript] == [1, None, 1, None, 2]
+
+
+def test_where_no_answer_can_be_unstable_the_queries_alone_are_counted() -> None:
+    _, online = protocol(None, 2, hard_stop=True)
+    assert online.left == Usage(2, None)
+    told = online.preview(np.array([[1.0], [2.0], [3.0]]), 0.5)
+    assert (told.certain, told.expected_unstable, told.chance_of_halting) == (2, 0.0, 1.0)
+    assert [online.answer(point(value)).remaining for value in (1.0, 2.0)] == [Usage(1, None), Usage(0, None)]
+    assert online.spent == Usage(2, 0)
+    with pytest.raises(BudgetExhausted, match=r"the planned queries are used up.*Left: 0 queries\."):
+        online.answer(point(3.0))
+
+
+def test_a_decision_that_is_broken_off_counts_against_the_hard_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sparse vector has counted it: a protocol that counts its log would promise a query more than there is."""
+    X = np.random.default_rng(0).random((300, 1))
+    vector = PaperSparseVector(threshold=3, scale=0.5, unstable=2, queries=2, slack=1e-6)
+    plan = VoteStage(300, 300, 31, None, vector)
+    votes = sub_samp(Thresholds(), X, (X[:, 0] > 0.5).astype(np.int8), plan, SeededEntropy(0))
+    online = PrivClass(votes, 2, SeededEntropy(0))
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PaperSparseVector, "query_noise", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            online.answer(point(0.1))
+    assert online.asked == 0
+    assert online.answer(point(0.9)).remaining.queries == 0
+    with pytest.raises(BudgetExhausted):
+        online.answer(point(0.2))
+
+
 def test_a_halted_release_asks_its_labeller_nothing_more() -> None:
     """The labeller here would go on for ever: that c and a hard stop hold is the protocol's own doing."""
 
     class Endless(Scripted):
-        def decide(self, ones: int) -> int | None:
-            self.decided += 1
-            self.unstable_left -= ones < 0
-            return None if ones < 0 else 1
+        def decide(self, counts: NDArray[np.int64]) -> int | None:
+            return self.answer_to(int(counts[0]))
 
-    for queries, hard_stop, values in ((9, False, [-1.0, -2.0]), (2, True, [1.0, 2.0])):
-        labeller = Endless(2)
-        online = PrivClass(labeller, queries, SeededEntropy(0), hard_stop=hard_stop)
+    for unstable, queries, values in ((2, None, [-1.0, -2.0]), (2, 2, [1.0, 2.0]), (None, 2, [1.0, 2.0])):
+        labeller = Endless(unstable, queries)
+        online = PrivClass(labeller, 9, SeededEntropy(0))
         for value in values:
             assert not online.is_halted
             online.answer(point(value))

@@ -75,7 +75,7 @@ def test_two_threads_that_vote_are_counted_one_after_the_other(monkeypatch: pyte
     protocol, inside, within = release(after=9, unstable=1).protocol, threading.Event(), []
     most = 0
 
-    def slow_decide(_: int) -> int:
+    def slow_decide(_: object) -> int:
         nonlocal most
         within.append(1)
         most = max(most, len(within))
@@ -84,7 +84,7 @@ def test_two_threads_that_vote_are_counted_one_after_the_other(monkeypatch: pyte
         within.pop()
         return 1
 
-    monkeypatch.setattr(protocol._labeller, "decide", slow_decide)
+    monkeypatch.setattr(protocol.labeller, "decide", slow_decide)
     run_at_once(lambda: protocol.answer(point(0.9)), lambda: protocol.answer(point(0.8)), inside)
     assert most == 1
     assert protocol.asked == 2
@@ -146,7 +146,7 @@ def test_publication_is_due_after_the_planned_queries_and_uses_all_points(monkey
 
 def test_publication_comes_early_when_the_unstable_answers_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
     universal = release(after=9, unstable=1)
-    monkeypatch.setattr(universal.protocol._labeller._teachers, "ones", lambda X: np.full(X.shape[0], 20))  # type: ignore[attr-defined]
+    monkeypatch.setattr(universal.protocol.labeller, "counts", lambda X: np.full((X.shape[0], 2), 20))
     assert universal.answer(point(0.5)).kind == "unstable"
     assert universal.published is not None
     assert universal.answer(point(0.9)).kind == "published"

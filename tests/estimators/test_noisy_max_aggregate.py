@@ -46,16 +46,16 @@ def test_every_query_is_answered_until_all_are_spent() -> None:
     release = fitted(4)
     first = release.answer([0.3])
     assert (first.label, first.kind) == (0, "stable")
-    assert (first.spent, first.remaining) == (Usage(1, 0), Usage(3, 0))
+    assert (first.spent, first.remaining) == (Usage(1, 0), Usage(3, None))
     again = release.answer([0.3])
     assert (again.label, again.kind, again.spent) == (0, "repeated", first.spent)
-    assert release.unstable_left_ == 0
+    assert release.unstable_left_ is None
     rows = np.array([[0.3], [0.8], [0.9], [0.1], [0.7], [0.2]])
     with pytest.raises(BudgetExhausted) as caught:
         release.predict(rows)
     halted = caught.value
     assert [answer.label for answer in halted.answers] == [0, 1, 1, 0]
-    assert (halted.spent, halted.requested, halted.left) == (Usage(4, 0), 2, Usage(0, 0))
+    assert (halted.spent, halted.requested, halted.left) == (Usage(4, 0), 2, Usage(0, None))
     assert release.predict(rows[:4]).tolist() == [0, 1, 1, 0]
 
 
@@ -73,11 +73,12 @@ def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     release = fitted(4)
     release.answer([0.3])
     enough, too_many = release.preview([[0.3], [0.5], [0.6], [0.7]]), release.preview([[0.5], [0.6], [0.7], [0.8]])
-    assert (enough.new, enough.repeated, enough.left) == (3, 1, Usage(3, 0))
+    assert (enough.new, enough.repeated, enough.left) == (3, 1, Usage(3, None))
     assert enough.is_certain
     assert not too_many.is_certain
     assert (too_many.certain, too_many.chance_of_halting) == (3, 1.0)
     assert release.queries_answered_ == 1
+    assert "unstable" not in str(enough) + str(too_many)
 
 
 def test_a_decision_that_is_broken_off_is_counted_and_shown_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,10 +93,10 @@ def test_a_decision_that_is_broken_off_is_counted_and_shown_as_spent(monkeypatch
             release.answer([0.3])
     assert release.queries_answered_ == 0
     cost = release.preview([[0.3], [0.8], [0.9]])
-    assert (cost.left, cost.certain, cost.chance_of_halting) == (Usage(2, 0), 2, 1.0)
+    assert (cost.left, cost.certain, cost.chance_of_halting) == (Usage(2, None), 2, 1.0)
     assert cost.is_refused
     assert release.preview([[0.3], [0.8]]).chance_of_halting == 0.0
-    assert [release.answer([x]).remaining for x in (0.3, 0.8)] == [Usage(1, 0), Usage(0, 0)]
+    assert [release.answer([x]).remaining for x in (0.3, 0.8)] == [Usage(1, None), Usage(0, None)]
     with pytest.raises(BudgetExhausted):
         release.answer([0.9])
 

@@ -26,6 +26,8 @@ def ag_priv_cl(
     `public` points, if any, make up the class that ĥ is drawn from; the plan must have counted on them.
     """
     eta = _temperature(plan)
+    if hypotheses.labels != 2:  # what relabelling costs is proved for two
+        raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
     if plan.public != (None if public is None else public.shape[0]):
         raise ParameterError("public", f"what the plan was made for ({plan.public} points)", "another number of points")
     check_size(X, plan)

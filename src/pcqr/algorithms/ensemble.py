@@ -34,17 +34,15 @@ class Teachers:
     def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, count: int, entropy: Entropy) -> None:
         parts = np.array_split(entropy.permutation(X.shape[0]), count)
         self._members = [_train(hypotheses, X[part], y[part]) for part in tracked("teachers", parts)]
+        self._labels = hypotheses.labels
 
-    def ones(self, X: Points) -> NDArray[np.int64]:
-        """For each row of `X` the number of votes for label 1. Private: never to be shown or logged."""
-        total = np.zeros(X.shape[0], dtype=np.int64)
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        """For each row of `X` the votes for each label, in columns. Private: never to be shown or logged."""
+        counts = np.zeros((X.shape[0], self._labels), dtype=np.int64)
+        rows = np.arange(X.shape[0])
         for teacher in self._members:
-            total += _vote(teacher, X)
-        return total
-
-    def counts(self, ones: int) -> NDArray[np.int64]:
-        """The votes for labels 0 and 1, from the number of votes for 1."""
-        return np.array([len(self._members) - ones, ones], dtype=np.int64)
+            counts[rows, _vote(teacher, X, self._labels)] += 1
+        return counts
 
 
 def secret_subsample(records: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
@@ -60,10 +58,13 @@ def _train(hypotheses: HypothesisClass, X: Points, y: Labels) -> Hypothesis:
         return Constant(_FIXED_VOTE)
 
 
-def _vote(teacher: Hypothesis, X: Points) -> NDArray[np.int64]:
-    # Whatever a class returns, a teacher has one vote on each row: sensitivity 1 rests on it.
+def _vote(teacher: Hypothesis, X: Points, labels: int) -> NDArray[np.int64]:
+    # Whatever a class returns, a teacher has one vote on each row, for a label that exists: sensitivity 1 rests on it.
+    votes = np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)
     try:
-        votes: NDArray[np.int64] = (teacher.predict(X).reshape(X.shape[0]) == 1).astype(np.int64)
+        said = teacher.predict(X).reshape(X.shape[0])
+        for label in range(labels):
+            votes[said == label] = label
         return votes
     except Exception:
         return np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)

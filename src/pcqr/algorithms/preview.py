@@ -48,14 +48,16 @@ def batch_cost(
     and often a noisy threshold: a small chance of halting is not to be relied on.
 
     With u unstable answers left and b new queries, b ≤ `left.queries`: the last of them is answered unless u of the
-    b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j).
+    b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j). Where no
+    answer can be unstable, `left.queries` alone decides.
     """
     rows = is_new.shape[0]
     earlier: NDArray[np.int64] = np.cumsum(is_new, dtype=np.int64) - is_new  # new rows before each row
     voted = rows if votes_left is None else int((earlier < votes_left).sum())
     new = int(is_new[:voted].sum())
     allowed = new if left.queries is None else min(new, left.queries)
-    certain = rows if votes_left is not None else int((earlier + is_new <= min(left.unstable, allowed)).sum())
+    unstable_left = allowed if left.unstable is None else left.unstable
+    certain = rows if votes_left is not None else int((earlier + is_new <= min(unstable_left, allowed)).sum())
     return BatchCost(
         requested=rows,
         repeated=voted - new,
@@ -64,10 +66,8 @@ def batch_cost(
         certain=certain,
         left=left,
         beyond_plan=max(0, new - planned),
-        expected_unstable=None
-        if unstable_share is None
-        else _expected_unstable(allowed, left.unstable, unstable_share),
-        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, allowed, left.unstable, unstable_share),
+        expected_unstable=None if unstable_share is None else _expected_unstable(allowed, left, unstable_share),
+        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, allowed, unstable_left, unstable_share),
     )
 
 
@@ -76,12 +76,13 @@ def with_range(cost: BatchCost, shares: tuple[float, float] | None) -> BatchCost
     if shares is None:
         return cost
     asked = cost.new if cost.left.queries is None else min(cost.new, cost.left.queries)
-    least, most = (_expected_unstable(asked, cost.left.unstable, share) for share in shares)
+    least, most = (_expected_unstable(asked, cost.left, share) for share in shares)
     return replace(cost, unstable_range=(least, most))
 
 
-def _expected_unstable(asked: int, unstable_left: int, share: float) -> float:
-    return float(bdtrc(np.arange(min(unstable_left, asked)), asked, share).sum())
+def _expected_unstable(asked: int, left: Usage, share: float) -> float:
+    most = 0 if left.unstable is None else min(left.unstable, asked)
+    return float(bdtrc(np.arange(most), asked, share).sum())
 
 
 def _chance_of_halting(new: int, allowed: int, unstable_left: int, share: float | None) -> float | None:

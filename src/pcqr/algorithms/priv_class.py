@@ -27,11 +27,14 @@ class PrivLabel(Protocol):
     """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
 
     @property
-    def unstable_left(self) -> int: ...
+    def left(self) -> Usage:
+        """The decisions that may still be made, a function of those made: public. No limit, or no ⊥: None."""
 
-    def ones(self, X: Points) -> NDArray[np.int64]: ...
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        """The votes on each row of `X`, one column a label: a fixed function of secrets. Private."""
 
-    def decide(self, ones: int) -> int | None: ...
+    def decide(self, counts: NDArray[np.int64]) -> int | None:
+        """The label that a vote ends in, None for ⊥: the only thing about the votes that may be shown."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,15 @@ class Entry:
 
 
 class PrivClass:
-    """Answers queries through a `PrivLabel` until its unstable answers are used up.
+    """Answers queries through a `PrivLabel` until nothing is left of what it may decide.
 
-    `queries` is the planned number m; with `hard_stop` (paper mode, where m enters δ) no more are answered. Queries
-    are told apart by their bits: the same point asked again gets its logged answer and costs nothing.
+    `queries` is the planned number m, past which answers are marked as beyond the plan. Queries are told apart by their
+    bits: the same point asked again gets its logged answer and costs nothing. `labeller` holds secrets.
     """
 
-    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy, *, hard_stop: bool = False) -> None:
-        self._labeller = labeller
+    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy) -> None:
+        self.labeller = labeller
         self._queries = queries
-        self._hard_stop = hard_stop
         self._entropy = entropy
         self._log: dict[bytes, Entry] = {}
         self._unstable = 0
@@ -70,17 +72,21 @@ class PrivClass:
         return len(self._log)
 
     @property
+    def unstable(self) -> int:
+        """The number of these that got ⊥."""
+        return self._unstable
+
+    @property
     def spent(self) -> Usage:
         return Usage(len(self._log), self._unstable)
 
     @property
     def left(self) -> Usage:
-        unlimited = not self._hard_stop
-        return Usage(None if unlimited else self._queries - len(self._log), self._labeller.unstable_left)
+        return self.labeller.left
 
     @property
     def is_halted(self) -> bool:
-        return self._labeller.unstable_left <= 0 or (self._hard_stop and len(self._log) >= self._queries)
+        return self.left.is_nothing
 
     def logged(self, x: Points) -> Entry | None:
         """The entry of a query asked before, bit for bit, else None."""
@@ -113,15 +119,15 @@ class PrivClass:
         given: list[Answer[int]] = []
         for start in range(0, X.shape[0], _BLOCK):
             block = X[start : start + _BLOCK]
-            for row, votes in zip(block, self._labeller.ones(block), strict=True):
-                answer = self._answer_row(row[None, :], int(votes))
+            for row, votes in zip(block, self.labeller.counts(block), strict=True):
+                answer = self._answer_row(row[None, :], votes)
                 if answer is None:
                     requested = X.shape[0] - len(given)
                     raise BudgetExhausted(spent=self.spent, requested=requested, left=self.left, answers=given)
                 given.append(answer)
                 yield answer
 
-    def _answer_row(self, x: Points, votes: int) -> Answer[int] | None:
+    def _answer_row(self, x: Points, votes: NDArray[np.int64]) -> Answer[int] | None:
         # One at a time: two queries in flight at the last unstable answer could both be unstable.
         with self._lock:
             entry = self.logged(x)
@@ -129,9 +135,9 @@ class PrivClass:
                 return self._say(entry, "repeated")
             if self.is_halted:
                 return None
-            label = self._labeller.decide(votes)
+            label = self.labeller.decide(votes)
             self._unstable += label is None
-            coin = int(self._entropy.below(2, 1)[0]) if label is None else None
+            coin = int(self._entropy.below(votes.size, 1)[0]) if label is None else None
             entry = self._log[key(x)] = Entry(x.copy(), label, coin)  # the caller may reuse its array
             return self._say(entry, "unstable" if label is None else "stable")
 

@@ -14,12 +14,12 @@ from pcqr.mechanisms.votes import distance_to_instability, plurality
 
 
 def stab(teachers: Teachers, x: Points, epsilon: float, delta: float, entropy: Entropy) -> tuple[int | None, Guarantee]:
-    """The majority label of `teachers` at the one-row table `x`, or None for ⊥: (`epsilon`, `delta`)-DP.
+    """The label with the most votes of `teachers` at the one-row table `x`, or None for ⊥: (`epsilon`, `delta`)-DP.
 
     Precondition: replacing one record changes at most one teacher, so the distance moves by at most 1
     (proofs/votes.md). Guarantee: proofs/stability.md.
     """
     test = StabilityTest(epsilon, delta)
-    counts = teachers.counts(int(teachers.ones(x)[0]))
+    counts = teachers.counts(x)[0]
     label = test.release(plurality(counts), distance_to_instability(counts), entropy)
     return label, test.guarantee.drawn_with(private_entropy=entropy.is_private)

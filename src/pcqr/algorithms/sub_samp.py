@@ -18,7 +18,7 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import VoteStage
+from pcqr.plan import Usage, VoteStage
 
 
 class StableVotes:
@@ -29,17 +29,16 @@ class StableVotes:
         self._sparse_vector = plan.sparse_vector.start(entropy)
 
     @property
-    def unstable_left(self) -> int:
-        """Unstable answers that may still be given. A function of the transcript, hence public."""
-        return self._sparse_vector.unstable_left
+    def left(self) -> Usage:
+        """What the sparse vector may still test. A function of the transcript, hence public."""
+        return Usage(self._sparse_vector.queries_left, self._sparse_vector.unstable_left)
 
-    def ones(self, X: Points) -> NDArray[np.int64]:
-        """Votes for label 1 on each row of `X`. Private."""
-        return self._teachers.ones(X)
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        """The votes on each row of `X`, one column a label. Private."""
+        return self._teachers.counts(X)
 
-    def decide(self, ones: int) -> int | None:
-        """The majority label if the vote is stable, None for ⊥: the only thing about the votes that may be shown."""
-        counts = self._teachers.counts(ones)
+    def decide(self, counts: NDArray[np.int64]) -> int | None:
+        """The label with the most votes if they are stable, None for ⊥: all about the votes that may be shown."""
         return plurality(counts) if self._sparse_vector.is_stable(distance_to_instability(counts)) else None
 
 

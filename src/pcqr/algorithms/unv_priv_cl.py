@@ -7,6 +7,7 @@ Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend Î
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,7 +58,8 @@ class UnvPrivCl:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
         with self._lock:
             votes_left = 0 if self._is_due else max(1, self._publish.after_queries - self._votes.asked)
-            return self._votes.preview(X, unstable_share, votes_left=votes_left)
+            cost = self._votes.preview(X, unstable_share, votes_left=votes_left)
+        return replace(cost, left=_without_end(cost.left))
 
     def answer(self, x: Points) -> Answer[int]:
         return next(self.answers(x))
@@ -69,7 +71,8 @@ class UnvPrivCl:
             with self._lock:
                 self._publish_when_due()  # again, should the last attempt have been interrupted
                 if self.published is None:
-                    answer = next(voting)
+                    voted = next(voting)
+                    answer = replace(voted, remaining=_without_end(voted.remaining))
                     self._publish_when_due()
                 else:
                     answer = self._published_answer(self.published, X[row : row + 1])
@@ -91,6 +94,11 @@ class UnvPrivCl:
 
     def _published_answer(self, hypothesis: Hypothesis, x: Points) -> Answer[int]:
         return Answer(int(hypothesis.predict(x)[0]), "published", self._votes.spent, Usage(None, 0))
+
+
+def _without_end(left: Usage) -> Usage:
+    """What is left of the release, from what is left of its votes: after the last vote it publishes."""
+    return replace(left, queries=None)
 
 
 def unv_priv_cl_guarantee(vote: VoteStage, publish: DrawStage, hypotheses: Combinatorics, features: int) -> Guarantee:

@@ -185,7 +185,7 @@ def _spent(release: UniversalRelease) -> str:
     allowed = plan.vote.sparse_vector.unstable
     return (
         f"ε = {plan.epsilon:g} and δ = {plan.delta:g}, charged whole at fit; {release.queries_answered_:,} votes and "
-        f"{allowed - release.unstable_left_:,} of {allowed:,} unstable answers. Further answers cost nothing."
+        f"{release.unstable_answers_:,} of {allowed:,} unstable answers. Further answers cost nothing."
     )
 
 

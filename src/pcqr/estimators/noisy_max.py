@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.priv_class import PrivClass
@@ -15,7 +12,7 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.base import Records
 from pcqr.estimators.releases import Release
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import Answer, BatchCost, NoisyMaxPlan, Usage
+from pcqr.plan import NoisyMaxPlan
 from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
 
@@ -26,7 +23,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     Every query gets a label, however the teachers vote, and every label is paid for: after m distinct queries
     `BudgetExhausted` is raised, while queries asked before are answered from the log. `plan_.vote.noise` is a discrete
     Gaussian on the count of votes or an exponential mechanism, whichever the planner expects to err less. In an
-    `Answer` the kind "stable" says no more than that the label is a vote's.
+    `Answer` the kind "stable" says no more than that the label is a vote's; `unstable_left_` is None.
 
     Parameters
     ----------
@@ -61,20 +58,6 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         self.classes = classes
         self.teachers = teachers
 
-    @np.errstate(all="ignore")
-    def preview(self, X: Any) -> BatchCost:
-        """What it would cost to ask for the rows of `X`, in order: one of the m answers for each new one."""
-        cost = super().preview(X)
-        return replace(cost, left=_answers_left(cost.left), chance_of_halting=float(not cost.is_certain))
-
-    @property
-    def unstable_left_(self) -> int:
-        """0: no answer is ever unstable."""
-        return _answers_left(self._votes.left).unstable
-
-    def _named(self, answer: Answer[int]) -> Answer[Any]:
-        return replace(super()._named(answer), remaining=_answers_left(answer.remaining))
-
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if getattr(hypotheses, "labels", 2) != 2:
             raise ParameterError("classes", "two label names: votes are between two labels", self.classes)
@@ -96,11 +79,4 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxPlan, entropy: Entropy) -> None:
         labeller = noisy_max(hypotheses, records.X, records.y, plan.vote, entropy)
-        self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=True)
-
-
-def _answers_left(left: Usage) -> Usage:
-    """What is left as a caller should read it: there is no ⊥, and the bound on it that `PrivClass` halts by is the
-    number of decisions left. A decision that was broken off before it was logged has used one up, too.
-    """
-    return Usage(left.unstable, 0)
+        self._protocol = PrivClass(labeller, plan.queries, entropy)

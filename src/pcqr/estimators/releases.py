@@ -184,8 +184,13 @@ class Release(PrivateEstimator[V]):
         return self._votes.asked
 
     @property
-    def unstable_left_(self) -> int:
-        """Unstable answers that may still be given before the release halts (or publishes)."""
+    def unstable_answers_(self) -> int:
+        """How many of these were unstable."""
+        return self._votes.unstable
+
+    @property
+    def unstable_left_(self) -> int | None:
+        """Unstable answers that may still be given before the release halts or publishes. None: none ever is."""
         return self._votes.left.unstable
 
     @property
@@ -236,7 +241,7 @@ class SubsampleAggregate(Release[VotingPlan]):
 
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
         labeller = sub_samp(hypotheses, records.X, records.y, plan.vote, entropy)
-        self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=plan.mode == "paper")
+        self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
 class AgnosticRelease(Release[VotingPlan]):
@@ -251,7 +256,7 @@ class AgnosticRelease(Release[VotingPlan]):
 
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
         labeller = ag_priv_cl(hypotheses, records.X, records.y, records.public, plan.vote, entropy)
-        self._protocol = PrivClass(labeller, plan.queries, entropy, hard_stop=plan.mode == "paper")
+        self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
 class UniversalRelease(Release[UniversalPlan]):

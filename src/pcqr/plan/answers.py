@@ -11,15 +11,26 @@ L = TypeVar("L")
 
 @dataclass(frozen=True)
 class Usage:
-    """A number of queries and, among them, of unstable answers. `queries` is None where it has no limit."""
+    """A number of queries and, among them, of unstable answers.
+
+    `queries` is None where it has no limit, `unstable` where no answer can be unstable.
+    """
 
     queries: int | None
-    unstable: int
+    unstable: int | None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Is one of the two used up, so that no new query can be answered?"""
+        return any(number is not None and number <= 0 for number in (self.queries, self.unstable))
 
     def __str__(self) -> str:
+        queries = "any number of queries" if self.queries is None else counted(self.queries, "query", "queries")
+        if self.unstable is None:
+            return queries
         unstable = counted(self.unstable, "unstable answer")
         if self.queries is not None:
-            return f"{counted(self.queries, 'query', 'queries')} and {unstable}"
+            return f"{queries} and {unstable}"
         return f"{unstable} and any number of stable ones" if self.unstable else unstable
 
 
@@ -80,7 +91,7 @@ class BatchCost:
     def is_refused(self) -> bool:
         """Will some row stay unanswered, whatever the votes say?"""
         short = self.left.queries is not None and self.left.queries < self.new
-        return not self.is_certain and (short or self.left.unstable == 0)
+        return not self.is_certain and (short or self.left.is_nothing)
 
     def __str__(self) -> str:
         kinds = [counted(self.new, "new query", "new queries")]
@@ -91,7 +102,7 @@ class BatchCost:
             "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
             (f"Left: {self.left}. " if self.new else "") + self._certainty(),
         ]
-        if self.expected_unstable is not None and self.new and not self.is_refused:
+        if self.expected_unstable is not None and self.left.unstable is not None and self.new and not self.is_refused:
             lines.append(
                 "The planner's model, an estimate and not a bound, expects about "
                 f"{self.expected_unstable:,.1f} unstable answers{self._range()}{self._halting()}."

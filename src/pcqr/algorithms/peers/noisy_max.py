@@ -18,7 +18,7 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
-from pcqr.plan import NoisyMaxStage
+from pcqr.plan import NoisyMaxStage, Usage
 
 _WORTH_A_DELTA = 1.01
 
@@ -35,24 +35,26 @@ class NoisyVotes:
         self._decisions_left = plan.queries
 
     @property
-    def unstable_left(self) -> int:
-        """Decisions left, the bound that `PrivClass` halts by: no answer is ever ⊥, but none comes after the last."""
-        return self._decisions_left
+    def left(self) -> Usage:
+        """Decisions that are paid for and not yet made, those included that were broken off. No answer is ever ⊥."""
+        return Usage(self._decisions_left, None)
 
-    def ones(self, X: Points) -> NDArray[np.int64]:
-        """Votes for label 1 on each row of `X`. Private."""
-        return self._teachers.ones(X)
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        """The votes on each row of `X`, one column a label. Private."""
+        return self._teachers.counts(X)
 
-    def decide(self, ones: int) -> int:
+    def decide(self, counts: NDArray[np.int64]) -> int:
         """The noisy majority: the only thing about the votes that may be shown. RuntimeError after m decisions."""
         if self._decisions_left <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
         self._decisions_left -= 1
-        return self._plan.noise.decide(ones, self._plan.teachers, self._entropy)
+        return self._plan.noise.decide(int(counts[1]), self._plan.teachers, self._entropy)
 
 
 def noisy_max(hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
-    """Train the teachers on a random partition of the records as they are."""
+    """Train the teachers on a random partition of the records as they are. Its noise is for two labels."""
+    if hypotheses.labels != 2:
+        raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
     if X.shape[0] != plan.records:
         raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
     return NoisyVotes(hypotheses, X, y, plan, entropy)

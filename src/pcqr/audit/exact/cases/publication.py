@@ -83,7 +83,7 @@ class UniversalSession(Session[float]):
 
     def secret(self) -> Hashable:
         """As for votes; publication reads the records, which are the same in every branch, and the queries asked."""
-        return votes_on_menu(self._release.protocol._labeller)
+        return votes_on_menu(self._release.protocol.labeller)
 
 
 def unv_priv_cl_case(

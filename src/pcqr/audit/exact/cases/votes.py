@@ -49,7 +49,7 @@ class VotesSession(Session[float]):
 
     def __init__(self, labeller: PrivLabel, limit: int | None, entropy: Entropy) -> None:
         self._labeller = labeller
-        self._protocol = PrivClass(labeller, limit or len(QUERIES), entropy, hard_stop=limit is not None)
+        self._protocol = PrivClass(labeller, limit or len(QUERIES), entropy)
 
     def ask(self, query: float) -> Hashable:
         point = as_point(query)
@@ -70,7 +70,7 @@ def as_point(query: float) -> Points:
 
 
 def votes_on_menu(labeller: PrivLabel) -> Hashable:
-    return tuple(labeller.ones(np.array(QUERIES)[:, None]).tolist())
+    return tuple(map(tuple, labeller.counts(np.array(QUERIES)[:, None]).tolist()))
 
 
 Prepare = Callable[[Table, Entropy], PrivLabel]
