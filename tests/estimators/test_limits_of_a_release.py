@@ -15,7 +15,7 @@ from pcqr.estimators.base import Records
 from pcqr.estimators.semi_private import DECIMAL_CUTS
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds
-from pcqr.mechanisms.sparse_vector import PaperSparseVector
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, SparseVector
 from pcqr.plan import VoteStage, VotingPlan
 
 X = np.linspace(0.0, 1.0, 600)[:, None]
@@ -27,8 +27,11 @@ FAR = np.array([[0.01], [0.02], [0.03], [0.97], [0.98]])
 @pytest.mark.parametrize("mode", ["paper", "calibrated"])
 def test_paper_mode_stops_hard_after_the_planned_queries(release: type[Any], eta: float | None, mode: Any) -> None:
     """There the number of queries enters δ. In calibrated mode it enters no figure, and asking goes on."""
-    vector = PaperSparseVector(threshold=5, scale=0.2, unstable=2, queries=50, slack=1e-6)
-    vote = VoteStage(600, 500, 61, eta, vector)
+    vectors: dict[str, SparseVector] = {
+        "paper": PaperSparseVector(threshold=5, scale=0.2, unstable=2, queries=3, slack=1e-6),
+        "calibrated": OneSidedSparseVector(threshold=5, threshold_scale=0.2, query_scale=0.2, unstable=2),
+    }
+    vote = VoteStage(600, 500, 61, eta, vectors[mode])
     common = {"epsilon": 1.0, "delta": 1e-6, "queries": 3, "alpha": 0.1, "beta": 0.1, "guarantee": Guarantee(1.0)}
     plan = VotingPlan(mode=mode, vote=vote, **common)  # type: ignore[arg-type]
     estimator = release(Thresholds())
