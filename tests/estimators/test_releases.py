@@ -164,7 +164,7 @@ def test_a_preview_spends_nothing_and_is_the_same_before_the_fit(release: Any, m
     fitted = unfitted.fit(X, y)
     assert replace(plan, guarantee=fitted.guarantee_) == fitted.plan_
     queries = np.array([[0.1], [0.2], [0.1], [-0.0], [0.0]])
-    for part in ("ones", "decide"):
+    for part in ("counts", "decide"):
         monkeypatch.setattr(StableVotes, part, lambda *_: pytest.fail("the votes were touched"))
     fitted._votes._entropy = Forbidden()
     cost = fitted.preview(queries)
