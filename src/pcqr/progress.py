@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
+__all__ = ["reporting"]
+
 T = TypeVar("T")
 
 
@@ -43,9 +45,30 @@ _listener: ContextVar[_Listener | None] = ContextVar("pcqr_progress", default=No
 
 @contextmanager
 def reporting(callback: Callback) -> Iterator[None]:
-    """Call `callback` with the progress of every long computation in this block, in this thread.
+    """Tell a callback how far every long computation in this block has come, in this thread.
 
-    A stage begins with `done` = 0. What the callback raises breaks off the computation.
+    Parameters
+    ----------
+    callback : callable
+        Called with a `Progress`: `stage`, `done` and `total`. A stage begins with `done` = 0. What the callback raises
+        breaks off the computation.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import NoisyMaxAggregate
+    >>> from pcqr.progress import reporting
+    >>> X = np.random.default_rng(0).normal(size=(2_000, 1))
+    >>> release = NoisyMaxAggregate(delta=1e-7, queries=3, entropy=0)  # seeded: NOT PRIVATE
+    >>> stages = {}
+    >>> with reporting(lambda progress: stages.update({progress.stage: progress.total})):
+    ...     _ = release.fit(X, X[:, 0] > 0)
+    >>> list(stages)
+    ['teachers']
     """
     token = _listener.set(_Listener(callback))
     try:

@@ -33,16 +33,65 @@ LARGEST_EXPONENT = 2.0**52
 
 
 class Hypothesis(ABC):
-    """A function from points to {0, 1}."""
+    """A classifier: a function from points to labels, 0 or 1 unless its class has more of them.
+
+    Every member of a class in `pcqr.hypotheses` is one. A classifier of your own needs `predict` alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr.hypotheses import Hypothesis
+    >>> class Even(Hypothesis):
+    ...     def predict(self, X):
+    ...         return (np.asarray(X)[:, 0] % 2 == 0).astype(np.int8)
+    >>> Even().predict([[1], [2], [4]])
+    array([0, 1, 1], dtype=int8)
+    """
 
     @abstractmethod
     def predict(self, X: ArrayLike) -> Labels:
-        """The label, 0 or 1, of each row of `X`."""
+        """The label of each row of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, p)
+            Points as a table of finite numbers. A vector is one column.
+
+        Returns
+        -------
+        ndarray of int8, shape (rows,)
+            0 or 1; trees for C labels say 0, …, C−1.
+
+        Raises
+        ------
+        DataError
+            When `X` is no table of finite numbers with the columns that the hypothesis asks about.
+        """
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A drawn hypothesis and the exact log-probability with which it was drawn. The latter is private."""
+    """A drawn hypothesis together with the exact log-probability with which it was drawn.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        What was drawn.
+    log_probability : float
+        ln P(hypothesis). **Private**: it depends on the records. It is therefore left out of the repr.
+
+    Examples
+    --------
+    >>> import math
+    >>> from pcqr.hypotheses import Draw, Thresholds
+    >>> draw = Thresholds().draw([1.0, 2.0, 3.0], [0, 0, 1], inverse_temperature=2.0, entropy=0)  # seeded: NOT PRIVATE
+    >>> isinstance(draw, Draw)
+    True
+    >>> draw
+    Draw(hypothesis=Threshold(cut=2.5, up=True))
+    >>> round(math.exp(draw.log_probability), 3)
+    0.776
+    """
 
     hypothesis: Hypothesis
     log_probability: float = field(repr=False)
@@ -119,7 +168,43 @@ class Combinatorics(ABC):
 
 
 class HypothesisClass(Combinatorics):
-    """A class H of binary classifiers with an exact sampler, a deterministic learner and its combinatorics."""
+    """A class H of classifiers with an exact sampler, a deterministic learner and its combinatorics.
+
+    The base of every class in `pcqr.hypotheses`. All offer the same methods, so a release takes any of them.
+
+    Attributes
+    ----------
+    labels : int
+        C, the number of labels, which are 0, …, C−1. 2 unless the class says otherwise.
+    features : int or None
+        p, the number of columns that the class is defined on; None for any number.
+    vc_dimension : int
+        d, the VC dimension; for stumps, trees and finite classes see `vc_bound`.
+    is_fixed : bool
+        Are the members the same whatever the records are? Then a draw may be published.
+    log_size : float or None
+        ln |H| for a finite class, else None.
+
+    Examples
+    --------
+    Three points on a line have four dichotomies by thresholds. The learner takes the one with the fewest mistakes; the
+    sampler prefers it, and the more so the larger η is.
+
+    >>> from pcqr.hypotheses import HypothesisClass, Thresholds
+    >>> hypotheses = Thresholds()
+    >>> isinstance(hypotheses, HypothesisClass), hypotheses.vc_dimension
+    (True, 1)
+    >>> X, y = [1.0, 2.0, 3.0], [0, 0, 1]
+    >>> hypotheses.enumerate(X)
+    array([[0, 0, 0],
+           [0, 0, 1],
+           [0, 1, 1],
+           [1, 1, 1]], dtype=int8)
+    >>> hypotheses.learn(X, y)
+    Threshold(cut=2.5, up=True)
+    >>> hypotheses.sample(X, y, inverse_temperature=20.0, entropy=0)  # seeded: NOT PRIVATE
+    Threshold(cut=2.5, up=True)
+    """
 
     labels: int = 2
     """Number of classes C; labels are 0, …, C−1."""
@@ -146,11 +231,28 @@ class HypothesisClass(Combinatorics):
 
     @abstractmethod
     def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:
-        """A hypothesis with the fewest mistakes on (X, y), ties broken by a fixed preference order."""
+        """A member with the fewest mistakes on (X, y); ties are broken by a fixed order of preference.
+
+        Without noise, so **private**: a teacher is learned like this, and its votes alone are ever used.
+
+        Parameters
+        ----------
+        X, y : array-like of shape (n, p) and (n,)
+            Points and their labels, integers 0, …, C−1.
+
+        Returns
+        -------
+        Hypothesis
+
+        Raises
+        ------
+        DataError
+            When `X` or `y` cannot be used: no numbers, not finite, another width, labels that are not 0, …, C−1.
+        """
 
     @abstractmethod
     def enumerate(self, X: ArrayLike) -> Labels:
-        """One row of labels on `X` for each member of the class that `sample(X, …)` draws from. Small X only."""
+        """One row of labels on `X` for each member of the class that `sample(X, …)` draws from. For small `X` only."""
 
     @abstractmethod
     def _draw(
@@ -169,7 +271,38 @@ class HypothesisClass(Combinatorics):
         public: ArrayLike | None = None,
         entropy: Entropy | int | None = None,
     ) -> Draw:
-        """An exact draw from P(h) ∝ e^{−η·mistakes(h; X, y)} with its log-probability (which is private)."""
+        """An exact draw from P(h) ∝ e^{−η·mistakes(h; X, y)}, with its log-probability.
+
+        Parameters
+        ----------
+        X, y : array-like of shape (n, p) and (n,)
+            Private points and their labels, integers 0, …, C−1.
+        inverse_temperature : float
+            η ≥ 0. At 0 the records do not matter; the larger it is, the fewer the mistakes and the weaker the privacy.
+        public : array-like of shape (M, p), optional
+            Public points. Given: one member for each dichotomy of them, and the draw is 2η-DP and may be published.
+            None: the members are the declared ones or, in a class that is not fixed, the dichotomies of `X` itself;
+            such a draw may be used for relabelling only.
+        entropy : Entropy, int or None, default None
+            Where the randomness comes from: None is the operating system; an integer seeds a test, which is **not
+            private**.
+
+        Returns
+        -------
+        Draw
+            The hypothesis, and ln P of it, which is private.
+
+        Raises
+        ------
+        ParameterError
+            When η is negative or so large that log-weights lose their digits (above 2⁵²/n).
+        DataError
+            When `X`, `y` or `public` cannot be used, or has more rows than the class can hold (`largest_support`).
+
+        References
+        ----------
+        .. [1] F. McSherry, K. Talwar. Mechanism design via differential privacy. FOCS 2007.
+        """
         points, labels = self.check_records(X, y)
         check_inverse_temperature(inverse_temperature)
         if inverse_temperature * points.shape[0] > LARGEST_EXPONENT:
@@ -201,7 +334,21 @@ class HypothesisClass(Combinatorics):
         public: ArrayLike | None = None,
         entropy: Entropy | int | None = None,
     ) -> Hypothesis:
-        """The hypothesis of `draw`, without its log-probability."""
+        """The hypothesis of `draw`, without its log-probability.
+
+        Parameters
+        ----------
+        X, y : array-like
+            The records, as for `draw`, which also says what may go wrong.
+        inverse_temperature : float
+            η ≥ 0 in P(h) ∝ e^{−η·mistakes(h; X, y)}.
+        public, entropy : optional
+            As for `draw`.
+
+        Returns
+        -------
+        Hypothesis
+        """
         return self.draw(X, y, inverse_temperature, public=public, entropy=entropy).hypothesis
 
     @final
@@ -211,6 +358,7 @@ class HypothesisClass(Combinatorics):
 
     @final
     def check_records(self, X: ArrayLike, y: ArrayLike) -> tuple[Points, Labels]:
+        """`X` as by `check_points` and `y` as a vector of integers 0, …, C−1, one for each row; else a `DataError`."""
         points = self.check_points(X)
         labels = as_labels(y, self.labels)
         if labels.shape[0] != points.shape[0]:

@@ -52,11 +52,35 @@ class Member(Hypothesis):
 
 @dataclass(frozen=True)
 class Finite(HypothesisClass):
-    """The class {h₀, …, h_{|H|−1}} of the given `members`; the law is over their indices, so repeats count as often.
+    """The class {h₀, …, h_{|H|−1}} of the given models.
 
-    Two things are taken on trust (proofs/finite.md): the members were made without the private records, and each
-    labels a row without regard to the other rows, so that replacing one record moves its mistakes by at most 1.
-    The drawn hypothesis is then 2η-DP and may be published.
+    The law is over their indices, so a model that is listed twice counts twice. Two things are taken on trust
+    (proofs/finite.md): the members were made without the private records, and each labels a row without regard to the
+    other rows, so that replacing one record moves its mistakes by at most 1. The drawn hypothesis is then 2η-DP and may
+    be published.
+
+    Parameters
+    ----------
+    members : sequence of fitted models
+        Whatever has a scikit-learn `predict` with the labels 0 and 1.
+
+    Raises
+    ------
+    ParameterError
+        When there is no member, one has no `predict`, or its `classes_` are not among 0 and 1.
+
+    Examples
+    --------
+    Which of two rules that were known beforehand is the better one?
+
+    >>> from pcqr.hypotheses import Finite, Thresholds
+    >>> rules = [Thresholds().learn([1.0, 3.0], [0, 1]), Thresholds().learn([5.0, 9.0], [0, 1])]
+    >>> hypotheses = Finite(rules)
+    >>> X, y = [1.0, 4.0, 6.0, 8.0], [0, 0, 0, 1]
+    >>> hypotheses.learn(X, y)
+    Member(index=1)
+    >>> hypotheses.sample(X, y, inverse_temperature=10.0, entropy=0)  # seeded: NOT PRIVATE
+    Member(index=1)
     """
 
     members: Sequence[Predictor]

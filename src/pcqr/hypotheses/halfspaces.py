@@ -57,6 +57,18 @@ class Halfspaces(HypothesisClass):
     collinear. The mistakes of all pairs with tail i follow from one turn of a line about i, so the sampler is a
     single weighted choice; O(N² log N) time and O(N²) memory on N distinct locations, or O(M(n + M) log(n + M))
     and O(M²) with M public points. Law, proof and error bound: proofs/halfspaces.md.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Halfspaces
+    >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [0, 1, 1, 1]
+    >>> hypothesis = Halfspaces().learn(X, y)
+    >>> hypothesis
+    Halfspace(tail=(0.0, 1.0), head=(0.0, 0.0))
+    >>> hypothesis.predict([[-0.5, 0.5], [0.9, 0.9]])
+    array([0, 1], dtype=int8)
+    >>> len(Halfspaces().enumerate(X))  # of 2⁴ labellings all but the two diagonal ones
+    14
     """
 
     features = 2

@@ -43,11 +43,21 @@ EMPTY_INTERVAL = Interval(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Intervals(HypothesisClass):
-    """H = {1[a < x ≤ b]}, the empty interval included.
+    """H = {1[a < x ≤ b]}: label 1 inside an interval on the line, which may be empty.
 
     On G distinct values there are G(G+1)/2 + 1 dichotomies. The sampler draws the last group of the interval (or
     "empty", exactly once), then the first given the last; O(n) after sorting. Law, proof and error bound:
     proofs/intervals.md.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Intervals
+    >>> hours, is_late = [7, 8, 9, 12, 15, 18], [0, 1, 1, 0, 0, 1]
+    >>> hypothesis = Intervals().learn(hours, is_late)
+    >>> hypothesis
+    Interval(low=7.5, high=10.5)
+    >>> hypothesis.predict([8.2, 13.0])
+    array([1, 0], dtype=int8)
     """
 
     features = 1

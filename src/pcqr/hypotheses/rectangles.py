@@ -45,13 +45,23 @@ EMPTY = Rectangle(math.inf, -math.inf, math.inf, -math.inf)
 
 @dataclass(frozen=True)
 class Rectangles(HypothesisClass):
-    """Axis-aligned closed rectangles in ℝ², the empty set included.
+    """Axis-aligned closed rectangles in ℝ², the empty set included: label 1 inside.
 
     The members on a set of points are the empty set and the *canonical boxes*, those with a point on each of their
     four sides: one member for each dichotomy, since a dichotomy's box is the bounding box of the points inside.
     The sampler sums the boxes of every pair of rows in one pass over the columns, draws the pair and then the
     columns; O(R²C) time on R rows and C columns (distinct coordinates), O(R² + RC + C²) memory.
     Law, proof and error bound: proofs/rectangles.md.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Rectangles
+    >>> X = [[1, 1], [2, 2], [3, 2], [5, 5]]
+    >>> hypothesis = Rectangles().learn(X, [0, 1, 1, 0])
+    >>> hypothesis
+    Rectangle(left=1.5, right=4.0, bottom=1.5, top=3.5)
+    >>> hypothesis.predict([[2.5, 2.0], [4.5, 2.0]])
+    array([1, 0], dtype=int8)
     """
 
     features = 2

@@ -37,20 +37,40 @@ class Stump(Hypothesis):
 
 @dataclass(frozen=True)
 class Stumps(HypothesisClass):
-    """Stumps on any number of features.
+    """Stumps: one comparison of one feature, x[j] > c or x[j] ≤ c, on tables of any width.
 
     The law is over **(feature, gap, direction) triples**: a feature whose cuts make G cells has G + 1 gaps, the two
     end gaps (the constants) included, each in two directions. A labelling that several triples produce has their
     joint probability; the log-probability of a draw is its triple's. Why this syntactic law may be used for
     relabelling, and why no two triples may be merged, is shown in proofs/stumps.md.
 
-    Where the cuts come from:
+    Parameters
+    ----------
+    cuts : sequence of float, sequence of such sequences, or None, default None
+        Where a feature may be cut.
 
-    * `cuts=None`: the midpoints between neighbouring distinct values, feature by feature, of the private points (the
-      draw may then be used for relabelling only) or of the `public` ones (2η-DP, publishable).
-    * `cuts=[0.5, 2.0]`: declared, the same for every feature; `cuts=[[0.5], [1.0, 2.0]]`: one list a feature. They
-      must be public knowledge; the members are then the same whatever the records are, so the draw is 2η-DP and
-      publishable. Cuts are stored sorted, repeats dropped.
+        * None: at the midpoints between neighbouring distinct values, feature by feature, of the private points (the
+          draw may then be used for relabelling only) or of the public ones (2η-DP, publishable).
+        * `[0.5, 2.0]`: declared, the same for every feature; `[[0.5], [1.0, 2.0]]`: one list a feature. They must be
+          public knowledge. The members are then the same whatever the records are, so the draw is 2η-DP and
+          publishable. Cuts are stored sorted, repeats dropped.
+
+    Raises
+    ------
+    ParameterError
+        When `cuts` are not finite numbers.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> X = [[38.5, 1], [39.1, 0], [36.6, 1], [36.9, 0]]  # temperature, smoker
+    >>> Stumps().learn(X, [1, 1, 0, 0])
+    Stump(feature=0, cut=37.7, above=True, features=2)
+    >>> declared = Stumps(cuts=[[37.5], [0.5]])
+    >>> declared.is_fixed
+    True
+    >>> declared.sample(X, [1, 1, 0, 0], inverse_temperature=10.0, entropy=0)  # seeded: NOT PRIVATE
+    Stump(feature=0, cut=37.5, above=True, features=2)
     """
 
     cuts: Sequence[float] | Sequence[Sequence[float]] | None = None
@@ -93,6 +113,7 @@ class Stumps(HypothesisClass):
 
     @property
     def boundaries(self) -> int:
+        """1: a stump changes its label at one cut."""
         return 1
 
     def log_growth(self, count: int, features: int = 1) -> float:

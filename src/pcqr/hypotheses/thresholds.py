@@ -30,11 +30,28 @@ class Threshold(Hypothesis):
 
 @dataclass(frozen=True)
 class Thresholds(HypothesisClass):
-    """H = {1[x > c]} (`direction="up"`), or together with the mirrors 1[x ≤ c] (`direction="both"`).
+    """H = {1[x > c]}: label 1 above a cut. With `direction="both"` also the mirrors 1[x ≤ c].
 
     On G distinct values there are G + 1 dichotomies, or 2G in both directions: the two constants belong to both
     directions and are counted once. The sampler is one weighted choice over all of them, from prefix sums of
     integer counts; O(n log n). Law, proof and error bound: proofs/thresholds.md.
+
+    Parameters
+    ----------
+    direction : {"up", "both"}, default "up"
+        Whether label 1 is above the cut, or on either side of it.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> ages, is_ill = [31, 35, 52, 60, 71], [0, 0, 1, 0, 1]
+    >>> hypothesis = Thresholds().learn(ages, is_ill)
+    >>> hypothesis
+    Threshold(cut=43.5, up=True)
+    >>> hypothesis.predict([40, 50])
+    array([0, 1], dtype=int8)
+    >>> Thresholds(direction="both").learn(ages, [1, 1, 0, 0, 0])
+    Threshold(cut=43.5, up=False)
     """
 
     direction: str = "up"
@@ -47,6 +64,7 @@ class Thresholds(HypothesisClass):
 
     @property
     def vc_dimension(self) -> int:
+        """1, or 2 in both directions."""
         return 1 if self.direction == "up" else 2
 
     @property

@@ -47,13 +47,33 @@ class IntervalUnion(Hypothesis):
 
 @dataclass(frozen=True)
 class UnionsOfIntervals(HypothesisClass):
-    """H = indicators of unions of at most `r` intervals a < x ≤ b, the empty union included.
+    """H = indicators of unions of at most r intervals a < x ≤ b, the empty union included.
 
     Read from left to right, starting from a virtual 0, a member switches its label at most 2r times; on G distinct
     values there is one dichotomy for each choice of at most 2r of the G places where it may switch (before each
     group): Σ_{j ≤ 2r} C(G, j) of them. The sampler sums over the chain "number of switches so far" forwards and
     draws the switches backwards, each by one weighted choice over all its places; O(n·r) after sorting. Law, proof
     and error bound: proofs/unions.md.
+
+    Parameters
+    ----------
+    r : int
+        The most intervals that a member may have, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        When r is no integer ≥ 1.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import UnionsOfIntervals
+    >>> hours, is_late = [7, 8, 9, 12, 15, 18], [0, 1, 1, 0, 0, 1]
+    >>> hypothesis = UnionsOfIntervals(r=2).learn(hours, is_late)
+    >>> hypothesis.intervals
+    ((7.5, 10.5), (16.5, inf))
+    >>> hypothesis.predict(hours)
+    array([0, 1, 1, 0, 0, 1], dtype=int8)
     """
 
     r: int

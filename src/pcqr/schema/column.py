@@ -24,7 +24,24 @@ _LAST_DAY = 3e6
 
 
 class Question(NamedTuple):
-    """What x[feature] > cut means in words, when it holds and when it fails."""
+    """What x[feature] > cut means in words.
+
+    Parameters
+    ----------
+    holds : str
+        The question when it holds.
+    fails : str
+        The question when it fails.
+
+    Examples
+    --------
+    >>> from pcqr.schema import Feature
+    >>> Feature("age").question(50.5)
+    Question(holds='age > 50.5', fails='age ≤ 50.5')
+    >>> from pcqr.schema import Question
+    >>> Question("sex = female", "sex ≠ female").fails
+    'sex ≠ female'
+    """
 
     holds: str
     fails: str
@@ -32,7 +49,28 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Feature:
-    """One column of the encoded matrix: a number (if `is_date`, days since 1970-01-01), or the 0/1 answer to `asks`."""
+    """One column of the encoded matrix: a number, or the 0/1 answer to a question.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in rules and pictures.
+    bounds : (float, float) or None, default None
+        The least and the largest number that an encoded cell can be, where they are declared.
+    asks : Question or None, default None
+        For a feature of zeros and ones, what a 1 means. None: a number.
+    is_date : bool, default False
+        Is the number one of days since 1970-01-01?
+
+    Examples
+    --------
+    >>> from pcqr.schema import Column, Feature
+    >>> Column("sex", "categorical", ["female", "male"]).features[0]
+    Feature(name='sex=female', bounds=None, asks=Question(holds='sex = female', fails='sex ≠ female'), is_date=False)
+    >>> born = Feature("born", is_date=True)
+    >>> born.question(10_000.5).holds
+    'born > 1997-05-19'
+    """
 
     name: str
     bounds: tuple[float, float] | None = None
@@ -41,10 +79,22 @@ class Feature:
 
     @property
     def is_indicator(self) -> bool:
+        """Is it the answer, 0 or 1, to a question?"""
         return self.asks is not None
 
     def question(self, cut: float) -> Question:
-        """x > `cut` in words. A cut at ½ makes an indicator's own question of it."""
+        """x > `cut` in words.
+
+        Parameters
+        ----------
+        cut : float
+            Where the feature is cut. Between 0 and 1 an indicator is asked its own question.
+
+        Returns
+        -------
+        Question
+            How to say that it holds and that it fails.
+        """
         if self.asks is None:
             shown = self.date(cut) or f"{cut:.10g}"
             return Question(f"{self.name} > {shown}", f"{self.name} ≤ {shown}")
@@ -59,19 +109,51 @@ class Feature:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of x.
+    """One column of x, declared without a look at private records.
 
-    A *numeric* column is passed on as it is, clipped to `bounds` = (low, high) where they are declared. With `missing`
-    it may have gaps: a second feature, 0 or 1, says where they are, and the number itself becomes `filled_with`.
+    A *numeric* column is passed on as it is, clipped to its bounds. A *date* becomes the number of whole days since
+    1970-01-01, in UTC; ISO texts, dates and time stamps of any library will do, and the time of day is left out.
 
-    A *date* column becomes the number of whole days since 1970-01-01, in UTC; its `bounds` are dates, and gaps are as
-    those of a number. It takes ISO texts, dates and time stamps of any library, whose time of day is left out.
-
-    A *categorical* column becomes one 0/1 feature for each of its declared `categories`, in the order given; with
-    `other` one for every value that is not declared; and a last one for a missing value. Categories are compared by
-    what they mean (`pcqr.schema.reading`): 3, 3.0 and "3.0" are the same category, and so are True and 1.
+    A *categorical* column becomes one 0/1 feature for each category, in the order given; with `other` one for every
+    value that is not declared; and a last one for a missing value. Categories are compared by what they mean
+    (`pcqr.schema.reading`): 3, 3.0 and "3.0" are the same category, and so are True and 1.
 
     What a cell becomes is a function of that cell and of this declaration alone (proofs/table.md).
+
+    Parameters
+    ----------
+    name : str
+        The column's name in the table.
+    kind : {"numeric", "categorical", "date"}, default "numeric"
+        What its cells are.
+    categories : sequence of str, default ()
+        The names that a cell may have; for a categorical column only.
+    bounds : (low, high) or None, default None
+        What numbers, or dates, are clipped to. None: they are not.
+    missing : bool, default False
+        May a number or a date be missing? A second feature, 0 or 1, then says where, and the number itself becomes
+        `filled_with`.
+    other : bool, default False
+        May a category be one that is not declared?
+
+    Raises
+    ------
+    ParameterError
+        When a declaration contradicts itself, such as bounds for categories.
+
+    Examples
+    --------
+    >>> from pcqr.schema import Column
+    >>> age = Column("age", bounds=(18, 90), missing=True)
+    >>> age.feature_names
+    ('age', 'age is missing')
+    >>> age.encode([25, None, 130])
+    array([[25.,  0.],
+           [18.,  1.],
+           [90.,  0.]])
+    >>> Column("job", "categorical", ["nurse", "cook"], other=True).encode(["cook", "pilot"])
+    array([[0., 1., 0., 0.],
+           [0., 0., 1., 0.]])
     """
 
     name: str
@@ -132,10 +214,29 @@ class Column:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """The names of the `features`."""
         return tuple(feature.name for feature in self.features)
 
     def encode(self, values: Any, *, table: str = "the table") -> NDArray[np.float64]:
-        """`values` as a float64 matrix with one column for each of `features`; errors speak of `table`."""
+        """Cells as numbers.
+
+        Parameters
+        ----------
+        values : sequence, array or column of a table
+            The cells.
+        table : str, default "the table"
+            What errors call the table that they come from.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows, number of features)
+            One column for each of `features`.
+
+        Raises
+        ------
+        DataError
+            When a cell is none of what is declared. The message has no cell in it.
+        """
         what = f"column {self.name!r} of {table}"
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(what, "a sequence of values", "one value (put it in a list)")

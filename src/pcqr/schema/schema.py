@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,18 +17,55 @@ from pcqr.checks import check_integer
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema.cells import listed
 from pcqr.schema.column import Column, Feature, Question
+from pcqr.schema.description import column_from, described, toml
 from pcqr.schema.public import column_from_public
 
 
 class Table(Protocol):
-    """Columns found by name: a dict of sequences, a pandas or Polars DataFrame, an Arrow table."""
+    """A table whose columns are found by name: a dict of sequences, a pandas or Polars frame, an Arrow table.
+
+    Examples
+    --------
+    >>> from pcqr.schema import Column, Schema, Table
+    >>> def encoded(table: Table) -> list:
+    ...     return Schema((Column("age"),)).encode(table).tolist()
+    >>> encoded({"age": [25, 61]})
+    [[25.0], [61.0]]
+    """
 
     def __getitem__(self, name: str, /) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of x, in the order in which their features stand in the encoded matrix."""
+    """The columns of x, in the order in which their features stand in the encoded matrix.
+
+    It is declared here or in a file (`from_toml`, `from_json`), or made of rows that are public (`from_public`).
+    Nothing in it may come from private records.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns, each with a name of its own.
+
+    Raises
+    ------
+    ParameterError
+        When there is no column, or two columns or features have one name.
+
+    Examples
+    --------
+    >>> from pcqr import Schema
+    >>> from pcqr.schema import Column
+    >>> schema = Schema((Column("age", bounds=(18, 90)), Column("sex", "categorical", ["female", "male"])))
+    >>> schema.feature_names
+    ('age', 'sex=female', 'sex=male', 'sex is missing')
+    >>> schema.encode({"age": [25, 61], "sex": ["male", None]})
+    array([[25.,  0.,  1.,  0.],
+           [61.,  0.,  0.,  1.]])
+    >>> schema.question(1, 0.5).holds
+    'sex = female'
+    """
 
     columns: tuple[Column, ...]
 
@@ -41,6 +78,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @property
@@ -50,6 +88,7 @@ class Schema:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """The names of the `features`."""
         return tuple(feature.name for feature in self.features)
 
     @property
@@ -61,15 +100,46 @@ class Schema:
         """The predicate x[`feature`] > `cut` on the encoded matrix, and its negation, in words.
 
         A missing number counts as what `filled_with` says, here as everywhere.
+
+        Parameters
+        ----------
+        feature : int
+            The column of the encoded matrix, from 0.
+        cut : float
+            What it is compared with.
+
+        Returns
+        -------
+        Question
+            How to say that it holds and that it fails.
         """
         return self.features[feature].question(cut)
 
     def encode(self, table: Table, *, drop: Collection[str] = (), name: str = "the table") -> NDArray[np.float64]:
-        """`table` as a float64 matrix, one row for each record and one column for each of `feature_names`.
+        """A table as a float64 matrix, one row for each record and one column for each of `feature_names`.
 
-        Columns are found by name, so their order in `table` does not matter. A column that the schema does not
-        know is an error unless `drop` names it. Equal rows are encoded bit by bit the same, whatever table they
-        come in. Errors call the table `name` and never carry a value of it.
+        Columns are found by name, so their order in the table does not matter. Equal rows are encoded bit by bit the
+        same, whatever table they come in.
+
+        Parameters
+        ----------
+        table : Table
+            The table: a dict of sequences, a data frame or an Arrow table.
+        drop : collection of str, default ()
+            Columns to leave out, such as the label. Others that the schema does not know are an error.
+        name : str, default "the table"
+            What errors call the table.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows, p)
+            p is the number of features.
+
+        Raises
+        ------
+        DataError
+            When a column is missing, unknown or of another length, or a cell is not as declared. The message never has
+            a cell in it.
         """
         present = _column_names(table, name)
         if absent := [declared for declared in self.names if declared not in present]:
@@ -93,7 +163,22 @@ class Schema:
         return encoded
 
     def without(self, *names: str) -> Schema:
-        """This schema less the columns `names`."""
+        """This schema less some columns.
+
+        Parameters
+        ----------
+        *names : str
+            The columns to leave out.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ParameterError
+            When there is no such column, or none would be left.
+        """
         if unknown := [name for name in names if name not in self.names]:
             raise ParameterError("names", f"among {listed(self.names)}", unknown)
         return Schema(tuple(column for column in self.columns if column.name not in names))
@@ -105,12 +190,38 @@ class Schema:
         A column of numbers becomes numeric, with the smallest and the largest public number as its bounds (none where
         they are equal), and may have gaps whether or not the public rows have any: private records can be incomplete
         where public ones were not, and a refusal then would say so. A column of dates becomes a date in the same way;
-        ISO texts are dates. Any other column becomes categorical, with the categories that occur in the rows, at most
-        the `most_categories` most common ones (every one that at least 1 % of the rows have, as it stands), and
-        `other` for all that do not: private records may have them too. Truth values have both categories. A column
-        goes by its type; one without (a list, as CSV files give, or pandas' `object`) goes by its values. Only values
-        that occur are read: the categories of a pandas, Polars or Arrow dictionary type may stem from a larger table.
-        `drop` names columns to leave out, such as labels.
+        ISO texts are dates. Any other column becomes categorical, with the categories that occur, and `other` for all
+        that do not: private records may have them too. Truth values have both categories. A column goes by its type;
+        one without (a list, as CSV files give, or pandas' `object`) goes by its values. Only values that occur are
+        read: the categories of a pandas, Polars or Arrow dictionary type may stem from a larger table.
+
+        Parameters
+        ----------
+        rows : Table
+            Public rows.
+        drop : collection of str, default ()
+            Columns to leave out, such as labels.
+        most_categories : int, default 100
+            The most categories of a column; the most common ones stay. At 100 that is every one that at least 1 % of
+            the rows have.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        DataError
+            When there is no row, or a column has values that cannot be read.
+
+        Examples
+        --------
+        >>> from pcqr import Schema
+        >>> schema = Schema.from_public({"age": [30, 71, 55], "job": ["cook", "nurse", "cook"]})
+        >>> schema.columns[0]
+        Column(name='age', kind='numeric', categories=(), bounds=(30.0, 71.0), missing=True, other=False)
+        >>> schema.feature_names
+        ('age', 'age is missing', 'job=cook', 'job=nurse', 'job is other', 'job is missing')
         """
         check_integer("most_categories", most_categories, least=1)
         names = [name for name in _column_names(rows, "public rows") if name not in drop]
@@ -118,21 +229,74 @@ class Schema:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
-        """Read `[[columns]]` tables, each with `name`, `kind` and, where they apply, the other fields of `Column`."""
+        """Read a declaration in TOML.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file of `[[columns]]` tables, each with `name`, `kind` and, where they apply, the other fields of
+            `Column`.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ParameterError
+            When the file cannot be read or declares no schema.
+        """
         return cls._from_file(path, tomllib.loads, "TOML")
 
     @classmethod
     def from_json(cls, path: str | Path) -> Schema:
-        """Read what `to_json` wrote."""
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            A JSON file.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ParameterError
+            When the file cannot be read or declares no schema.
+        """
         return cls._from_file(path, json.loads, "JSON")
 
     def to_json(self, path: str | Path) -> None:
+        """Write the declaration as JSON, which `from_json` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; a file there is replaced.
+
+        Returns
+        -------
+        None
+        """
         Path(path).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def to_toml(self, path: str | Path) -> None:
+        """Write the declaration as TOML, which `from_toml` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; a file there is replaced.
+
+        Returns
+        -------
+        None
+        """
         Path(path).write_text(
             "\n".join(
-                "[[columns]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in column.items())
+                "[[columns]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in column.items())
                 for column in self.to_dict()["columns"]
             ),
             encoding="utf-8",
@@ -140,15 +304,43 @@ class Schema:
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Schema:
-        """The schema that `to_dict` describes: {"columns": [{"name": …, "kind": …, …}, …]}."""
+        """The schema that `to_dict` describes.
+
+        Parameters
+        ----------
+        description : mapping
+            {"columns": [{"name": …, "kind": …, …}, …]}.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ParameterError
+            When it describes no schema.
+        """
         columns = description.get("columns")
         if set(description) != {"columns"} or not isinstance(columns, list):
             raise ParameterError("schema", "one list named 'columns'", sorted(map(str, description)))
-        return cls(tuple(_column_from(entry) for entry in columns))
+        return cls(tuple(column_from(entry) for entry in columns))
 
     def to_dict(self) -> dict[str, Any]:
-        """A description made of dicts, lists, strings and numbers. What does not apply to a column is left out."""
-        return {"columns": [_described(column) for column in self.columns]}
+        """A description made of dicts, lists, strings and numbers. What does not apply to a column is left out.
+
+        Returns
+        -------
+        dict
+            What `from_dict` takes.
+
+        Examples
+        --------
+        >>> from pcqr import Schema
+        >>> from pcqr.schema import Column
+        >>> Schema((Column("age", bounds=(18, 90)),)).to_dict()
+        {'columns': [{'name': 'age', 'kind': 'numeric', 'bounds': [18.0, 90.0]}]}
+        """
+        return {"columns": [described(column) for column in self.columns]}
 
     @classmethod
     def _from_file(cls, path: str | Path, parse: Callable[[str], Any], language: str) -> Schema:
@@ -165,27 +357,6 @@ class Schema:
             raise ParameterError("schema", f"a {language} file", f"{path} (nested too deeply)") from None
         except ValueError as error:  # both parsers' errors, text that is not UTF-8, integers too long to be shown
             raise ParameterError("schema", f"a {language} file", f"{path} ({error})") from None
-
-
-def _column_from(entry: object) -> Column:
-    allowed = {field.name for field in fields(Column)}
-    if not isinstance(entry, dict) or "name" not in entry or not set(entry) <= allowed:
-        raise ParameterError("column of a schema", f"a table with a name and keys among {sorted(allowed)}", entry)
-    return Column(**entry)
-
-
-def _described(column: Column) -> dict[str, Any]:
-    description: dict[str, Any] = {"name": column.name, "kind": column.kind}
-    if column.categories:
-        description["categories"] = list(column.categories)
-    if column.bounds is not None:
-        description["bounds"] = list(column.bounds)
-    return description | {flag: True for flag in ("missing", "other") if getattr(column, flag)}
-
-
-def _toml(value: object) -> str:
-    """JSON's strings, numbers, truth values and lists are TOML's too, but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def has_columns(table: Any) -> bool:

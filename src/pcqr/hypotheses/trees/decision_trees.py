@@ -62,24 +62,55 @@ class TreeCounts:
 
 @dataclass(frozen=True)
 class DecisionTrees(HypothesisClass):
-    """Full binary trees of depth `depth` whose nodes ask one of B public predicates and whose leaves have any label.
+    """Full binary trees whose nodes ask one of B public predicates and whose leaves have any label.
 
-    The law is over **syntactic trees**: P(tree) ∝ prior(tree)·e^{−η·mistakes}. With `stop` = σ = 0 the prior is uniform
-    over all B^(2^D − 1)·C^(2^D) trees of depth D; with σ > 0 every node stops with prior chance σ, which makes trees
-    shorter and a little less accurate. A side that cannot be reached, because its path asks a question a second time,
-    is left out of what is returned.
+    The law is over **syntactic trees**: P(tree) ∝ prior(tree)·e^{−η·mistakes}. A side that cannot be reached, because
+    its path asks a question a second time, is left out of what is returned. Everything that defines the class is
+    public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
 
-    Where the predicates come from: `predicates`, declared; or public points, at most `cuts` cuts a column (None: as
-    many, from 20 down to 12, as keep B within 130)
-    (`prepared(public=…)`); or a schema. Until then the class is not fixed and cannot be drawn from. Everything that
-    defines it is public, so the drawn tree is 2η-DP and may be published (proofs/trees.md).
+    The predicates are declared, or come from public points or a schema (`prepared`). Until then the class is not fixed
+    and cannot be drawn from. Where columns are so many that `most` does not suffice, they have fewer cuts, down to one;
+    then those stay that divide the public points most evenly (without any: at equal distances).
 
-    There are never more than `most` predicates, unless they are declared. Where columns are so many, they have fewer
-    cuts, down to one; then those stay that divide the public points most evenly (without any: at equal distances).
+    Parameters
+    ----------
+    depth : int or None, default None
+        D, at most 6. None is `deepest` or, if that is less, the most at which a draw from n records stays within
+        `operations` and `memory`: a function of n, B and C alone, never of η. A declared depth that exceeds them is
+        refused.
+    stop : float, default 0.0
+        σ, the prior chance with which a node stops and becomes a leaf. At 0 the prior is uniform over all
+        B^(2^D − 1)·C^(2^D) trees of depth D; above 0 trees are shorter and a little less accurate.
+    cuts : int or None, default None
+        The most cuts a column. None: as many, from 20 down to 12, as keep B within 130.
+    labels : int, default 2
+        C, the number of classes.
+    predicates : tuple of Predicate or None, default None
+        The B predicates, where they are declared.
+    operations : float, default 2e11
+        The most steps that a draw may take (`cost`); a core makes 1 to 2·10⁹ a second.
+    memory : float, default 2e9
+        The most bytes that a draw may take (`bytes_needed`).
+    deepest : int, default 4
+        The largest depth that is chosen where `depth` is None.
+    most : int, default 300
+        The most predicates, unless they are declared.
 
-    `depth`: D, at most 6. None is `deepest` or, if that is less, the most at which a draw from n records stays within
-    `operations` steps (see `cost`; a core makes 1 to 2·10⁹ a second) and `memory` bytes: a function of n, B and C
-    alone, never of η. A declared depth that exceeds them is refused. `labels` = C is the number of classes.
+    Raises
+    ------
+    ParameterError
+        When a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import DecisionTrees
+    >>> from pcqr.hypotheses.trees import Predicate
+    >>> hypotheses = DecisionTrees(depth=1, predicates=(Predicate(0, 37.5), Predicate(1, 0.5)))
+    >>> hypotheses.is_fixed, round(hypotheses.log_size, 3)  # ln of 2 questions × 2² labellings of the leaves
+    (True, 2.079)
+    >>> X, y = [[38.5, 1], [39.1, 0], [36.6, 1], [36.9, 0]], [1, 1, 0, 0]  # temperature, smoker
+    >>> hypotheses.sample(X, y, inverse_temperature=10.0, entropy=0).predict(X)  # seeded: NOT PRIVATE
+    array([1, 1, 0, 0], dtype=int8)
     """
 
     depth: int | None = None
@@ -125,6 +156,7 @@ class DecisionTrees(HypothesisClass):
 
     @property
     def is_fixed(self) -> bool:
+        """True once the predicates are known."""
         return self.predicates is not None
 
     @property
@@ -138,6 +170,7 @@ class DecisionTrees(HypothesisClass):
 
     @property
     def log_size(self) -> float | None:
+        """ln of the number of trees once the predicates are known, else None."""
         return None if self.predicates is None else self.log_growth(1)
 
     def log_growth(self, count: int, features: int = 1) -> float:  # noqa: ARG002

@@ -31,7 +31,27 @@ class Split:
 
 @dataclass(frozen=True)
 class DecisionTree(Hypothesis):
-    """A tree on tables with `features` columns."""
+    """A decision tree over public predicates: what `DecisionTrees` draws and learns.
+
+    Parameters
+    ----------
+    root : Leaf or Split
+        The tree's first node; a `Split` asks a `Predicate`, a `Leaf` has a label.
+    features : int
+        p, the columns of the tables that it labels.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import DecisionTree
+    >>> from pcqr.hypotheses.trees import Leaf, Predicate, Split
+    >>> tree = DecisionTree(Split(Predicate(0, 37.5), fails=Leaf(0), holds=Leaf(1)), features=1)
+    >>> tree.predict([[36.6], [39.1]])
+    array([0, 1], dtype=int8)
+    >>> tree.depth, tree.leaves
+    (1, 2)
+    >>> tree.simplified() == tree
+    True
+    """
 
     root: Leaf | Split
     features: int
@@ -45,10 +65,12 @@ class DecisionTree(Hypothesis):
 
     @property
     def depth(self) -> int:
+        """The most questions that a row is asked."""
         return _depth(self.root)
 
     @property
     def leaves(self) -> int:
+        """How many leaves the tree has."""
         return _leaves(self.root)
 
     def simplified(self) -> DecisionTree:
