@@ -32,6 +32,12 @@ OTHER_NAMES = {
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/hypotheses/trees/boosted.py": ["algorithms/test_boosting_rounds.py"],
+    "pcqr/hypotheses/trees/growing.py": [
+        "hypotheses/trees/test_decision_trees.py",
+        "hypotheses/trees/test_weighted.py",
+    ],
+    "pcqr/hypotheses/trees/splits.py": ["hypotheses/trees/test_partition.py", "hypotheses/trees/test_weighted.py"],
+    "pcqr/hypotheses/trees/work.py": ["hypotheses/trees/test_partition.py", "hypotheses/trees/test_decision_trees.py"],
 }
 """Mirrors that are called otherwise than their file."""
 

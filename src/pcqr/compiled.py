@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import ParamSpec, TypeVar, cast
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class _Lazy:
-    def __init__(self, function: Callable[..., object]) -> None:
+    def __init__(self, function: FunctionType) -> None:
         self._function = function
         self._compiled: Callable[..., object] | None = None
         update_wrapper(self, function)
 
     def __call__(self, *args: object) -> object:
         if self._compiled is None:
-            from numba import njit  # noqa: PLC0415
-
-            self._compiled = njit(cache=True, nogil=True)(self._function)
+            self._compiled = self._jitted(cache=True, nogil=True)
         return self._compiled(*args)
+
+    def _jitted(self, **options: Any) -> Callable[..., object]:
+        """The function as numba has it, with the kernels that it calls written out at their place.
+
+        Without that a call that hands on arrays costs more than the few steps of an innermost loop.
+        """
+        from numba import njit  # noqa: PLC0415
+
+        own = self._function
+        named = {name: own.__globals__.get(name) for name in own.__code__.co_names}
+        called = {name: kernel for name, kernel in named.items() if isinstance(kernel, _Lazy)}
+        if strangers := [name for name, kernel in called.items() if kernel._function.__module__ != own.__module__]:
+            raise TypeError(f"{own.__name__} calls {', '.join(strangers)} of another module: its cache would go stale")
+        names = own.__globals__ | {name: kernel._jitted(inline="always") for name, kernel in called.items()}
+        bound = FunctionType(own.__code__, names, own.__name__, own.__defaults__, own.__closure__)
+        jitted: Callable[..., object] = njit(**options)(update_wrapper(bound, own))
+        return jitted
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` with numba on first use, cached on disk. It may call numpy, math and nothing of ours."""
-    return cast(Callable[P, R], _Lazy(function))
+    """Compile `function` with numba on first use, cached on disk.
+
+    It may call numpy, math and other kernels of its own module, and nothing else of ours: numba renews the cache of a
+    kernel when its own file changes, not when a file does that it calls into.
+    """
+    return cast(Callable[P, R], _Lazy(cast(FunctionType, function)))

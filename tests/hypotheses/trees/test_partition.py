@@ -18,7 +18,8 @@ from support.line import PRECISE, PreciseChooser
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate, counting
 from pcqr.hypotheses.trees.counting import count_conjunctions
-from pcqr.hypotheses.trees.partition import Node, PartitionFunction
+from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
+from pcqr.hypotheses.trees.work import block_rows
 from pcqr.noise import Chooser
 
 Cells = frozenset[int]
@@ -118,7 +119,7 @@ def test_every_value_equals_the_definition(predicates: int, depth: int, classes:
     holds, tallies = cells_and_counts(predicates, classes, 60)
     eta = 0.21
     counts = count_conjunctions([records(holds, tallies)], predicates, classes, depth)
-    function = PartitionFunction(counts, eta, stop)
+    function = PartitionFunction(counts, MistakeLaw(counts, eta, stop))
     exact = Exact(holds, tallies, eta, stop)
     nodes = 0
     with decimal.localcontext(PRECISE):
@@ -172,7 +173,9 @@ def test_the_bound_holds_where_the_best_tree_has_almost_no_prior_mass() -> None:
         replace(hypotheses, stop=0.95).depth_for(64)
     rows, y = records(holds, tallies)
     counted = hypotheses.count(rows.astype(np.float64), y)
-    (mistakes,), (mass,) = PartitionFunction(counted.counts, eta, 0.93)._values([Node()], depth)
+    (mistakes,), (mass,) = PartitionFunction(counted.counts, MistakeLaw(counted.counts, eta, 0.93))._values(
+        [Node()], depth
+    )
     assert mistakes == 0
     assert -600 < math.log(mass) < -500
     choosers = [Recorder(seed) for seed in range(3)]
@@ -188,9 +191,9 @@ def test_the_bound_holds_where_the_best_tree_has_almost_no_prior_mass() -> None:
 def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     holds, tallies = cells_and_counts(5, 3, 20)
     counts = count_conjunctions([records(holds, tallies)], 5, 3, 4)
-    whole = PartitionFunction(counts, 0.3, 0.1)
+    whole = PartitionFunction(counts, MistakeLaw(counts, 0.3, 0.1))
     monkeypatch.setattr(counting, "_LEAST_SHARE", 1)
-    shared = PartitionFunction(counts, 0.3, 0.1)
+    shared = PartitionFunction(counts, MistakeLaw(counts, 0.3, 0.1))
     for own, other in zip(itertools.chain(*whole._levels), itertools.chain(*shared._levels), strict=True):
         assert all((a == b).all() for a, b in zip(own, other, strict=True))
 
@@ -200,10 +203,10 @@ def test_memory_is_what_the_class_says() -> None:
     generator = np.random.default_rng(0)
     block = generator.random((50, predicates)) < 0.5, generator.integers(0, classes, 50).astype(np.int8)
     counts = count_conjunctions([block], predicates, classes, depth)
-    function = PartitionFunction(counts, 0.1, 0.0)
+    function = PartitionFunction(counts, MistakeLaw(counts, 0.1, 0.0))
     held = counts.table.nbytes + sum(array.nbytes for level in function._levels for pair in level for array in pair)
     asked = tuple(Predicate(j, 0.5) for j in range(predicates))
     trees = DecisionTrees(labels=classes, predicates=asked)
-    assert held == trees.bytes_needed(depth) - 4 * trees._block_rows() * predicates
-    assert function._decay.size == 51
-    assert PartitionFunction(counts, 1e4, 0.0)._decay.tolist() == [1.0, 0.0]
+    assert held == trees.bytes_needed(depth) - 4 * block_rows(predicates) * predicates
+    assert MistakeLaw(counts, 0.1, 0.0).decay.size == 51
+    assert MistakeLaw(counts, 1e4, 0.0).decay.tolist() == [1.0, 0.0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,27 +14,28 @@ from pcqr.checks import check_integer, check_inverse_temperature, check_positive
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
 from pcqr.hypotheses.trees.counting import Block, ConjunctionCounts, count_conjunctions
-from pcqr.hypotheses.trees.partition import Node, PartitionFunction
-from pcqr.hypotheses.trees.predicates import Predicate, evaluate, from_public, from_schema, most_even, spread
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.growing import cheapest_tree, drawn_tree, labels_of_all_trees
+from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
+from pcqr.hypotheses.trees.predicates import (
+    MOST_CUTS,
+    Predicate,
+    evaluate,
+    predicates_of_points,
+    predicates_of_schema,
+)
+from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
+from pcqr.hypotheses.trees.work import block_rows, bytes_of_draw, steps_of_draw
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 from pcqr.schema import Schema
 
 DEEPEST = 6
 DEFAULT_DEPTH = 4
 DEPTH_2_FROM, MOST_TEACHERS = 30_000, 1_000
-MOST_CUTS, FEWEST_CUTS, MOST_PREDICATES = 20, 12, 130
 _ENUMERATION_LIMIT = 200_000
 _LEAST_STOP = 1e-6
 _MOST_LABELS = 127  # labels are 8-bit integers
 _MOST_LOG_TREES = 600.0
 """Masses are at least the prior probability of one tree; above e^−600 nothing that underflows matters beside them."""
-_BLOCK = 1 << 16
-_BLOCK_CELLS = 30_000_000
-"""Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
-
-
-Predicates = tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,38 +189,16 @@ class DecisionTrees(HypothesisClass):
         if self.predicates is not None:
             return self
         if public is not None:
-            found = self._place_cuts(
-                lambda cuts: from_public(public, cuts), lambda found: most_even(found, public, self.most)
-            )
+            found = predicates_of_points(public, self.cuts, self.most)
             if not found:
                 raise DataError("public", "rows that differ, so that a cut can be placed between them", "no such rows")
         elif schema is not None:
-            found = self._place_cuts(lambda cuts: from_schema(schema, cuts), lambda found: spread(found, self.most))
+            found = predicates_of_schema(schema, self.cuts, self.most)
             if not found:
                 raise DataError("schema", "categories, or numbers with bounds, to make predicates of", "neither")
         else:
             return self
         return replace(self, predicates=found)
-
-    def _place_cuts(self, place: Callable[[int], Predicates], choose: Callable[[Predicates], Predicates]) -> Predicates:
-        """The predicates that `place` makes at `cuts` cuts a column, or at fewer where those are more than `most`.
-
-        Where `cuts` is None, at the most that keep B in `MOST_PREDICATES`, if 12 or more do. Where one cut a column is
-        too many, `choose` says which stay.
-        """
-        single = place(1)
-        if len(single) > self.most:
-            return choose(single)
-        fewest = FEWEST_CUTS if self.cuts is None else self.cuts
-        found = place(fewest)
-        if len(found) > self.most:
-            # The count grows with the cuts; where it should not, what was tried and found within the limit is taken.
-            fit = bisect.bisect_right(range(1, fewest), self.most, key=lambda cuts: len(place(cuts)))
-            return place(fit) if fit > 1 else single
-        if self.cuts is None and len(found) <= MOST_PREDICATES:
-            more = (place(cuts) for cuts in range(MOST_CUTS, FEWEST_CUTS, -1))
-            return next((placed for placed in more if len(placed) <= MOST_PREDICATES), found)
-        return found
 
     def depth_for(self, records: int) -> int:
         """The depth that a draw from so many records uses. Raises when that costs too much."""
@@ -259,17 +236,12 @@ class DecisionTrees(HypothesisClass):
             )
 
     def cost(self, records: int, depth: int) -> float:
-        """Steps of a draw: C(B, D)·n/64 words to count, 2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each, to add up."""
-        count = self._count(1)
-        sums = math.comb(count, depth - 1) * 2.0 ** (depth - 1) * count * self.labels * 20.0
-        return math.comb(count, depth) * (records / 64.0 + self.labels) + sums
+        """Steps of a draw: counting, then adding up (`steps_of_draw`)."""
+        return steps_of_draw(records, self._count(1), self.labels, depth)
 
     def bytes_needed(self, depth: int) -> int:
-        """A block of records, and the tables of a draw: 4 bytes a set and class, 12 a value, for all s + r ≤ D."""
-        sets = [math.comb(self._count(1), size) for size in range(depth + 1)]
-        values = sum((depth - size) * sets[size] << size for size in range(depth))
-        block = 4 * self._block_rows() * self._count(1)  # which predicates hold, as bytes and packed
-        return 4 * self.labels * sum(sets) + 12 * values + block
+        """The memory of a draw (`bytes_of_draw`)."""
+        return bytes_of_draw(self._count(1), self.labels, depth)
 
     def _excess(self, records: int, depth: int) -> str | None:
         """What a draw at this depth would exceed, in words. Public numbers only."""
@@ -327,8 +299,9 @@ class DecisionTrees(HypothesisClass):
             raise ParameterError(
                 "inverse_temperature", f"at most {LARGEST_EXPONENT / records:.3g}", inverse_temperature
             )
-        function = PartitionFunction(counted.counts, inverse_temperature, self.stop)
-        return (DecisionTree(self._sampled(function, choose), counted.features) for choose in choosers)
+        law = MistakeLaw(counted.counts, inverse_temperature, self.stop)
+        function, predicates = PartitionFunction(counted.counts, law), self._fixed()
+        return (DecisionTree(drawn_tree(function, predicates, choose), counted.features) for choose in choosers)
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> DecisionTree:
         """A tree with the fewest mistakes; ties go to the predicate, then to the label, that comes first.
@@ -336,21 +309,13 @@ class DecisionTrees(HypothesisClass):
         Where the class is not fixed the predicates come from `X` itself: fine without privacy, and only then.
         """
         points, labels = self.check_records(X, y)
-        found = self.predicates or self._place_cuts(
-            lambda cuts: from_public(points, cuts), lambda found: most_even(found, points, self.most)
-        )
+        found = self.predicates or predicates_of_points(points, self.cuts, self.most)
         if not found:
             return DecisionTree(Leaf(int(np.bincount(labels, minlength=self.labels).argmax())), points.shape[1])
         fixed = replace(self, predicates=found)
         counted = fixed.count(points, labels)
-        function = PartitionFunction(counted.counts, 0.0, 0.0)
-
-        root = fixed._grow(
-            Node(),
-            counted.counts.depth,
-            lambda node, remaining: int(function.fewest_mistakes(node, remaining).argmin()),
-            lambda node: int(function.class_counts(node).argmax()),
-        )
+        function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, 0.0, 0.0))
+        root = cheapest_tree(function, found)
         return DecisionTree(root, points.shape[1]).simplified()
 
     def enumerate(self, X: ArrayLike) -> Labels:
@@ -365,26 +330,14 @@ class DecisionTrees(HypothesisClass):
         total = self._count(1) ** (leaves - 1) * self.labels**leaves
         if total > _ENUMERATION_LIMIT:
             raise ParameterError("depth", f"such that enumerate lists at most {_ENUMERATION_LIMIT:,} trees", depth)
-        rows: list[Labels] = []
-        for asked in itertools.product(range(self._count(1)), repeat=leaves - 1):
-            place = np.zeros(points.shape[0], dtype=np.int64)  # in heap order: children of i are 2i + 1 and 2i + 2
-            for _ in range(depth):
-                place = 2 * place + 1 + holds[np.arange(points.shape[0]), np.array(asked)[place]]
-            rows.extend(
-                np.array(ends)[place - (leaves - 1)] for ends in itertools.product(range(self.labels), repeat=leaves)
-            )
-        return np.array(rows, dtype=np.int8)
+        return labels_of_all_trees(holds, depth, self.labels)
 
     def _blocks(self, X: Points, y: Labels) -> Iterator[Block]:
         predicates = self._fixed()
-        rows = self._block_rows()
+        rows = block_rows(len(predicates))
         for start in range(0, X.shape[0], rows):
             block = slice(start, start + rows)
             yield evaluate(predicates, X[block]), y[block]
-
-    def _block_rows(self) -> int:
-        """Records counted at a time: a multiple of 64, the fewer the more predicates."""
-        return int(min(_BLOCK, max(64, _BLOCK_CELLS // self._count(1) // 64 * 64)))
 
     def _draw(
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
@@ -392,30 +345,6 @@ class DecisionTrees(HypothesisClass):
         fixed = self.prepared(public, None)
         fixed._fixed()
         return fixed.draw_from(fixed.count(X, y), inverse_temperature, choose)
-
-    def _sampled(self, function: PartitionFunction, choose: Chooser) -> Leaf | Split:
-        """Draw the root's question, then only those of the children that were drawn."""
-        return self._grow(
-            Node(),
-            function.counts.depth,
-            lambda node, remaining: choose(function.log_weights(node, remaining)),
-            lambda node: choose(function.label_log_weights(node)),
-        )
-
-    def _grow(
-        self, node: Node, remaining: int, ask: Callable[[Node, int], int], label: Callable[[Node], int]
-    ) -> Leaf | Split:
-        """Ask for the predicate of `node` (B stands for a stop), then for those below it, then for the labels."""
-        if remaining == 0:
-            return Leaf(label(node))
-        asked = ask(node, remaining)
-        predicates = self._fixed()
-        if asked == len(predicates):
-            return Leaf(label(node))
-        if node.decides(asked):  # the other side cannot be reached
-            return self._grow(node, remaining - 1, ask, label)
-        fails, holds = (self._grow(node.with_literal(asked, side), remaining - 1, ask, label) for side in (False, True))
-        return Split(predicates[asked], fails, holds)
 
     def _fixed(self) -> tuple[Predicate, ...]:
         if self.predicates is None:

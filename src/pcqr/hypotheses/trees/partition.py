@@ -1,9 +1,8 @@
 """The partition function of decision trees, for every node that a tree of depth D can have.
 
-A node is a set of at most D literals, a literal being a predicate or its negation. With B predicates, C classes and
-the node's class counts N_c, N = Σ N_c:
+A node is a set of at most D literals, a literal being a predicate or its negation. With B predicates, σ the prior
+chance of a stop and L(node) the weight of a leaf there, its label drawn uniformly:
 
-    L(node)    = (1/C)·Σ_c e^{−η(N − N_c)}                                       a leaf, its label drawn uniformly
     Z(node, 0) = L(node)
     Z(node, r) = σ·L(node) + (1−σ)/B · Σ_b Z(node ∧ b, r−1)·Z(node ∧ ¬b, r−1)    r splits still allowed
 
@@ -11,26 +10,29 @@ A predicate that the path has fixed already leaves one side empty, and Z(∅, r)
 
     Z(node, r) = (1−σ)/B · [ s·Z(node, r−1) + (Bσ/(1−σ))·L(node) + Σ_{b new} Z(node ∧ b, r−1)·Z(node ∧ ¬b, r−1) ].
 
-Every value is kept as e^{−ηM}·m: M, the fewest mistakes below the node, is an exact integer, and m is a sum of positive
-terms, between the prior mass of the best tree and 1. Nothing is subtracted but integer counts, nothing overflows, and
-what underflows is negligible beside its sum (proofs/trees.md).
+Every value is kept as e^{−θM}·m: M, the least cost of a tree below the node, is an exact integer, and m is a sum of
+positive terms, between the prior mass of the best tree and 1. Nothing is subtracted but integers, nothing overflows,
+and what underflows is negligible beside its sum (proofs/trees.md).
+
+What a leaf costs, and how the options of a node are weighed, is a `TreeLaw`: that of published trees is here, that of
+trees whose leaves may abstain in weighted.py.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.compiled import compiled
 from pcqr.hypotheses.trees.counting import ConjunctionCounts, Int32Array, IntArray, in_shares
+from pcqr.hypotheses.trees.splits import FloatArray, add_leaf_pairs, add_pairs
 
-FloatArray = NDArray[np.float64]
 Values = tuple[NDArray[np.signedinteger], FloatArray]
-"""(M, m) of values e^{−ηM}·m."""
+"""(M, m) of values e^{−θM}·m."""
 
 _UNDERFLOW = 746.0  # e^−746 is 0 in float64
 
@@ -57,196 +59,153 @@ class Node:
         return Node(tuple(sorted((*self.literals, (predicate, holds)))))
 
 
+class TreeLaw(ABC):
+    """The prior of trees and the cost of their leaves: P(tree) ∝ prior(tree)·e^{−θ·cost(tree)}."""
+
+    rate: float
+    """θ: what a unit of cost takes off a log-weight."""
+    decay: FloatArray | None
+    """e^{−θj} for j = 0, 1, …, a table; None where leaves may abstain (splits.py)."""
+    stop_odds: float
+    """Bσ/(1−σ): the prior weight of a stop, that of each predicate being one."""
+
+    @abstractmethod
+    def leaves(self, sums: IntArray) -> Values:
+        """L of nodes where the classes have these counts, or sums of weights (along the last axis)."""
+
+    @abstractmethod
+    def label_costs(self, sums: IntArray) -> IntArray:
+        """What a leaf costs at one node, for each label that it may have."""
+
+    @abstractmethod
+    def mean(self, total: FloatArray) -> FloatArray:
+        """(1−σ)/B · `total`."""
+
+
+class MistakeLaw(TreeLaw):
+    """A published tree: its cost is its mistakes, θ = η, and a node stops with prior chance σ = `stop`.
+
+    With C classes, N_c records of class c at the node and N = Σ N_c:  L(node) = (1/C)·Σ_c e^{−η(N − N_c)}.
+    """
+
+    decay: FloatArray
+
+    def __init__(self, counts: ConjunctionCounts, inverse_temperature: float, stop: float) -> None:
+        self.rate, self.decay = inverse_temperature, _decay(inverse_temperature, counts.records)
+        self.stop_odds = counts.predicates * stop / (1.0 - stop)
+        self._share, self._classes = (1.0 - stop) / counts.predicates, counts.classes
+
+    def leaves(self, sums: IntArray) -> Values:
+        most = sums.max(axis=-1, keepdims=True)
+        mass = np.exp(-self.rate * (most - sums)).sum(axis=-1) / self._classes
+        return sums.sum(axis=-1) - most[..., 0], mass
+
+    def label_costs(self, sums: IntArray) -> IntArray:
+        mistakes: IntArray = sums.sum() - sums
+        return mistakes
+
+    def mean(self, total: FloatArray) -> FloatArray:
+        return total * self._share
+
+
 class PartitionFunction:
-    """Z at every node, from `counts`, η = `inverse_temperature` and σ = `stop`. A function of the private records.
+    """Z at every node, from `counts` (or sums of weights) and `law`. A function of the private records.
 
     Leaves with D literals are by far the most nodes: they are not stored but summed up as they are met.
     """
 
-    def __init__(self, counts: ConjunctionCounts, inverse_temperature: float, stop: float) -> None:
-        self.counts, self.inverse_temperature = counts, inverse_temperature
-        self.stop_odds = counts.predicates * stop / (1.0 - stop)
-        """Bσ/(1−σ): the prior weight of a stop, that of each predicate being one."""
+    def __init__(self, counts: ConjunctionCounts, law: TreeLaw) -> None:
+        self.counts, self.law = counts, law
         self._sets = [counts.sets.of_size(size) for size in range(counts.depth)]
-        self._decay = _decay(inverse_temperature, counts.records)
         self._levels: list[list[Values]] = [[]]
         """`_levels[r][s]`: Z(·, r) for the nodes with s literals, s + r ≤ D, indexed [rank of the set, signs]."""
-        scale = (1.0 - stop) / counts.predicates
         for remaining in range(1, counts.depth + 1):
-            sizes = range(counts.depth - remaining + 1)
-            self._levels.append([self._level(size, remaining, scale) for size in sizes])
+            self._levels.append([self._level(size, remaining) for size in range(counts.depth - remaining + 1)])
 
     def log_weights(self, node: Node, remaining: int) -> FloatArray:
         """ln of the terms of Z(`node`, `remaining`), up to a common factor: B predicates and, if σ > 0, the stop."""
-        mistakes, mass = self._split_terms(node, remaining)
-        if self.stop_odds > 0:
-            leaf_mistakes, leaf_mass = self._values([node], 0)
-            mistakes, mass = np.append(mistakes, leaf_mistakes), np.append(mass, self.stop_odds * leaf_mass)
-        weights: FloatArray = -self.inverse_temperature * (mistakes - mistakes.min()) + np.log(mass)
+        cost, mass = self._split_terms(node, remaining)
+        if self.law.stop_odds > 0:
+            leaf_cost, leaf_mass = self._values([node], 0)
+            cost, mass = np.append(cost, leaf_cost), np.append(mass, self.law.stop_odds * leaf_mass)
+        weights: FloatArray = -self.law.rate * (cost - cost.min()) + np.log(mass)
         return weights
 
     def label_log_weights(self, node: Node) -> FloatArray:
-        """ln e^{−η(N − N_c)} for each class c, up to a common factor."""
-        counts = self.class_counts(node)
-        weights: FloatArray = -self.inverse_temperature * (counts.max() - counts)
+        """ln e^{−θ·cost} for each label of a leaf, up to a common factor."""
+        costs = self.label_costs(node)
+        weights: FloatArray = -self.law.rate * (costs - costs.min())
         return weights
 
-    def fewest_mistakes(self, node: Node, remaining: int) -> IntArray:
-        """For each predicate: the fewest mistakes of a tree that asks it at `node`."""
+    def least_costs(self, node: Node, remaining: int) -> IntArray:
+        """For each predicate: the least cost of a tree that asks it at `node`."""
         return self._split_terms(node, remaining)[0]
 
-    def class_counts(self, node: Node) -> IntArray:
-        found: IntArray = self.counts.of_nodes(member_rows([node]))[0, node.signs]
-        return found
+    def label_costs(self, node: Node) -> IntArray:
+        """For each label: the cost of a leaf that has it."""
+        return self.law.label_costs(self.counts.of_nodes(_member_rows([node]))[0, node.signs])
 
     def _split_terms(self, node: Node, remaining: int) -> tuple[IntArray, FloatArray]:
-        own_mistakes, own_mass = self._values([node], remaining - 1)
-        mistakes = np.full(self.counts.predicates, own_mistakes, dtype=np.int64)
+        own_cost, own_mass = self._values([node], remaining - 1)
+        cost = np.full(self.counts.predicates, own_cost, dtype=np.int64)
         mass = np.full(self.counts.predicates, own_mass)
         new = [b for b in range(self.counts.predicates) if not node.decides(b)]
         if new:
             fails, holds = (self._values([node.with_literal(b, h) for b in new], remaining - 1) for h in (False, True))
-            mistakes[new] = fails[0] + holds[0]
+            cost[new] = fails[0] + holds[0]
             mass[new] = fails[1] * holds[1]
-        return mistakes, mass
+        return cost, mass
 
     def _values(self, nodes: Sequence[Node], remaining: int) -> Values:
         """Z(·, `remaining`) of `nodes`, all with the same number of literals."""
-        sets, signs = member_rows(nodes), np.array([node.signs for node in nodes])
+        sets, signs = _member_rows(nodes), np.array([node.signs for node in nodes])
         if remaining == 0:
-            return self._leaves(self.counts.of_nodes(sets)[np.arange(len(nodes)), signs])
+            return self.law.leaves(self.counts.of_nodes(sets)[np.arange(len(nodes)), signs])
         size = sets.shape[1]
-        mistakes, mass = self._levels[remaining][size]
+        cost, mass = self._levels[remaining][size]
         place = self.counts.sets.rows(sets) - self.counts.sets.start[size], signs
-        return mistakes[place].astype(np.int64), mass[place]
+        return cost[place].astype(np.int64), mass[place]
 
-    def _leaves(self, counts: IntArray) -> Values:
-        """L of nodes with these class counts (along the last axis)."""
-        most = counts.max(axis=-1, keepdims=True)
-        mass = np.exp(-self.inverse_temperature * (most - counts)).sum(axis=-1) / self.counts.classes
-        return counts.sum(axis=-1) - most[..., 0], mass
-
-    def _level(self, size: int, remaining: int, scale: float) -> Values:
+    def _level(self, size: int, remaining: int) -> Values:
         """Z(·, `remaining`) for all nodes of `size` literals."""
         shape = self._sets[size].shape[0], 1 << size
-        mistakes, mass = np.empty(shape, dtype=np.int32), np.empty(shape)
+        cost, mass = np.empty(shape, dtype=np.int32), np.empty(shape)
 
         def fill(low: int, high: int) -> None:
             share = slice(low, high)
-            self._add_up(size, remaining, share, mistakes[share], mass[share])
-            mass[share] *= scale
+            self._add_up(size, remaining, share, cost[share], mass[share])
+            mass[share] = self.law.mean(mass[share])
 
         in_shares(f"weighing trees of depth {remaining}", shape[0], fill)
-        return mistakes, mass
+        return cost, mass
 
-    def _add_up(self, size: int, remaining: int, share: slice, mistakes: Int32Array, mass: FloatArray) -> None:
+    def _add_up(self, size: int, remaining: int, share: slice, cost: Int32Array, mass: FloatArray) -> None:
         """The terms of Z at the nodes of a share of the sets: first those that do not split the node, then the rest."""
-        sets, ranked = self._sets[size][share], self.counts.sets
+        law, sets, ranked = self.law, self._sets[size][share], self.counts.sets
         if remaining == 1:
             nodes = self.counts.of_nodes(sets)
-            mistakes[:], leaf_mass = self._leaves(nodes)
-            mass[:] = (size + self.stop_odds) * leaf_mass
-            _add_leaf_pairs(self.counts.table, ranked.start, ranked.steps, sets, nodes, self._decay, mistakes, mass)
+            cost[:], leaf_mass = law.leaves(nodes)
+            mass[:] = (size + law.stop_odds) * leaf_mass
+            table = self.counts.table
+            add_leaf_pairs(table, ranked.start, ranked.steps, sets, nodes, law.decay, law.rate, cost, mass)
             return
         same, wider = self._levels[remaining - 1][size], self._levels[remaining - 1][size + 1]
-        mistakes[:], mass[:] = same[0][share], size * same[1][share]
-        if self.stop_odds > 0:
-            leaf_mistakes, leaf_mass = self._leaves(self.counts.of_nodes(sets))
-            mass += self.stop_odds * leaf_mass * np.exp(-self.inverse_temperature * (leaf_mistakes - mistakes))
-        _add_pairs(*wider, ranked.steps, sets, self._decay, mistakes, mass)
+        cost[:], mass[:] = same[0][share], size * same[1][share]
+        if law.stop_odds > 0:
+            leaf_cost, leaf_mass = law.leaves(self.counts.of_nodes(sets))
+            mass += law.stop_odds * leaf_mass * np.exp(-law.rate * (leaf_cost - cost))
+        add_pairs(*wider, ranked.steps, sets, law.decay, law.rate, cost, mass)
 
 
-def member_rows(nodes: Sequence[Node]) -> IntArray:
+def _member_rows(nodes: Sequence[Node]) -> IntArray:
     """The members of each of `nodes`, all of one depth, one row a node."""
     return np.array([node.members for node in nodes], dtype=np.int64).reshape(len(nodes), -1)
 
 
-def _decay(inverse_temperature: float, records: int) -> FloatArray:
-    """e^{−ηj} for j = 0, …, n, or as far as it is positive with a last entry 0 that stands for all larger j."""
-    last = records
-    if inverse_temperature * records > _UNDERFLOW:
-        last = math.ceil(_UNDERFLOW / inverse_temperature)
-    table: FloatArray = np.exp(-inverse_temperature * np.arange(last + 1))
+def _decay(rate: float, largest: int) -> FloatArray:
+    """e^{−θj} for j = 0, …, `largest`, or as far as it is positive with a last entry 0 that stands for all larger j."""
+    last = largest
+    if rate * largest > _UNDERFLOW:
+        last = math.ceil(_UNDERFLOW / rate)
+    table: FloatArray = np.exp(-rate * np.arange(last + 1))
     return table
-
-
-@compiled
-def _add_leaf_pairs(  # noqa: PLR0912 (one loop nest: compiled code cannot call our helpers)
-    table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray, decay: FloatArray,
-    mistakes: Int32Array, mass: FloatArray,
-) -> None:  # fmt: skip
-    """Add L(node ∧ b)·L(node ∧ ¬b), for every new b, to e^{−ηM}·m of the nodes of `sets`; `nodes` are their counts."""
-    size, predicates, last = sets.shape[1], steps.shape[0] - 1, decay.size - 1
-    classes, signs = table.shape[1], 1 << size
-    row_without_b, place_of_b = np.empty(signs, np.int64), np.empty(signs, np.int64)
-    side = np.empty((signs, classes), np.int64)
-    for k in range(sets.shape[0]):
-        for place in range(size + 1):  # b lies between two members: its place in every subset stays the same
-            for subset in range(signs):
-                row, taken, before = 0, 0, 0
-                for j in range(size):
-                    if subset >> j & 1:
-                        taken += 1
-                        before += j < place
-                        row += steps[sets[k, j], taken + (j >= place)]
-                place_of_b[subset] = before + 1
-                row_without_b[subset] = row + start[taken + 1]
-            low = sets[k, place - 1] + 1 if place > 0 else 0
-            high = sets[k, place] if place < size else predicates
-            for b in range(low, high):
-                for subset in range(signs):
-                    row = row_without_b[subset] + steps[b, place_of_b[subset]]
-                    for c in range(classes):
-                        side[subset, c] = table[row, c]
-                for j in range(size):
-                    for subset in range(signs):
-                        if not subset >> j & 1:
-                            for c in range(classes):
-                                side[subset, c] -= side[subset | 1 << j, c]
-                for sign in range(signs):
-                    total, most, other_most = 0, 0, 0
-                    for c in range(classes):
-                        total += nodes[k, sign, c]
-                        most = max(most, side[sign, c])
-                        other_most = max(other_most, nodes[k, sign, c] - side[sign, c])
-                    value, other = 0.0, 0.0
-                    for c in range(classes):
-                        value += decay[min(most - side[sign, c], last)]
-                        other += decay[min(other_most - nodes[k, sign, c] + side[sign, c], last)]
-                    value *= other / (classes * classes)
-                    wrong = total - most - other_most
-                    gap = wrong - mistakes[k, sign]
-                    if gap >= 0:
-                        mass[k, sign] += value * decay[min(gap, last)]
-                    else:
-                        mass[k, sign] = mass[k, sign] * decay[min(-gap, last)] + value
-                        mistakes[k, sign] = wrong
-
-
-@compiled
-def _add_pairs(
-    wider_mistakes: Int32Array, wider_mass: FloatArray, steps: IntArray, sets: Int32Array, decay: FloatArray,
-    mistakes: Int32Array, mass: FloatArray,
-) -> None:  # fmt: skip
-    """Add Z(node ∧ b, r−1)·Z(node ∧ ¬b, r−1), for every new b, to e^{−ηM}·m of the nodes of `sets`."""
-    size, predicates, last = sets.shape[1], steps.shape[0] - 1, decay.size - 1
-    for k in range(sets.shape[0]):
-        for place in range(size + 1):
-            row_without_b = 0
-            for j in range(size):
-                row_without_b += steps[sets[k, j], j + 1 + (j >= place)]
-            low = sets[k, place - 1] + 1 if place > 0 else 0
-            high = sets[k, place] if place < size else predicates
-            for b in range(low, high):
-                row = row_without_b + steps[b, place + 1]
-                for sign in range(1 << size):
-                    fails = (sign & ((1 << place) - 1)) | (sign >> place) << (place + 1)
-                    holds = fails | 1 << place
-                    value = wider_mass[row, fails] * wider_mass[row, holds]
-                    wrong = wider_mistakes[row, fails] + wider_mistakes[row, holds]
-                    gap = wrong - mistakes[k, sign]
-                    if gap >= 0:
-                        mass[k, sign] += value * decay[min(gap, last)]
-                    else:
-                        mass[k, sign] = mass[k, sign] * decay[min(-gap, last)] + value
-                        mistakes[k, sign] = wrong

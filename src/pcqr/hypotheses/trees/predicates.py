@@ -6,7 +6,8 @@ Predicates come from public points or from a schema, never from private records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from pcqr.schema import Schema
 RAREST_CATEGORY, RAREST_CUT = 0.03, 0.0025
 """Shares of the public points. A category, or another column of two values, that is rarer is left out, since little
 can be learned there; a cut through numbers may reach further into a tail. Chosen on UCI Adult, used everywhere."""
+MOST_CUTS, FEWEST_CUTS, MOST_PREDICATES = 20, 12, 130
 _CAPPINGS = 50
 
 
@@ -36,12 +38,50 @@ class Predicate:
         keep_plain(self, floats=("cut",), integers=("feature",))
 
 
+Predicates = tuple[Predicate, ...]
+
+
 def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
     """One column for each predicate: does it hold in the row?"""
     return np.stack([X[:, predicate.feature] > predicate.cut for predicate in predicates], axis=1)
 
 
-def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:
+def predicates_of_points(public: Points, cuts: int | None, most: int) -> Predicates:
+    """Those of `from_public` at `cuts` cuts a column, at most `most`; if they are too many, the most even ones."""
+    return _place_cuts(
+        cuts, most, lambda a_column: from_public(public, a_column), lambda found: most_even(found, public, most)
+    )
+
+
+def predicates_of_schema(schema: Schema, cuts: int | None, most: int) -> Predicates:
+    """Those of `from_schema` at `cuts` cuts a column, at most `most`; if they are too many, some at equal distances."""
+    return _place_cuts(cuts, most, lambda a_column: from_schema(schema, a_column), lambda found: spread(found, most))
+
+
+def _place_cuts(
+    cuts: int | None, most: int, place: Callable[[int], Predicates], choose: Callable[[Predicates], Predicates]
+) -> Predicates:
+    """The predicates that `place` makes at `cuts` cuts a column, or at fewer where those are more than `most`.
+
+    Where `cuts` is None, at the most that keep B in `MOST_PREDICATES`, if 12 or more do. Where one cut a column is
+    too many, `choose` says which stay.
+    """
+    single = place(1)
+    if len(single) > most:
+        return choose(single)
+    fewest = FEWEST_CUTS if cuts is None else cuts
+    found = place(fewest)
+    if len(found) > most:
+        # The count grows with the cuts; where it should not, what was tried and found within the limit is taken.
+        fit = bisect.bisect_right(range(1, fewest), most, key=lambda a_column: len(place(a_column)))
+        return place(fit) if fit > 1 else single
+    if cuts is None and len(found) <= MOST_PREDICATES:
+        more = (place(a_column) for a_column in range(MOST_CUTS, FEWEST_CUTS, -1))
+        return next((placed for placed in more if len(placed) <= MOST_PREDICATES), found)
+    return found
+
+
+def from_public(public: Points, cuts: int) -> Predicates:
     """At most `cuts` cuts a column at quantiles of the public points.
 
     Constant columns give nothing, and of predicates that agree on all public points, or disagree on all, the first is
@@ -64,7 +104,7 @@ def from_public(public: Points, cuts: int) -> tuple[Predicate, ...]:
     return tuple(found)
 
 
-def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
+def from_schema(schema: Schema, cuts: int) -> Predicates:
     """For an indicator its column cut at ½; for a number with bounds `cuts` equally spaced cuts between them."""
     found: list[Predicate] = []
     for position, feature in enumerate(schema.features):
@@ -77,7 +117,7 @@ def from_schema(schema: Schema, cuts: int) -> tuple[Predicate, ...]:
     return tuple(found)
 
 
-def most_even(predicates: Sequence[Predicate], public: Points, most: int) -> tuple[Predicate, ...]:
+def most_even(predicates: Sequence[Predicate], public: Points, most: int) -> Predicates:
     """The `most` predicates that divide the public points most evenly, in their order; of equals the first.
 
     A question that nearly everybody answers alike tells few records apart, whatever their labels are.
@@ -87,7 +127,7 @@ def most_even(predicates: Sequence[Predicate], public: Points, most: int) -> tup
     return tuple(predicates[place] for place in sorted(order[:most].tolist()))
 
 
-def spread(predicates: Sequence[Predicate], most: int) -> tuple[Predicate, ...]:
+def spread(predicates: Sequence[Predicate], most: int) -> Predicates:
     """`most` of the predicates at equal distances: where nothing is known but a schema, none is better than another."""
     return tuple(predicates[place * len(predicates) // most] for place in range(most))
 

@@ -1,0 +1,170 @@
+"""The compiled sums over all splits of all nodes, on which a partition function spends its time.
+
+A value is e^{−θM}·m: M, its *cost*, is an exact integer and m, its *mass*, a positive float. The kernels add, for every
+node of some sets of predicates and every predicate b that the node has not decided, the product of the values of
+node ∧ ¬b and node ∧ b to the node's own.
+
+`decay[j]` is e^{−θj} for trees whose leaves have a label each, 0 in its last entry where that stands for all larger j.
+It is None for trees whose leaves may abstain: costs are too many there for a table, e^{−θj} is computed. θ = `rate`.
+Numba compiles a kernel for either, without the branches that only the other takes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.compiled import compiled
+from pcqr.hypotheses.trees.counting import Int32Array, IntArray
+
+FloatArray = NDArray[np.float64]
+
+
+@compiled
+def add_pairs(
+    wider_cost: Int32Array, wider_mass: FloatArray, steps: IntArray, sets: Int32Array,
+    decay: FloatArray | None, rate: float, cost: Int32Array, mass: FloatArray,
+) -> None:  # fmt: skip
+    """Add the pairs whose values are stored: `wider_cost`, `wider_mass`, of all nodes with one literal more."""
+    size, predicates = sets.shape[1], steps.shape[0] - 1
+    for k in range(sets.shape[0]):
+        for place in range(size + 1):
+            row_without_b = 0
+            for j in range(size):
+                row_without_b += steps[sets[k, j], j + 1 + (j >= place)]
+            low, high = _between(sets, k, place, predicates)
+            for b in range(low, high):
+                row = row_without_b + steps[b, place + 1]
+                for sign in range(1 << size):
+                    fails = (sign & ((1 << place) - 1)) | (sign >> place) << (place + 1)
+                    holds = fails | 1 << place
+                    value = wider_mass[row, fails] * wider_mass[row, holds]
+                    least = wider_cost[row, fails] + wider_cost[row, holds]
+                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay, rate)
+
+
+@compiled
+def add_leaf_pairs(
+    table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray,
+    decay: FloatArray | None, rate: float, cost: Int32Array, mass: FloatArray,
+) -> None:  # fmt: skip
+    """Add pairs of leaves, which are far too many to be stored: from the counts `table` of all sets of predicates.
+
+    `nodes` are the counts of the nodes of `sets`.
+    """
+    size, predicates, signs = sets.shape[1], steps.shape[0] - 1, 1 << sets.shape[1]
+    row_without_b, place_of_b = np.empty(signs, np.int64), np.empty(signs, np.int64)
+    holding = np.empty((table.shape[1], signs), np.int64)
+    for k in range(sets.shape[0]):
+        for place in range(size + 1):
+            _locate(sets, k, place, start, steps, row_without_b, place_of_b)
+            low, high = _between(sets, k, place, predicates)
+            for b in range(low, high):
+                _count_holding(table, steps, b, row_without_b, place_of_b, size, holding)
+                for sign in range(signs):
+                    if decay is None:
+                        least, value = _abstaining_leaves(nodes, holding, k, sign, decay, rate)
+                    else:
+                        least, value = _labelled_leaves(nodes, holding, k, sign, decay, rate)
+                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay, rate)
+
+
+@compiled
+def _between(sets: Int32Array, k: int, place: int, predicates: int) -> tuple[int, int]:
+    """The range of the predicates that come after `place` members of `sets[k]`: joined to it, they have that place."""
+    low = sets[k, place - 1] + 1 if place > 0 else 0
+    high = sets[k, place] if place < sets.shape[1] else predicates
+    return low, high
+
+
+@compiled
+def _locate(
+    sets: Int32Array,
+    k: int,
+    place: int,
+    start: IntArray,
+    steps: IntArray,
+    row_without_b: IntArray,
+    place_of_b: IntArray,
+) -> None:
+    """For every subset of `sets[k]`: where the row of subset ∪ {b} begins, and which place b has in it."""
+    for subset in range(row_without_b.size):
+        row, taken, before = 0, 0, 0
+        for j in range(sets.shape[1]):
+            if subset >> j & 1:
+                taken += 1
+                before += j < place
+                row += steps[sets[k, j], taken + (j >= place)]
+        place_of_b[subset] = before + 1
+        row_without_b[subset] = row + start[taken + 1]
+
+
+@compiled
+def _count_holding(
+    table: Int32Array,
+    steps: IntArray,
+    b: int,
+    row_without_b: IntArray,
+    place_of_b: IntArray,
+    size: int,
+    holding: IntArray,
+) -> None:
+    """`holding[sign, c]`: the counts of node ∧ b, by subtraction of one literal after the other."""
+    classes, signs = holding.shape
+    for c in range(classes):
+        for subset in range(signs):
+            holding[c, subset] = table[row_without_b[subset] + steps[b, place_of_b[subset]], c]
+        for j in range(size):
+            for subset in range(signs):
+                if not subset >> j & 1:
+                    holding[c, subset] -= holding[c, subset | 1 << j]
+
+
+@compiled
+def _labelled_leaves(
+    nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
+) -> tuple[int, float]:
+    """L(node ∧ b)·L(node ∧ ¬b) for leaves of one of C labels, whose costs are mistakes."""
+    classes, total, most, other_most = holding.shape[0], 0, 0, 0
+    for c in range(classes):
+        total += nodes[k, sign, c]
+        most = max(most, holding[c, sign])
+        other_most = max(other_most, nodes[k, sign, c] - holding[c, sign])
+    value, other = 0.0, 0.0
+    for c in range(classes):
+        value += _decayed(most - holding[c, sign], decay, rate)
+        other += _decayed(other_most - nodes[k, sign, c] + holding[c, sign], decay, rate)
+    return total - most - other_most, value * (other / (classes * classes))
+
+
+@compiled
+def _abstaining_leaves(
+    nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
+) -> tuple[int, float]:
+    """L(node ∧ b)·L(node ∧ ¬b) for leaves that say 0, 1 or ½, whose costs are weights in units of 1/(2G)."""
+    zeros, ones = holding[0, sign], holding[1, sign]
+    other_zeros, other_ones = nodes[k, sign, 0] - zeros, nodes[k, sign, 1] - ones
+    q, p = _decayed(abs(zeros - ones), decay, rate), _decayed(abs(other_zeros - other_ones), decay, rate)
+    least = 2 * (min(zeros, ones) + min(other_zeros, other_ones))
+    return least, (1.0 + q + q * q) * (1.0 + p + p * p) / 9.0
+
+
+@compiled
+def _sum(
+    cost: int, mass: float, other_cost: int, other_mass: float, decay: FloatArray | None, rate: float
+) -> tuple[int, float]:
+    """e^{−θ·cost}·mass + e^{−θ·other_cost}·other_mass: its cost is the smaller one."""
+    gap = other_cost - cost
+    if gap >= 0:
+        return cost, mass + other_mass * _decayed(gap, decay, rate)
+    return other_cost, mass * _decayed(-gap, decay, rate) + other_mass
+
+
+@compiled
+def _decayed(gap: int, decay: FloatArray | None, rate: float) -> float:
+    """e^{−θ·gap}."""
+    if decay is None:
+        return math.exp(-rate * gap)
+    return float(decay[min(gap, decay.size - 1)])

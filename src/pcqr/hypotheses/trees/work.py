@@ -1,0 +1,28 @@
+"""What a draw of a tree takes, in steps and in bytes: functions of public numbers alone."""
+
+from __future__ import annotations
+
+import math
+
+_BLOCK = 1 << 16
+_BLOCK_CELLS = 30_000_000
+"""Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
+
+
+def steps_of_draw(records: int, predicates: int, labels: int, depth: int) -> float:
+    """C(B, D)·n/64 words to count, 2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each, to add up."""
+    sums = math.comb(predicates, depth - 1) * 2.0 ** (depth - 1) * predicates * labels * 20.0
+    return math.comb(predicates, depth) * (records / 64.0 + labels) + sums
+
+
+def bytes_of_draw(predicates: int, labels: int, depth: int) -> int:
+    """A block of records, and the tables of a draw: 4 bytes a set and class, 12 a value, for all s + r ≤ D."""
+    sets = [math.comb(predicates, size) for size in range(depth + 1)]
+    values = sum((depth - size) * sets[size] << size for size in range(depth))
+    block = 4 * block_rows(predicates) * predicates  # which predicates hold, as bytes and packed
+    return 4 * labels * sum(sets) + 12 * values + block
+
+
+def block_rows(predicates: int) -> int:
+    """Records counted at a time: a multiple of 64, the fewer the more predicates."""
+    return int(min(_BLOCK, max(64, _BLOCK_CELLS // predicates // 64 * 64)))
