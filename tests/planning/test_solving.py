@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
+from pcqr.planning import plan_agnostic
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certificate import vote_excess
 from pcqr.planning.certified import fewest_records
@@ -49,6 +50,19 @@ def is_certified(found: Solved) -> bool:
 
 def opened(question: Question, name: Unknown) -> Question:
     return replace(question, **{name: None, "solve": name})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        (LINE, "epsilon"),
+        (replace(LINE, records=30_000_000), "epsilon"),
+        (replace(LINE, hypotheses=Stumps(), features=14, records=100_000_000), "alpha"),
+    ],
+)
+def test_what_is_solved_for_is_certified_by_the_plan_of_a_fit(question: Question, name: Unknown) -> None:
+    """A search that begins near a similar solution finds more than that of `fit`, which knows none: these did."""
+    assert plan_agnostic(solved(opened(question, name)).request, "calibrated").certified
 
 
 @pytest.mark.parametrize("name", ["alpha", "queries", "epsilon"])

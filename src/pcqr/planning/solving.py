@@ -16,7 +16,7 @@ import numpy as np
 from pcqr.checks import check_integer
 from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.planning.certified import CertifiedVotes, at_hand, fewest_records
+from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
@@ -59,6 +59,7 @@ _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
 _ROUNDS, _FEW_ROUNDS = 4, 2  # few where the search begins near a similar solution
 _CLOSE, _USED = 1.03, 0.985
+_EASIER = (1.0, 1.01, 1.03, 1.1, 1.3, 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,11 +196,12 @@ def _alpha(question: Question, start: Solved | None) -> Solved | None:
         near = start.request.alpha - sampling_slack(start.request.queries, start.request.beta)
         starts.insert(0, 1.0 / max(1e-3, near))
     solved = _hardest(question, start, "alpha", lambda u: slack + 1.0 / u, starts, limit=1e4)
-    votes = None if solved is None else at_hand(solved.request, solved.votes.knobs)
-    if solved is None or votes is None or votes.certificate.excess > solved.request.alpha:
-        return solved
+    if solved is None:
+        return None
     # n records are more than the fewest, so a little more than α is proved.
-    return Solved(replace(solved.request, alpha=votes.certificate.excess), votes)
+    closer = replace(solved.request, alpha=solved.votes.certificate.excess)
+    votes = certified_votes(closer)
+    return solved if votes is None else Solved(closer, votes)
 
 
 def _queries(question: Question, start: Solved | None) -> Solved | None:
@@ -250,7 +252,7 @@ def _hardest(
 
     `value` turns a demand u into a value; the records needed grow with u, nearly as a power of it, so that secants
     between logarithms find the crossing in a few rounds from the first of `starts` that n records are enough for.
-    Every value that is returned was itself certified.
+    What is returned is settled by the search that `fit` makes (`_settled`).
     """
     rounds = _ROUNDS if start is None else _FEW_ROUNDS
     records = question.request().records
@@ -288,7 +290,17 @@ def _hardest(
             easy, at_easy, best = demand, at_demand, found
         if math.isfinite(at_demand):
             known[demand] = at_demand
-    return best
+    return _settled(question, name, value, easy)
+
+
+def _settled(question: Question, name: Unknown, value: Callable[[float], float], demand: float) -> Solved | None:
+    """The value at `demand`, or at one a little easier, that `fit` will certify: its search knows no similar solution."""
+    for easier in _EASIER:
+        request = question.request(**{name: value(demand / easier)})
+        votes = certified_votes(request)
+        if votes is not None:
+            return Solved(request, votes)
+    return None
 
 
 def _crossing(known: dict[float, float], easy: float, hard: float, records: int) -> float:
