@@ -294,7 +294,7 @@ def _hardest(
 
 
 def _settled(question: Question, name: Unknown, value: Callable[[float], float], demand: float) -> Solved | None:
-    """The value at `demand`, or at one a little easier, that `fit` will certify: its search knows no similar solution."""
+    """The value at `demand`, or at one a little easier, that `fit` certifies: its search knows no similar solution."""
     for easier in _EASIER:
         request = question.request(**{name: value(demand / easier)})
         votes = certified_votes(request)
