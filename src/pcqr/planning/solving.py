@@ -59,7 +59,7 @@ _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
 _ROUNDS, _FEW_ROUNDS = 4, 2  # few where the search begins near a similar solution
 _CLOSE, _USED = 1.03, 0.985
-_EASIER = (1.0, 1.01, 1.03, 1.1, 1.3, 2.0)
+_EASIER = (1.0, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
