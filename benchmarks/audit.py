@@ -1,6 +1,7 @@
 """Does the audit catch every bug of the zoo, every time, and how often does it cry wolf?
 
     python -m benchmarks.audit [--repeats 20] [--audits 200] [--json FILE]
+    python -m benchmarks.audit --picture [--redraw]
 
 Each bug that only runs can show is audited `repeats` times as `pcqr audit --fast` would, with fresh randomness from the
 operating system (there is no seed to set: the real code path has none). Bugs with an exact law are computed once: the
@@ -9,12 +10,16 @@ verifier draws nothing, so that every repetition would give the same figure.
 False alarms are counted over `audits` audits of correct mechanisms, the zoo's twins and the shipped subjects in turn,
 and over as many of one whose ε is attained by likely events, so that nothing but the level keeps it from being flagged.
 The level is high enough for some to be expected; the count is compared with the binomial 99 % limit.
+
+`--picture` makes the audit of `pcqr audit --fast` once, keeps the rows of its picture in a file and draws them;
+`--redraw` draws what is in that file.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -25,12 +30,15 @@ from scipy.stats import binom
 
 from benchmarks.accuracy import show, wide_console, write_json
 from pcqr.audit.exact import Case, verify
-from pcqr.audit.report import FAST, LEVEL
+from pcqr.audit.report import FAST, LEVEL, make_report
 from pcqr.audit.statistical import Subject, Submit, audit, processes
 from pcqr.audit.statistical.subjects import shipped_subjects
 from pcqr.audit.zoo import ZOO, Bug
+from pcqr.cli.audit_picture import Line, draw, lines_of
 
 RESULTS = Path("benchmarks/results/audit.json")
+LINES = Path("benchmarks/results/audit_picture.json")
+PICTURE = Path("docs/images/audit.png")
 REPEATS, AUDITS = 20, 200
 ALARM_LEVEL, ALARM_RUNS = 0.05, 600
 ROWS = 30
@@ -91,12 +99,32 @@ def cry_wolf(correct: Sequence[Subject], audits: int, submit: Submit) -> Alarms:
     return Alarms(audits, ALARM_RUNS, ALARM_LEVEL, false.total(), limit, dict(false))
 
 
+def keep_lines() -> None:
+    """The rows of the picture, ∞ as a string."""
+    with processes(2) as submit:
+        lines = lines_of(make_report(FAST, submit=submit))
+    kept = [asdict(line) | {"exact": "infinity"} if line.exact == math.inf else asdict(line) for line in lines]
+    write_json(LINES, {"effort": FAST.name, "level": LEVEL}, kept)
+
+
+def kept_lines(root: Path = Path()) -> list[Line]:
+    kept = json.loads((root / LINES).read_text(encoding="utf-8"))["cases"]
+    return [Line(**line | {"exact": None if line["exact"] is None else float(line["exact"])}) for line in kept]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--repeats", type=int, default=REPEATS, help="audits of each bug")
     parser.add_argument("--audits", type=int, default=AUDITS, help="audits of correct mechanisms")
     parser.add_argument("--json", type=Path, default=RESULTS, help="where the results go")
+    parser.add_argument("--picture", action="store_true", help=f"only the rows of the picture, and {PICTURE}")
+    parser.add_argument("--redraw", action="store_true", help="only the picture, from the rows of an earlier run")
     options = parser.parse_args()
+    if options.picture or options.redraw:
+        if not options.redraw:
+            keep_lines()
+        draw(PICTURE, kept_lines())
+        return
     console = wide_console()
     with processes(2) as submit, console.status("auditing"):
         caught = [catch(bug, options.repeats, submit) for bug in ZOO]

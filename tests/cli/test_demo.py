@@ -30,7 +30,7 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
         "charged whole at fit",
         "predict >50K",
         "Who makes both on the same records spends both: ε = 4",
-        "boosting, not private",
+        "boosting without privacy",
         "always <=50K",
         "14,241 others",
     ):

@@ -11,12 +11,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from pcqr import Guarantee, ParameterError
+from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel, canvas
-from pcqr.models.canvas import LABELS, Caption
+from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.schema import Column, Schema

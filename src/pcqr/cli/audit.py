@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pcqr.audit.report import FAST, FULL, Report, Row, make_report
 from pcqr.audit.statistical import processes
-from pcqr.cli.audit_picture import draw
+from pcqr.cli.audit_picture import draw, lines_of
 from pcqr.cli.console import complain, make_directory, print_json, progress
 from pcqr.errors import MissingExtra
 from pcqr.files import replacing
@@ -40,7 +40,7 @@ def run(out: Path, *, full: bool, as_json: bool) -> None:
     notice = f"Picture: {picture}"
     try:
         with replacing(out / "audit.png") as draft:
-            draw(draft, report)
+            draw(draft, lines_of(report))
     except MissingExtra as missing:
         picture, notice = None, f"No picture. {missing}"
     if as_json:

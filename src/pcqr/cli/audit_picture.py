@@ -1,117 +1,193 @@
-"""The picture of `pcqr audit`: one small panel a row, δ against ε, with the claim as a point."""
+"""The picture of `pcqr audit`: one row a case, the exact ε against the claimed one."""
 
 from __future__ import annotations
 
 import math
-import textwrap
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pcqr.audit.exact import Finding
 from pcqr.audit.report import Report, Row, tightest
-from pcqr.errors import MissingExtra
+from pcqr.drawing import (
+    DOTTED,
+    GRID,
+    INK,
+    MUTED,
+    NAME,
+    PAPER,
+    PUBLISHED,
+    SMALL,
+    THIN,
+    TINY,
+    WARNING,
+    fitted,
+    picture,
+    text_width,
+    tint,
+)
 
-INK, MUTED, GRID = "#222222", "#7a7a7a", "#e6e6e6"
-HOLDS, BROKEN = "#0b6e99", "#d1603d"
-FORBIDDEN = "#efefef"
-COLUMNS = 8
-FLOOR, CEILING = 1e-9, 1.0
-"""Of δ. What is smaller, 0 included, is drawn on the floor."""
-TITLE_WIDTH = 34
+# Inches.
+WIDTH, NAMES, NUMBERS, MARGIN = 9.0, 3.1, 1.6, 0.1
+HEAD, ROW, FOOT = 0.65, 0.225, 0.5
+COLUMNS = (0.75, 1.5)
+"""Where the numbers end, from the right edge of the axes."""
+
+# Powers of 2 of exact ε / claimed ε. ∞ has a place of its own at the right edge.
+LOWEST, HIGHEST, INFINITY = -4.5, 3.6, 4.3
+TICKS = {-4.0: "1/16", -3.0: "1/8", -2.0: "1/4", -1.0: "1/2", 0.0: "claim", 1.0: "2 ×", 2.0: "4 ×", 3.0: "8 ×"}
+BEYOND = tint(WARNING, 0.07)
 
 
-def draw(path: Path, report: Report) -> None:
-    """Write the picture to `path`. Needs the extra `plot`.
+@dataclass(frozen=True)
+class Line:
+    """One row of the picture: `exact` ε, computed (∞ is possible), `bound`, what ε is at least by runs, or both."""
 
-    Shown are the zoo and, of what is shipped, the case of each algorithm that is nearest to its claim, and all that was
-    flagged.
-    """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("A picture", "plot") from None
-    shown = {
+    name: str
+    claimed: float
+    exact: float | None
+    bound: float | None
+    is_bug: bool
+    is_flagged: bool
+
+    @classmethod
+    def of(cls, row: Row) -> Line:
+        return cls(
+            row.name,
+            row.claim.epsilon,
+            None if row.finding is None else row.finding.epsilon,
+            None if row.audited is None else row.audited.epsilon,
+            row.bug is not None,
+            row.is_flagged,
+        )
+
+    @property
+    def colour(self) -> str:
+        return WARNING if self.is_flagged else PUBLISHED
+
+
+def lines_of(report: Report) -> list[Line]:
+    """The zoo and, of what is shipped, the case of each algorithm nearest to its claim, what only runs can judge, and
+    all that was flagged."""
+    nearest = {
         finding.name for finding in tightest(row.finding for row in report.rows if row.bug is None and row.finding)
     }
-    parts = {
-        "Shipped: of each algorithm the case nearest to its claim. No curve may enter the grey.": [
-            row for row in report.rows if row.bug is None and (row.name in shown or row.is_flagged)
-        ],
-        "The zoo of bugs: each must be caught.": [row for row in report.rows if row.bug is not None],
-    }
-    heights = [math.ceil(len(rows) / COLUMNS) for rows in parts.values()]
-    figure = Figure(figsize=(2.4 * COLUMNS, 2.15 * sum(heights) + 1.6), dpi=130, layout="constrained")
-    boxes: Any = figure.subfigures(len(parts), 1, height_ratios=[height + 0.3 for height in heights], hspace=0.02)
-    for box, (title, rows), height in zip(boxes, parts.items(), heights, strict=True):
-        box.suptitle(title, x=0.008, ha="left", color=INK, fontweight="bold", fontsize=13)
-        panels = list(box.subplots(height, COLUMNS, squeeze=False).flat)
-        for panel, row in zip(panels, rows, strict=False):
-            _draw_row(panel, row)
-        for panel in panels[len(rows) :]:
-            panel.set_axis_off()
-    _explain(figure)
-    figure.savefig(path)
+    return [
+        Line.of(row)
+        for row in report.rows
+        if row.bug is not None or row.finding is None or row.name in nearest or row.is_flagged
+    ]
 
 
-def _draw_row(axes: Any, row: Row) -> None:
-    claimed, delta = row.claim.epsilon, max(row.claim.delta, FLOOR)
-    colour = BROKEN if row.is_flagged else HOLDS
-    bound = 0.0 if row.audited is None else row.audited.epsilon
-    curve = [] if row.finding is None else _curve(row.finding)
-    right = max(1.25 * claimed, 1.15 * bound, *(epsilon for epsilon, _ in curve))
-    axes.fill_between([claimed, right], delta, 2.0 * CEILING, color=FORBIDDEN, linewidth=0)
-    if curve:
-        axes.plot([e for e, _ in curve], [max(d, FLOOR) for _, d in curve], color=colour, linewidth=1.8)
-    if bound > 0:
-        axes.axvline(bound, color=colour, linewidth=1.3, linestyle=(0, (1, 1.5)))
-    axes.plot([claimed], [delta], "o", color=INK, markersize=5, clip_on=False, zorder=5)
-    _entitle(axes, row, colour)
-    axes.set_yscale("log")
-    axes.set_ylim(FLOOR, 2.0 * CEILING)
-    axes.set_xlim(0, right)
-    axes.set_yticks([FLOOR, 1e-6, 1e-3, 1], labels=["0", "10⁻⁶", "10⁻³", "1"])
-    axes.minorticks_off()
-    axes.locator_params(axis="x", nbins=4)
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(MUTED)
-    axes.tick_params(length=0, colors=MUTED, labelsize=7)
-    axes.annotate("ε", (1, 0), xycoords="axes fraction", xytext=(3, -2), textcoords="offset points", color=MUTED)
-    axes.annotate("δ", (0, 1), xycoords="axes fraction", xytext=(-14, 2), textcoords="offset points", color=MUTED)
-    axes.set_axisbelow(True)
+def draw(path: Path, lines: Sequence[Line]) -> None:
+    """Write the picture to `path`. Needs the extra `plot`."""
+    shipped, bugs = [line for line in lines if not line.is_bug], [line for line in lines if line.is_bug]
+    blocks = [("Shipped: nothing may pass the line", shipped), ("The zoo of bugs: each must pass it", bugs)]
+    blocks = [(title, block) for title, block in blocks if block]
+    rows = sum(len(block) + 1 for _, block in blocks) + len(blocks) - 1
+    height = HEAD + ROW * rows + FOOT
+    with picture(path, WIDTH, height, layout=None) as figure:
+        wide = WIDTH - NAMES - NUMBERS - 2 * MARGIN
+        axes = figure.add_axes(((MARGIN + NAMES) / WIDTH, FOOT / height, wide / WIDTH, ROW * rows / height))
+        _set_up(axes, rows)
+        place = 0
+        for title, block in blocks:
+            _write(axes, place, -NAMES, title, fontsize=NAME, fontweight="bold")
+            for line in block:
+                place += 1
+                _draw_line(axes, place, line)
+            place += 2
+        figure.legend(
+            handles=_legend(),
+            loc="upper left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=4,
+            frameon=False,
+            fontsize=SMALL,
+            handletextpad=0.3,
+            columnspacing=1.6,
+        )
 
 
-def _curve(finding: Finding) -> list[tuple[float, float]]:
-    """The curve with its exact point at the claimed δ, where the grid would be too coarse."""
-    exact = [(finding.epsilon, finding.claimed.delta)] if math.isfinite(finding.epsilon) else []
-    return sorted([*finding.curve, *exact], key=lambda point: (point[0], -point[1]))
+def _set_up(axes: Any, rows: int) -> None:
+    """The common axis, below and above, the claim as a line, and what lies beyond it in another colour."""
+    right = INFINITY + 0.35
+    axes.set(xlim=(LOWEST, right), ylim=(rows - 0.4, -0.6), yticks=[])
+    axes.set_xticks([*TICKS, INFINITY], [*TICKS.values(), "∞"])
+    axes.tick_params(length=0, labelsize=SMALL, labelcolor=MUTED, labeltop=True)
+    axes.spines[["top", "left", "right", "bottom"]].set_visible(False)
+    axes.set_xlabel("exact ε as a multiple of the claimed ε", fontsize=SMALL)
+    axes.axvspan(0, right, color=BEYOND, linewidth=0, zorder=0)
+    axes.axvline(0, color=INK, linewidth=THIN, zorder=3)
+    for inches, words in zip(COLUMNS, ("exact ε", "claimed ε"), strict=True):
+        _write(axes, -1.15, inches, words, fontsize=SMALL, color=MUTED, ha="right")
 
 
-def _entitle(axes: Any, row: Row, colour: str) -> None:
-    """The name, and below it the ε that counts."""
-    if row.finding is not None:
-        exact = "∞" if math.isinf(row.finding.epsilon) else f"{row.finding.epsilon:.3f}"
-        found = f"exact ε {exact}, claimed {row.claim.epsilon:.3f}"
-    else:
-        bound = 0.0 if row.audited is None else row.audited.epsilon
-        found = f"ε ≥ {bound:.3f} by runs, claimed {row.claim.epsilon:.3f}"
-    name = textwrap.wrap(row.name, TITLE_WIDTH, max_lines=2, placeholder=" …")
-    axes.set_title("\n".join(name), loc="left", fontsize=8, color=INK, pad=14)
+def _draw_line(axes: Any, place: int, line: Line) -> None:
+    axes.axhline(place, color=GRID, linewidth=0.7, zorder=1)
+    found = line.bound if line.exact is None else line.exact
+    if found:
+        at = _position(found, line.claimed)
+        style = "-" if line.exact is not None else DOTTED
+        axes.plot((0, at), (place, place), color=line.colour, linewidth=THIN, linestyle=style, zorder=2)
+    bound = LOWEST if line.bound is None else _position(line.bound, line.claimed)
+    if bound > LOWEST:
+        axes.plot([bound], [place], ">", markerfacecolor=PAPER, **_mark(line.colour))
+    if line.exact is not None:
+        axes.plot([_position(line.exact, line.claimed)], [place], "o", **_mark(line.colour))
+    name, case = _told(line)
+    _write(axes, place, -NAMES, name, fontsize=SMALL)
+    taken = text_width([name], SMALL) / 72.0 + 0.07
+    room = 72.0 * (NAMES - taken - 0.1)
+    _write(axes, place, taken - NAMES, fitted(case, TINY, room) if case else "", fontsize=TINY, color=MUTED)
+    exact = f"≥ {line.bound:.3f}" if line.exact is None else "∞" if math.isinf(line.exact) else f"{line.exact:.3f}"
+    _write(axes, place, COLUMNS[0], exact, fontsize=SMALL, color=line.colour, fontweight="bold", ha="right")
+    _write(axes, place, COLUMNS[1], f"{line.claimed:.3f}", fontsize=SMALL, ha="right")
+
+
+def _position(epsilon: float, claimed: float) -> float:
+    """On the axis; what is too small for it, 0 included, is at its left end, ∞ alone at its right."""
+    if math.isinf(epsilon):
+        return INFINITY
+    return LOWEST if epsilon <= 0 else min(HIGHEST, max(LOWEST, math.log2(epsilon / claimed)))
+
+
+def _told(line: Line) -> tuple[str, str]:
+    """The algorithm, and which case of it; a bug has but its name."""
+    if line.is_bug:
+        return line.name, ""
+    name = re.split("[:,(]", line.name)[0]
+    case = line.name.removeprefix(name)
+    return name, case[1:-1] if case.startswith("(") else case.lstrip(":, ")
+
+
+def _write(axes: Any, place: float, inches: float, words: str, **style: Any) -> None:
+    """Words in a row: so many inches left of the axes' left edge, or right of their right one."""
     axes.annotate(
-        found, (0, 1), xycoords="axes fraction", xytext=(0, 4), textcoords="offset points", fontsize=7, color=colour
+        words,
+        (0 if inches < 0 else 1, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(72.0 * inches, 0),
+        textcoords="offset points",
+        va="center_baseline",
+        annotation_clip=False,
+        **style,
     )
 
 
-def _explain(figure: Any) -> None:
-    """One legend for all panels."""
-    from matplotlib.lines import Line2D  # noqa: PLC0415
-    from matplotlib.patches import Patch  # noqa: PLC0415
+def _mark(colour: str) -> dict[str, Any]:
+    return {"color": colour, "markersize": 6, "zorder": 4}
 
-    handles = [
-        Line2D([], [], color=HOLDS, linewidth=1.8, label="exact δ(ε), claim holds"),
-        Line2D([], [], color=BROKEN, linewidth=1.8, label="exact δ(ε), flagged"),
-        Line2D([], [], color=MUTED, linewidth=1.2, linestyle=(0, (1, 1.5)), label="ε is at least this (from runs)"),
-        Line2D([], [], color=INK, marker="o", linewidth=0, markersize=5, label="claimed (ε, δ)"),
-        Patch(color=FORBIDDEN, label="where no curve may go"),
+
+def _legend() -> list[Any]:
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    return [
+        Line2D([], [], color=INK, linewidth=THIN, label="claimed ε"),
+        Line2D([], [], color=PUBLISHED, marker="o", linewidth=0, label="exact ε, claim holds"),
+        Line2D([], [], color=WARNING, marker="o", linewidth=0, label="exact ε, flagged"),
+        Line2D(
+            [], [], color=MUTED, marker=">", markerfacecolor=PAPER, linewidth=0, label="ε is at least this, by runs"
+        ),
     ]
-    figure.legend(handles=handles, loc="outside lower left", ncols=5, frameon=False, fontsize=9, labelcolor=INK)

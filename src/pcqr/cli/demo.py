@@ -102,40 +102,57 @@ class Trace:
         return {kind: counted[kind] for kind in KINDS}
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Both releases, asked about the same people, and what they are compared with: the traces, in that order."""
+
+    data: Dataset
+    task: Task
+    classifier: PrivateClassifier
+    universal: UniversalRelease
+    traces: tuple[Trace, Trace, Trace, Trace]
+
+    @classmethod
+    def make(cls, data: Dataset, sizes: Sizes, bar: Progress) -> Comparison:
+        task = Task.of(data, sizes)
+        universal = UniversalRelease(DecisionTrees(depth=DEPTH), epsilon=EPSILON, delta=DELTA, queries=sizes.voted)
+        classifier = PrivateClassifier(EPSILON, DELTA, classes=(0, 1))
+        traces = (
+            _published_at_once("published classifier", classifier, task, bar),
+            _asked(f"votes, trees of depth {DEPTH}", universal, task, bar),
+            _without_privacy("boosting without privacy", task),
+            _predicted(f"always {data.label_names[0]}", task, np.zeros_like(task.asked_truth), task.others_truth == 0),
+        )
+        return cls(data, task, classifier, universal, traces)
+
+    def draw(self, path: Path) -> None:
+        draw(path, self.traces, epsilon=EPSILON, delta=DELTA, others=self.task.others_truth.size)
+
+
 def run(out: Path, *, fast: bool, as_json: bool) -> None:
     """Make both releases, ask them about the same people, and compare."""
     make_directory(out)
-    data = load_adult()
-    task = Task.of(data, FAST if fast else FULL)
-    voted = (FAST if fast else FULL).voted
-    universal = UniversalRelease(DecisionTrees(depth=DEPTH), epsilon=EPSILON, delta=DELTA, queries=voted)
-    classifier = PrivateClassifier(EPSILON, DELTA, classes=(0, 1))
+    data, sizes = load_adult(), FAST if fast else FULL
     if not as_json:
         Console().print(
-            f"UCI Adult: {task.records:,} private records, {PUBLIC:,} public rows without labels. Of "
-            f"{task.asked_truth.size:,} other people we ask, one at a time: does this person earn over 50,000 dollars "
+            f"UCI Adult: {sizes.records:,} private records, {PUBLIC:,} public rows without labels. Of "
+            f"{sizes.queries:,} other people we ask, one at a time: does this person earn over 50,000 dollars "
             "a year?\n",
             highlight=False,
         )
     with progress(hidden=as_json) as bar:
-        traces = (
-            _published_at_once("published classifier", classifier, task, bar),
-            _asked(f"votes, trees of depth {DEPTH}", universal, task, bar),
-            _without_privacy("boosting, not private", task),
-            _predicted(f"always {data.label_names[0]}", task, np.zeros_like(task.asked_truth), task.others_truth == 0),
-        )
+        made = Comparison.make(data, sizes, bar)
     picture: Path | None = out / "demo.png"
     notice = f"Picture: {picture}"
     try:
         with replacing(out / "demo.png") as draft:
-            draw(draft, traces, epsilon=EPSILON, delta=DELTA, others=task.others_truth.size)
+            made.draw(draft)
     except MissingExtra as missing:
         picture, notice = None, f"No picture. {missing}"
     if as_json:
-        summary = _summary(data, task, classifier, universal, traces)
-        print_json(summary | {"picture": None if picture is None else str(picture)})
+        print_json(_summary(made) | {"picture": None if picture is None else str(picture)})
     else:
-        _print(data, task, classifier, universal, traces, notice)
+        _print(made, notice)
 
 
 def _published_at_once(name: str, classifier: PrivateClassifier, task: Task, bar: Progress) -> Trace:
@@ -189,9 +206,8 @@ def _spent(release: UniversalRelease) -> str:
     )
 
 
-def _summary(
-    data: Dataset, task: Task, classifier: PrivateClassifier, release: UniversalRelease, traces: Sequence[Trace]
-) -> dict[str, Any]:
+def _summary(made: Comparison) -> dict[str, Any]:
+    data, task, classifier, release, traces = made.data, made.task, made.classifier, made.universal, made.traces
     return {
         "records": task.records,
         "public_rows": PUBLIC,
@@ -218,14 +234,8 @@ def _summary(
     }
 
 
-def _print(
-    data: Dataset,
-    task: Task,
-    classifier: PrivateClassifier,
-    release: UniversalRelease,
-    traces: Sequence[Trace],
-    notice: str,
-) -> None:
+def _print(made: Comparison, notice: str) -> None:
+    data, task, classifier, release, traces = made.data, made.task, made.classifier, made.universal, made.traces
     console = Console()
     model = _model(classifier, data)
     console.print(f"1. {traces[0].name}: made once, applied for ever", style="bold", highlight=False)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.drawing import BODY, INK
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees
 from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.models.canvas import FONT, INK, Block, Caption, stacked, text_block, write_page
+from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
 from pcqr.models.graph import Graph, constant_labels, sign_labels, vote_scores
 from pcqr.models.kind import ScoredKind
 from pcqr.models.linear import check_two_labels
@@ -151,7 +152,7 @@ def _picture(hypothesis: BoostedTrees, words: Vocabulary) -> Block:
     for root in trees:
         heading = f"A tree with {voters[root]} of the {counted(len(hypothesis.trees), 'vote')}"
         blocks.append(
-            stacked([text_block([heading], size=FONT, color=INK, weight="bold"), tree_block(root, _voting(words))], 6.0)
+            stacked([text_block([heading], size=BODY, color=INK, weight="bold"), tree_block(root, _voting(words))], 6.0)
         )
     return stacked(blocks, 24.0)
 

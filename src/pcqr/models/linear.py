@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.linear import LARGEST_WEIGHT
+from pcqr.drawing import LABELS, MUTED, TINY
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees.predicates import Predicate
-from pcqr.models.canvas import LABELS, SMALL, Block, Caption, stacked, text_block, write_page
+from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
 from pcqr.models.graph import Graph, largest_labels, sign_labels, table_scores
 from pcqr.models.kind import ScoredKind
 from pcqr.models.panels import Side, shapes_block, speaking_for
@@ -24,7 +25,7 @@ from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
 
 LABELS_DRAWN, COLUMNS_DRAWN = 12, 6
-AGAINST = "#8a8a8a"
+AGAINST = MUTED
 W = TypeVar("W")
 
 
@@ -138,7 +139,7 @@ class OneAgainstRestKind(ScoredKind[OneAgainstRest]):
                     "label all steps have one scale",
                     "and all bars another; the steps between public cuts are drawn equally wide.",
                 ],
-                size=SMALL,
+                size=TINY,
             )
             for label, member in enumerate(drawn):
                 name = words.label(label)
@@ -149,7 +150,7 @@ class OneAgainstRestKind(ScoredKind[OneAgainstRest]):
                 start = f"The score of {name} starts with {signed(member.weights[-1], 3)}."
                 yield shapes_block(shapes_of(member, words), sides, [start], most=COLUMNS_DRAWN)
             if rest := len(hypothesis.members) - len(drawn):
-                yield text_block([f"And {rest} more labels, which are not drawn."], size=SMALL)
+                yield text_block([f"And {rest} more labels, which are not drawn."], size=TINY)
 
         write_page(path, caption, lambda: stacked(list(blocks()), 30.0))
 

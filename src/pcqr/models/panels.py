@@ -10,20 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcqr.models.canvas import (
-    FONT,
-    INK,
-    LABELS,
-    LINE,
-    MUTED,
-    SMALL,
-    Block,
-    fitted,
-    stacked,
-    text_block,
-    text_width,
-    write,
-)
+from pcqr.drawing import BODY, INK, LABELS, LINE, MUTED, SMALL, TINY, fitted, text_width
+from pcqr.models.canvas import Block, stacked, text_block, write
 from pcqr.models.shapes import Level, Shape
 from pcqr.models.vocabulary import Vocabulary, printable
 
@@ -33,7 +21,7 @@ MOST_PANELS, MOST_BARS, ACROSS = 15, 10, 3
 PANEL, GUTTER, SPACE = 240.0, 30.0, 24.0
 TITLE, TALLEST, LOWEST, TICKS, BAR = 17.0, 130.0, 18.0, 15.0, 14.0
 NAMES, MISSING = 104.0, 40.0
-LEGEND, TICK = 9.0, 7.0
+TICK = 7.0
 TINT = 0.22
 
 
@@ -78,13 +66,13 @@ def shapes_block(
 ) -> Block:
     """`shapes`, the strongest first, in columns of even height, under a legend and an explanation."""
     shown, left_out = shapes[:most], shapes[most:]
-    blocks = [_legend(sides), text_block(explanation, size=SMALL)]
+    blocks = [_legend(sides), text_block(explanation, size=TINY)]
     if shown:
         blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown, sides))]
     if left_out:
         names = ", ".join(printable(shape.column.name) for shape in left_out)
         weaker = f"Not drawn, since they move the score by at most {_short(left_out[0].strength)}: {names}"
-        blocks.append(text_block([fitted(weaker, SMALL, ACROSS * PANEL + (ACROSS - 1) * GUTTER)], size=SMALL))
+        blocks.append(text_block([fitted(weaker, TINY, ACROSS * PANEL + (ACROSS - 1) * GUTTER)], size=TINY))
     return stacked(blocks, 8.0)
 
 
@@ -99,12 +87,12 @@ def _panels(shapes: Sequence[Shape], sides: Sides) -> list[Block]:
 def _legend(sides: Sides) -> Block:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    widths = [text_width([side.words], LEGEND) for side in sides]
+    widths = [text_width([side.words], SMALL) for side in sides]
 
     def draw(axes: Any, x: float, y: float) -> None:
         for side, width in zip(sides, widths, strict=True):
             axes.add_patch(Rectangle((x, y + 1.0), 9.0, 9.0, facecolor=side.colour, edgecolor="none"))
-            write(axes, x + 14.0, y + 5.5, side.words, size=LEGEND, va="center_baseline")
+            write(axes, x + 14.0, y + 5.5, side.words, size=SMALL, va="center_baseline")
             x += width + 36.0
 
     return Block(sum(widths) + 50.0, 12.0, draw)
@@ -129,10 +117,10 @@ def _in_columns(panels: Sequence[Block]) -> Block:
 def _write_title(axes: Any, x: float, y: float, shape: Shape) -> None:
     points = [level.points for level in shape.levels]
     spread = f"{_signed(min(points))} to {_signed(max(points))}"
-    room = PANEL - text_width([spread], SMALL) - 12.0
-    name = fitted(printable(shape.column.name), FONT, room, bold=True)
-    write(axes, x, y, name, size=FONT, weight="bold", va="top")
-    write(axes, x + PANEL, y + 1.5, spread, size=SMALL, color=MUTED, ha="right", va="top")
+    room = PANEL - text_width([spread], TINY) - 12.0
+    name = fitted(printable(shape.column.name), BODY, room, bold=True)
+    write(axes, x, y, name, size=BODY, weight="bold", va="top")
+    write(axes, x + PANEL, y + 1.5, spread, size=TINY, color=MUTED, ha="right", va="top")
 
 
 def _steps(shape: Shape, unit: float, sides: Sides) -> Block:
@@ -201,8 +189,8 @@ def _bars(shape: Shape, scale: Scale, sides: Sides) -> Block:
         axes.plot((zero, zero), (top, top + BAR * len(shown)), color=LINE, linewidth=0.8, zorder=1)
         for place, level in enumerate(shown):
             middle = top + BAR * (place + 0.5)
-            name = fitted(level.name, SMALL, NAMES)
-            write(axes, x + NAMES, middle, name, size=SMALL, color=INK, ha="right", va="center_baseline")
+            name = fitted(level.name, TINY, NAMES)
+            write(axes, x + NAMES, middle, name, size=TINY, color=INK, ha="right", va="center_baseline")
             _bar(axes, (zero, middle - 0.32 * BAR), (unit * level.points, 0.64 * BAR), _colour(level, sides), 1.0)
         if rest:
             words = f"and {rest} more, of at most {_short(abs(strongest[-1].points))}"

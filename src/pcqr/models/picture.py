@@ -11,24 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pcqr.drawing import BODY, INK, LABELS, LINE, MUTED, PAPER, TINY, text_width
 from pcqr.hypotheses.trees.tree import Leaf, Split
-from pcqr.models.canvas import (
-    FONT,
-    INK,
-    LABELS,
-    LINE,
-    MUTED,
-    PAPER,
-    SMALL,
-    Block,
-    Caption,
-    text_width,
-    write,
-    write_page,
-)
+from pcqr.models.canvas import Block, Caption, write, write_page
 from pcqr.models.vocabulary import Vocabulary
 
-YES, NO = "#3a3a3a", "#8a8a8a"
+YES, NO = INK, MUTED
 
 # Lengths in points; one unit of the axes is one point.
 ROW, LINE_HEIGHT, PADDING, GAP = 30.0, 13.0, 8.0, 62.0
@@ -93,7 +81,7 @@ def _boxes(node: Leaf | Split, words: Vocabulary, depth: int) -> list[Box]:
 def _place(tree: Box, boxes: Sequence[Box]) -> float:
     """Give every box its place; return the lower edge of the lowest."""
     for box in boxes:
-        box.width = text_width(box.lines, FONT, bold=box.is_leaf) + 2 * PADDING
+        box.width = text_width(box.lines, BODY, bold=box.is_leaf) + 2 * PADDING
     left = 0.0
     for depth in range(max(box.depth for box in boxes) + 1):
         column = [box for box in boxes if box.depth == depth]
@@ -127,7 +115,7 @@ def _draw_edges(axes: Any, box: Box) -> None:
         points += [(bend, end[1]), (bend, end[1]), end]
         codes = [Curve.MOVETO, *[Curve.CURVE4] * 6]
         axes.add_patch(PathPatch(Curve(points, codes), facecolor="none", edgecolor=colour, linewidth=1.3))
-        write(axes, end[0] - 5.0, end[1] - 3.0, word, size=SMALL, color=colour, ha="right", va="bottom")
+        write(axes, end[0] - 5.0, end[1] - 3.0, word, size=TINY, color=colour, ha="right", va="bottom")
 
 
 def _draw_box(axes: Any, box: Box) -> None:
@@ -151,7 +139,7 @@ def _draw_box(axes: Any, box: Box) -> None:
             box.left + PADDING,
             height,
             line,
-            size=FONT,
+            size=BODY,
             color=PAPER if box.fill else MUTED if box.is_leaf else INK,
             weight="bold" if box.is_leaf else "normal",
             va="center_baseline",

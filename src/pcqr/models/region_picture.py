@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pcqr.models.canvas import FONT, INK, LABELS, MUTED, SMALL, Block, fitted, text_width, write
+from pcqr.drawing import BODY, INK, LABELS, MUTED, TINY, fitted, text_width
+from pcqr.models.canvas import Block, write
 from pcqr.models.vocabulary import Vocabulary, number, printable
 from pcqr.schema import Feature
 
@@ -44,15 +45,15 @@ def line_block(switches: Sequence[float], words: Vocabulary) -> Block:
             )
         written_to = -math.inf
         for value in (low, *shown, high):
-            text = fitted(number(value), SMALL, 90.0)
-            wide = text_width([text], SMALL)
+            text = fitted(number(value), TINY, 90.0)
+            wide = text_width([text], TINY)
             middle = min(max(x + WIDTH * _share(value, window), x + wide / 2), x + WIDTH - wide / 2)
             if middle - wide / 2 > written_to:
-                write(axes, middle, top + BAR + TICK, text, size=SMALL, color=MUTED, ha="center", va="top")
+                write(axes, middle, top + BAR + TICK, text, size=TINY, color=MUTED, ha="center", va="top")
                 written_to = middle + wide / 2 + 6.0
-        _name(axes, x, top + BAR + TICK + 1.5 * SMALL, feature)
+        _name(axes, x, top + BAR + TICK + 1.5 * TINY, feature)
 
-    return Block(WIDTH, LEGEND + BAR + TICK + 3.0 * SMALL + FONT, draw)
+    return Block(WIDTH, LEGEND + BAR + TICK + 3.0 * TINY + BODY, draw)
 
 
 def plane_block(region: Region, ends: Sequence[Range], words: Vocabulary) -> Block:
@@ -62,12 +63,12 @@ def plane_block(region: Region, ends: Sequence[Range], words: Vocabulary) -> Blo
         for pair, feature in zip(ends, words.features, strict=True)
     )
     labels = [f"{value:.5g}" for value in up]
-    left = text_width(labels, SMALL) + TICK
+    left = text_width(labels, TINY) + TICK
 
     def draw(axes: Any, x: float, y: float) -> None:
         _legend(axes, x, y, words)
         _name(axes, x, y + LEGEND, words.features[1], arrow="↑")
-        top, x = y + LEGEND + 1.8 * FONT, x + left
+        top, x = y + LEGEND + 1.8 * BODY, x + left
         axes.fill([x, x + SIDE, x + SIDE, x], [top, top, top + SIDE, top + SIDE], color=LABELS[0], linewidth=0)
         inside = region(across, up)
         if inside:
@@ -78,13 +79,13 @@ def plane_block(region: Region, ends: Sequence[Range], words: Vocabulary) -> Blo
                 linewidth=0,
             )
         for label, place, va in ((labels[0], top + SIDE, "bottom"), (labels[1], top, "top")):
-            write(axes, x - TICK, place, label, size=SMALL, color=MUTED, ha="right", va=va)
+            write(axes, x - TICK, place, label, size=TINY, color=MUTED, ha="right", va=va)
         for value, place, ha in ((across[0], x, "left"), (across[1], x + SIDE, "right")):
-            write(axes, place, top + SIDE + TICK, f"{value:.5g}", size=SMALL, color=MUTED, ha=ha, va="top")
-        _name(axes, x, top + SIDE + TICK + 1.5 * SMALL, words.features[0], arrow="→")
+            write(axes, place, top + SIDE + TICK, f"{value:.5g}", size=TINY, color=MUTED, ha=ha, va="top")
+        _name(axes, x, top + SIDE + TICK + 1.5 * TINY, words.features[0], arrow="→")
 
-    wide = max(left + SIDE, *(text_width([_title(feature, "→")], FONT) for feature in words.features))
-    return Block(wide, LEGEND + 1.8 * FONT + SIDE + TICK + 3.0 * SMALL + FONT, draw)
+    wide = max(left + SIDE, *(text_width([_title(feature, "→")], BODY) for feature in words.features))
+    return Block(wide, LEGEND + 1.8 * BODY + SIDE + TICK + 3.0 * TINY + BODY, draw)
 
 
 def box_region(across: Range, up: Range) -> Region:
@@ -143,15 +144,15 @@ def _share(value: float, window: Range) -> float:
 
 def _legend(axes: Any, x: float, y: float, words: Vocabulary) -> None:
     for label in (0, 1):
-        text = fitted(words.label(label), FONT, 150.0)
-        axes.fill([x, x + FONT, x + FONT, x], [y, y, y + FONT, y + FONT], color=LABELS[label], linewidth=0)
-        write(axes, x + 1.5 * FONT, y + FONT / 2, text, size=FONT, va="center")
-        x += 3.5 * FONT + text_width([text], FONT)
+        text = fitted(words.label(label), BODY, 150.0)
+        axes.fill([x, x + BODY, x + BODY, x], [y, y, y + BODY, y + BODY], color=LABELS[label], linewidth=0)
+        write(axes, x + 1.5 * BODY, y + BODY / 2, text, size=BODY, va="center")
+        x += 3.5 * BODY + text_width([text], BODY)
 
 
 def _title(feature: Feature, arrow: str = "") -> str:
-    return f"{fitted(printable(feature.name), FONT, 240.0)} {arrow}".strip()
+    return f"{fitted(printable(feature.name), BODY, 240.0)} {arrow}".strip()
 
 
 def _name(axes: Any, x: float, y: float, feature: Feature, *, arrow: str = "→") -> None:
-    write(axes, x, y, _title(feature, arrow), size=FONT, color=INK, va="top")
+    write(axes, x, y, _title(feature, arrow), size=BODY, color=INK, va="top")
