@@ -1,20 +1,36 @@
-"""Accuracy against ε, one panel a table: what `auto` publishes, and DP-SGD tuned in its favour."""
+"""Accuracy against ε, one panel a table: what `auto` publishes, DP-SGD in its favour, and boosting without privacy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 
 from benchmarks.tables import QUESTIONS
-from benchmarks.trees_picture import BOOSTING, INK, PALE, STYLE, TREE
+from pcqr.drawing import (
+    BODY,
+    DASH_DOT,
+    DASHED,
+    INK,
+    MUTED,
+    NAME,
+    ON_ACCURACY,
+    OTHERS,
+    PLAIN,
+    PUBLISHED,
+    SMALL,
+    THIN,
+    draw_without_privacy,
+    entitle,
+    mark_epsilons,
+    mark_in_percent,
+    picture,
+    tidy,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from benchmarks.classifiers import Case
 
 MARKERS = {"tree": "^", "counted": "s", "compared": "D", "boosted": "o"}
@@ -24,66 +40,67 @@ WORDS = {
     "compared": "linear or a tree, by a private comparison",
     "boosted": "boosted exact trees",
 }
-DASHED = (0, (5, 3))
 PEER = "logistic regression on the same predicates;\nsettings picked for each point on the test rows"
+LIMIT = "on the same columns and rows"
 NOTE = "δ = 10⁻⁶, replace one record.\nBars: standard error of the runs."
 
 
-def draw(cases: Sequence[Case], path: Path) -> None:
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415 (after the backend is chosen)
-
+def draw(cases: Sequence[Case], limits: Mapping[str, float], path: Path) -> None:
+    """`limits`: the accuracy of gradient boosting without privacy, by table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     names = list(dict.fromkeys(case.table for case in cases))
-    with plt.rc_context(STYLE):
-        figure, panels = plt.subplot_mosaic(
-            "abl;cdl", figsize=(12.5, 7.2), layout="constrained", gridspec_kw={"width_ratios": (1.0, 1.0, 0.95)}
-        )
+    with picture(path, 11.5, 6.8) as figure:
+        panels = figure.subplot_mosaic("abl;cdl", gridspec_kw={"width_ratios": (1.0, 1.0, 0.95), "hspace": 0.08})
         for place, name in zip("abcd", names, strict=False):
-            _panel(panels[place], [case for case in cases if case.table == name])
+            _panel(panels[place], [case for case in cases if case.table == name], limits[name])
+        for place in "ac":
+            panels[place].set_ylabel(ON_ACCURACY)
         _legend(panels["l"])
-        figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.1)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=160, facecolor="white")
-        plt.close(figure)
 
 
-def _panel(axes: Axes, cases: Sequence[Case]) -> None:
+def _panel(axes: Any, cases: Sequence[Case], limit: float) -> None:
     epsilons = [case.epsilon for case in cases]
+    draw_without_privacy(axes, limit)
     for values, colour, style in (
-        ([c.peer for c in cases], BOOSTING, DASHED),
-        ([c.accuracy for c in cases], TREE, "-"),
+        ([case.peer for case in cases], OTHERS, DASH_DOT),
+        ([case.accuracy for case in cases], PUBLISHED, "-"),
     ):
-        means = [100 * float(np.mean(runs)) for runs in values]
-        errors = [100 * float(np.std(runs, ddof=1)) / len(runs) ** 0.5 for runs in values]
+        means = [float(np.mean(runs)) for runs in values]
+        errors = [float(np.std(runs, ddof=1)) / len(runs) ** 0.5 for runs in values]
         axes.errorbar(
-            epsilons, means, errors, color=colour, linewidth=1.9, linestyle=style, elinewidth=1.2, capsize=2.5
+            epsilons, means, errors, color=colour, linewidth=PLAIN, linestyle=style, elinewidth=THIN, capsize=2.5
         )
-        if colour == TREE:
+        if colour == PUBLISHED:
             for case, mean in zip(cases, means, strict=True):
-                axes.plot(case.epsilon, mean, color=TREE, marker=MARKERS[case.method], markersize=7.5, zorder=4)
-    axes.set_xscale("log")
-    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-    axes.minorticks_off()
+                axes.plot(case.epsilon, mean, color=PUBLISHED, marker=MARKERS[case.method], markersize=7.5, zorder=4)
     axes.margins(x=0.08, y=0.1)
-    axes.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g %%"))
-    axes.tick_params(length=3, color=PALE)
-    axes.set_xlabel("ε")
+    mark_epsilons(axes, epsilons)
+    mark_in_percent(axes.yaxis)
+    tidy(axes)
     title, _, question = QUESTIONS[cases[0].table].partition(": ")
-    axes.set_title(title, loc="left", fontsize=12.5, fontweight="bold", pad=20)
-    words = f"{question} ({100 * cases[0].majority:.1f} % alike) · {cases[0].records:,} records"
-    axes.text(0, 1.02, words, transform=axes.transAxes, color=PALE, fontsize=9).set_in_layout(False)
+    entitle(axes, title, f"{question} ({100 * cases[0].majority:.1f} % alike) · {cases[0].records:,} records")
 
 
-def _legend(axes: Axes) -> None:
+def _legend(axes: Any) -> None:
     axes.axis("off")
     axes.set(xlim=(0, 1), ylim=(0, 1))
-    axes.text(0.0, 0.83, 'PrivateClassifier(method="auto")', color=TREE, fontweight="bold", fontsize=12)
+    axes.text(0.0, 0.83, 'PrivateClassifier(method="auto")', color=PUBLISHED, fontweight="bold", fontsize=NAME)
     for height, (method, marker) in zip((0.78, 0.74, 0.70, 0.66), MARKERS.items(), strict=True):
         axes.plot(
-            [0.0, 0.06, 0.12], [height] * 3, color=TREE, linewidth=1.9, marker=marker, markevery=[1], markersize=7.5
+            [0.0, 0.06, 0.12],
+            [height] * 3,
+            color=PUBLISHED,
+            linewidth=PLAIN,
+            marker=marker,
+            markevery=[1],
+            markersize=7.5,
         )
-        axes.text(0.17, height, WORDS[method], va="center", fontsize=10.5, color=INK)
-    axes.plot([0.0, 0.12], [0.56] * 2, color=BOOSTING, linewidth=1.9, linestyle=DASHED)
-    axes.text(0.17, 0.56, "DP-SGD (Opacus)", va="center", color=BOOSTING, fontweight="bold", fontsize=12)
-    axes.text(0.17, 0.53, PEER, va="top", fontsize=9.5, linespacing=1.35)
-    axes.text(0.0, 0.40, NOTE, va="top", fontsize=9.5, linespacing=1.35, color=PALE)
+        axes.text(0.17, height, WORDS[method], va="center", fontsize=BODY)
+    for height, name, note, colour, style in (
+        (0.57, "DP-SGD (Opacus)", PEER, OTHERS, DASH_DOT),
+        (0.42, "gradient boosting without privacy", LIMIT, INK, DASHED),
+    ):
+        axes.plot([0.0, 0.12], [height] * 2, color=colour, linewidth=PLAIN, linestyle=style)
+        axes.text(0.17, height, name, va="center", color=colour, fontweight="bold", fontsize=NAME)
+        axes.text(0.17, height - 0.03, note, va="top", fontsize=SMALL, linespacing=1.35)
+    axes.text(0.0, 0.30, NOTE, va="top", fontsize=SMALL, linespacing=1.35, color=MUTED)

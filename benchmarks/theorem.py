@@ -27,20 +27,33 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.accuracy import Outcome, ask, clopper_pearson, mean_and_spread, run_all, show, wide_console, write_json
-from pcqr import AgnosticRelease, SubsampleAggregate
+from pcqr import AgnosticRelease, SubsampleAggregate, drawing
+from pcqr.drawing import (
+    DASHED,
+    DOTTED,
+    GRID,
+    INK,
+    ON_ERROR,
+    SMALL,
+    THIN,
+    TINY,
+    TITLE,
+    VOTES,
+    entitle,
+    picture,
+    tidy,
+    tint,
+)
 from pcqr.estimators.releases import Release
 from pcqr.hypotheses import HypothesisClass, Intervals, Thresholds
 from pcqr.plan import VotingPlan
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 RECORDS = 200_000
 EPSILON = 2.0
@@ -231,44 +244,23 @@ def settings(runs: int) -> dict[str, Any]:
     }
 
 
-INK, PALE = "#22303c", "#8a97a3"
-TITLE_PAD = 26
-COLOURS = {SUBSAMP: "#d1603d", AGPRIVCL: "#1b7f8c"}
+COLOURS = {SUBSAMP: drawing.SUBSAMP, AGPRIVCL: VOTES}
 
 
 def draw(cases: Sequence[Case], path: Path) -> None:
     """Left: every run's error on the two intervals. Right: the thresholds."""
-    import matplotlib as mpl  # noqa: PLC0415 (an optional dependency)
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    style: Any = {
-        "font.size": 11,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": PALE,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with plt.rc_context(style):
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(11.0, 4.7), width_ratios=(1.75, 1.0), layout="constrained", gridspec_kw={"wspace": 0.06}
-        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with picture(path, 11.0, 4.7) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1.75, 1.0), gridspec_kw={"wspace": 0.04})
         _draw_two_intervals(left, [case for case in cases if case.task == TWO_INTERVALS.name])
         _draw_thresholds(right, [case for case in cases if case.task != TWO_INTERVALS.name])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=170, facecolor="white")
-        plt.close(figure)
 
 
-def _draw_two_intervals(axes: Axes, cases: Sequence[Case]) -> None:
+def _draw_two_intervals(axes: Any, cases: Sequence[Case]) -> None:
     gamma = cases[0].best_error
     bins = np.arange(0.1745, 0.53, 0.005)  # between the multiples of 1/m that an error can be
     labels = {SUBSAMP: (0.403, 0.36, "right"), AGPRIVCL: (0.287, 0.6, "left")}
-    axes.axvspan(bins[0], gamma + ALPHA, color=COLOURS[AGPRIVCL], alpha=0.08, linewidth=0)
+    axes.axvspan(bins[0], gamma + ALPHA, color=tint(VOTES, 0.08), linewidth=0)
     tallest = 0.0
     for case in cases:
         if case.algorithm in COLOURS:
@@ -277,52 +269,51 @@ def _draw_two_intervals(axes: Axes, cases: Sequence[Case]) -> None:
             tallest = max(tallest, float(np.max(counts)))
             x, height, side = labels[case.algorithm]
             words: Any = {"xy": (x, height), "xycoords": axes.get_xaxis_transform(), "color": colour, "ha": side}
-            axes.annotate(case.algorithm, **words, fontweight="bold", fontsize=13)
+            axes.annotate(case.algorithm, **words, fontweight="bold", fontsize=TITLE)
             share = f"{100 * case.within / runs:.3g} % of {runs} runs\nwithin γ + α"
             axes.annotate(share, **words, xytext=(0, -5), textcoords="offset points", va="top")
     ceiling = 1.12 * tallest
-    for value, name in ((gamma, "γ"), (gamma + ALPHA, "γ + α"), (2.0 * gamma, "2γ")):
-        axes.axvline(value, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
-        axes.text(value, ceiling * 1.01, f"{name} = {value:.2f}", ha="center", va="bottom", fontsize=10)
-    axes.set(xlim=(bins[0], bins[-1]), ylim=(0, ceiling), yticks=[])
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"average error of a run ({QUERIES:,} queries)")
-    axes.set_title("Two equally good intervals", loc="left", fontsize=13, fontweight="bold", pad=TITLE_PAD)
+    for value, name, style in ((gamma, "γ", DASHED), (gamma + ALPHA, "γ + α", DOTTED), (2.0 * gamma, "2γ", DOTTED)):
+        axes.axvline(value, color=INK, linewidth=THIN, linestyle=style)
+        axes.text(value, ceiling * 1.01, f"{name} = {value:.2f}", ha="center", va="bottom", fontsize=SMALL)
+    axes.set(xlim=(bins[0], bins[-1]), ylim=(0, ceiling), yticks=[], ylabel="runs")
+    axes.set_xlabel(f"{ON_ERROR} ({QUERIES:,} queries)")
+    entitle(axes, "Two equally good intervals", " ")
+    tidy(axes, grid=None)
     _sketch(axes.inset_axes((0.41, 0.78, 0.29, 0.14)), TWO_INTERVALS)
 
 
-def _sketch(axes: Axes, task: Task) -> None:
+def _sketch(axes: Any, task: Task) -> None:
     """The chance of label 1 at every x."""
     x = np.linspace(0.0, 1.0, 1001)
     chance = np.where(task.is_positive(x), 1.0 - task.noise, task.noise)
-    axes.fill_between(x, chance, color=PALE, alpha=0.3, linewidth=0)
-    axes.plot(x, chance, color=INK, linewidth=1.2)
+    axes.fill_between(x, chance, color=GRID, linewidth=0)
+    axes.plot(x, chance, color=INK, linewidth=THIN)
     axes.set(xlim=(0, 1), ylim=(0, 1.05), xticks=[0, 0.2, 0.8, 1], xticklabels=["0", ".2", ".8", "1"], yticks=[0, 1])
-    axes.tick_params(labelsize=8.5, length=2.5, color=PALE)
-    axes.set_title("P(label 1 | x)", fontsize=9.5, pad=3)
+    axes.tick_params(labelsize=TINY)
+    axes.set_title("P(label 1 | x)", fontsize=SMALL, pad=3)
+    tidy(axes, grid=None)
 
 
-def _draw_thresholds(axes: Axes, cases: Sequence[Case]) -> None:
+def _draw_thresholds(axes: Any, cases: Sequence[Case]) -> None:
     noises = sorted({case.best_error for case in cases})
     jitter = np.random.default_rng(0)
     for place, gamma in enumerate(noises):
-        axes.hlines(gamma, place - 0.42, place + 0.42, color=INK, linewidth=1.2, zorder=3)
-        axes.hlines(
-            gamma + ALPHA, place - 0.42, place + 0.42, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=3
-        )
+        for height, style in ((gamma, DASHED), (gamma + ALPHA, DOTTED)):
+            axes.hlines(height, place - 0.42, place + 0.42, color=INK, linewidth=THIN, linestyle=style, zorder=3)
         for case in cases:
             if case.best_error == gamma:
                 side = -0.2 if case.algorithm == SUBSAMP else 0.2
                 x = place + side + jitter.uniform(-0.15, 0.15, len(case.errors))
                 axes.scatter(x, case.errors, s=7, color=COLOURS[case.algorithm], alpha=0.45, linewidths=0)
-    axes.text(2.46, noises[-1], "γ", va="center", fontsize=10.5)
-    axes.text(2.46, noises[-1] + ALPHA, "γ + α", va="center", fontsize=10.5)
-    for height, name in ((0.97, SUBSAMP), (0.9, AGPRIVCL)):
+    for height, words in ((noises[-1], "γ"), (noises[-1] + ALPHA, "γ + α")):
+        axes.text(2.46, height, words, va="center", fontsize=SMALL)
+    for height, name in ((0.985, SUBSAMP), (0.915, AGPRIVCL)):
         axes.text(0.04, height, name, transform=axes.transAxes, color=COLOURS[name], fontweight="bold", va="top")
-    axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.42), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
-    axes.set_xlabel("label noise = γ")
-    axes.set_ylabel("average error of a run")
-    axes.set_title("Thresholds: one best cut", loc="left", fontsize=13, fontweight="bold", pad=TITLE_PAD)
+    axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.45), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
+    axes.set(xlabel="label noise = γ, the error without privacy", ylabel=ON_ERROR)
+    entitle(axes, "Thresholds: one best cut", " ")
+    tidy(axes)
 
 
 def main() -> None:
@@ -334,7 +325,7 @@ def main() -> None:
     parser.add_argument("--redraw", action="store_true", help="draw and print the results of an earlier run again")
     options = parser.parse_args()
     console = wide_console()
-    picture = options.out or (None if options.fast else PICTURE)
+    where = options.out or (None if options.fast else PICTURE)
     results = options.json or (None if options.fast else RESULTS)
 
     if options.redraw:
@@ -346,9 +337,9 @@ def main() -> None:
             write_json(results, settings(runs), [asdict(case) for case in cases])
     title = f"n = {RECORDS:,}, ε = {EPSILON:g}, δ = {DELTA:g}, m = {QUERIES:,}, α = {ALPHA}, β = {BETA}"
     show(title, HEADER, [case.row() for case in cases], console)
-    if picture:
-        draw(cases, picture)
-        console.print(f"Picture: {picture}")
+    if where:
+        draw(cases, where)
+        console.print(f"Picture: {where}")
 
 
 if __name__ == "__main__":

@@ -221,7 +221,9 @@ One published tree, `SemiPrivateLearner(DecisionTrees(), epsilon)`, pure ε-diff
 **the same default setting for every table and every ε**. Accuracy in per cent on test rows that no part of the fit has
 seen, mean ± standard deviation of {seeds} draws.
 
-![Accuracy against ε, one panel a table]({picture})
+![Accuracy of one published tree against ε, one panel a table, beside models without privacy]({picture})
+
+Blue is the tree, with a dot for every draw; the dashes are models without privacy, the grey line is the more common label.
 
 {table}
 

@@ -150,7 +150,10 @@ def draw_without_privacy(axes: Any, value: float, words: str = "", *, colour: st
 
 
 def mark_in_percent(axis: Any) -> None:
-    """Ticks as 85 %, for values from 0 to 1."""
+    """Few round ticks as 85 %, for values from 0 to 1."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
+    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
 
 

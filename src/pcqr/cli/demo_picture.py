@@ -107,7 +107,6 @@ def _draw_others(axes: Any, traces: Sequence[Trace], others: int) -> None:
         axes.text(majority, row - 0.17, words, va="bottom", color=colour, fontsize=BODY)
     highest = max(trace.others for trace in traces)
     axes.set_xlim(majority - 0.01, max(highest, majority + 0.05) + 0.01)
-    axes.locator_params(axis="x", nbins=5)
     axes.set_ylim(len(traces) - 0.6, -0.75)
     axes.set_yticks([])
     mark_in_percent(axes.xaxis)

@@ -11,7 +11,34 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.errors import MissingExtra, ParameterError
+from pcqr.drawing import (
+    BOLD,
+    DASH_DOT,
+    DOTTED,
+    INK,
+    MUTED,
+    ON_EPSILON,
+    ON_EXCESS,
+    ON_QUERIES,
+    ON_RECORDS,
+    ON_TEACHERS,
+    ON_UNSTABLE,
+    OTHERS,
+    PAPER,
+    PLAIN,
+    SMALL,
+    SUBSAMP,
+    TITLE,
+    VOTES,
+    draw_without_privacy,
+    entitle,
+    house_style,
+    in_powers,
+    new_figure,
+    save,
+    tidy,
+)
+from pcqr.errors import ParameterError
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.planning import paper
 from pcqr.planning.capacity import VcClass
@@ -20,11 +47,6 @@ from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
 from pcqr.planning.solving import Question, Solved, Unknown
-
-INK, MUTED, GRID = "#222222", "#7a7a7a", "#e6e6e6"
-OURS, PAPER, SUBSAMP, LIGHT = "#0b6e99", "#d1603d", "#9a7500", "#4fa3c7"
-DASHED, DASH_DOT, DOTTED = (0, (5, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.6))
-STYLE: Any = {"font.size": 10.5, "svg.hashsalt": "pcqr"}
 
 DEFAULT_QUERIES = 1_000
 SPAN, POINTS = 30.0, 7  # how far m and T reach from the user's, as a factor, and at how many values
@@ -45,13 +67,8 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
     `solved` is the answer to `question`, None where there is none; what is open is then drawn at its default. All
     curves called proved are certified at every point that is marked on them; the paper's are its formulas as printed.
     """
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("A picture", "plot") from None
-    with rc_context(STYLE):
-        figure = Figure(figsize=(12.6, 4.9), dpi=160, layout="constrained")
+    with house_style():
+        figure = new_figure(12.0, 4.8, layout="constrained")
         known = figure.canvas.get_supported_filetypes()
         if path.suffix.lower().removeprefix(".") not in known:
             raise ParameterError(
@@ -66,10 +83,9 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
         _draw_alpha(panels[1], request, fewest, at_hand, is_asked=is_asked)
         _draw_teachers(panels[2], request, fewest)
         for axes in panels:
-            _clean(axes)
-        figure.suptitle(_title(request, question, solved), x=0.008, ha="left", color=INK, fontweight="bold")
-        figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.06)
-        figure.savefig(path)
+            tidy(axes)
+        figure.suptitle(_title(request, question, solved), x=0.008, ha="left", fontsize=TITLE, fontweight="bold")
+        save(figure, path)
 
 
 def _centre(question: Question, solved: Solved | None) -> Request:
@@ -84,7 +100,7 @@ def _title(request: Request, question: Question, solved: Solved | None) -> str:
     assumed = () if solved is not None else question.unknown
     numbers: dict[str, tuple[Unknown, str]] = {
         "ε": ("epsilon", f"{request.epsilon:.3g}"),
-        "δ": ("delta", f"{request.delta:.2g}"),
+        "δ": ("delta", in_powers(request.delta)),
         "m": ("queries", f"{request.queries:,}"),
         "α": ("alpha", f"{request.alpha:.3g}"),
         "β": ("beta", f"{request.beta:.2g}"),
@@ -116,13 +132,13 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
         teachers = paper.teachers_needed(vector.scale, m, unstable, delta, beta)
         return paper.sub_samp_records_needed(dimension, teachers, alpha, beta)
 
-    _plot(axes, _curve(printed, queries), "the paper's formula", PAPER, linestyle=DASHED)
+    _plot(axes, _curve(printed, queries), "the paper's formula", OTHERS, linestyle=DASH_DOT)
     if epsilon <= _largest_for_paper(delta):
         words = "SubSamp, paper's constants, for 3γ + α"
-        _plot(axes, _curve(sub_samp, queries), words, SUBSAMP, linestyle=DASH_DOT)
-    _plot(axes, _fewest_for(request, queries, fewest), "proved here, for γ + α", OURS, bold=True)
+        _plot(axes, _curve(sub_samp, queries), words, SUBSAMP, linestyle=DOTTED)
+    _plot(axes, _fewest_for(request, queries, fewest), "proved here, for γ + α", VOTES, bold=True)
     limit = (dimension + math.log(1.0 / beta)) / alpha**2
-    _plot(axes, _curve(lambda _: limit, queries), "without privacy (order of magnitude)", MUTED, linestyle=DOTTED)
+    draw_without_privacy(axes, limit, "without privacy (order of magnitude)")
     if at_hand is not None:
         is_proved = fewest is not None and fewest.plan.records <= at_hand
         words = f"n = {_short(at_hand)}" + ("" if is_proved else "\nnot proved")
@@ -131,7 +147,7 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
         _mark(axes, request.queries, at_hand, words, proved=is_proved, place=place)
     axes.set(xscale="log", yscale="log")
     axes.set_ylim(bottom=limit / 8.0)
-    _entitle(axes, "Records needed for m queries", "m, queries", "n, records")
+    _entitle(axes, "Records needed for m queries", ON_QUERIES, ON_RECORDS)
 
 
 def _fewest_for(request: Request, queries: Sequence[int], fewest: CertifiedVotes | None) -> Curve:
@@ -158,15 +174,15 @@ def _draw_alpha(
     for records in (at_hand, needed):
         curve = ([], []) if records is None else _provable(request, records, fewest)
         if records is not None and len(curve[0]) > 1:  # else too few records to show anything
-            _plot(axes, curve, f"n = {_short(records)}", OURS, bold=True, marker="o", falls=True)
+            _plot(axes, curve, f"n = {_short(records)}", VOTES, bold=True, marker="o", falls=True)
             many = _provable(request, 10 * records, fewest)
-            _plot(axes, many, f"n = {_short(10 * records)}", LIGHT, marker="o", falls=True, linestyle=DASHED)
+            _plot(axes, many, f"n = {_short(10 * records)}", VOTES, marker="o", falls=True, markerfacecolor=PAPER)
             break
     else:
         words = "nothing is proved at these numbers"
-        axes.text(0.5, 0.5, words, ha="center", color=INK, fontweight="bold", fontsize=9.5, transform=axes.transAxes)
+        axes.text(0.5, 0.5, words, ha="center", color=INK, fontweight="bold", fontsize=SMALL, transform=axes.transAxes)
     if floor < LARGEST_ALPHA:
-        axes.plot(ends, [floor, floor], color=MUTED, linewidth=1.8, linestyle=DOTTED)
+        axes.plot(ends, [floor, floor], color=MUTED, linewidth=PLAIN, linestyle=DOTTED)
         _write(axes, (ends[1], floor), "m labels vary as much by themselves", MUTED, (0, -5), "right", "top")
     if needed is not None and is_asked:
         is_proved = at_hand is None or needed <= at_hand
@@ -177,7 +193,7 @@ def _draw_alpha(
         axis.set_ticks([tick for tick in ticks if low <= tick <= high])
         axis.set_ticks([], minor=True)
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-    _entitle(axes, "The α that is proved", "ε", "α, excess error")
+    _entitle(axes, "The α that is proved", ON_EPSILON, ON_EXCESS)
 
 
 def _provable(request: Request, records: int, fewest: CertifiedVotes | None) -> Curve:
@@ -262,14 +278,14 @@ def _draw_teachers(axes: Any, request: Request, fewest: CertifiedVotes | None) -
         return paper.teachers_needed(form.scale, request.queries, budget, delta, request.beta)
 
     if epsilon <= _largest_for_paper(delta):
-        _plot(axes, _curve(printed, budgets), "the paper's", PAPER, linestyle=DASHED, beside=True)
-    _plot(axes, _curve(one_sided, budgets), "one-sided", SUBSAMP, linestyle=DASH_DOT, beside=True)
-    _plot(axes, _curve(renyi, budgets), "Rényi", OURS, bold=True, beside=True)
+        _plot(axes, _curve(printed, budgets), "the paper's", OTHERS, linestyle=DASH_DOT, beside=True)
+    _plot(axes, _curve(one_sided, budgets), "one-sided", VOTES, linestyle=DOTTED, beside=True)
+    _plot(axes, _curve(renyi, budgets), "Rényi", VOTES, bold=True, beside=True)
     if fewest is not None:
         _mark(axes, unstable, fewest.plan.teachers, f"k = {fewest.plan.teachers:,}, T = {unstable:,}")
     axes.set(xscale="log", yscale="log")
-    spent = f"sparse vectors with ε = {epsilon:.2g}, δ = {delta:.1g}"
-    _entitle(axes, "Teachers needed", f"T, unstable answers allowed\n({spent})", "k, teachers")
+    spent = f"for a sparse vector of ε = {in_powers(epsilon)}, δ = {in_powers(delta, 1)}"
+    _entitle(axes, "Teachers needed", f"{ON_UNSTABLE}\n({spent})", ON_TEACHERS)
 
 
 def _largest_for_paper(delta: float) -> float:
@@ -295,7 +311,7 @@ def _plot(
     """A line with its name: above its right end, above the left one where it falls, or to the right of it."""
     if not curve[0]:
         return
-    axes.plot(*curve, color=colour, linewidth=2.8 if bold else 1.8, markersize=4.5, **style)
+    axes.plot(*curve, color=colour, linewidth=BOLD if bold else PLAIN, markersize=5, **style)
     end = (curve[0][0], curve[1][0]) if falls else (curve[0][-1], curve[1][-1])
     if beside:
         _write(axes, end, words, colour, (6, 0), "left", "center", bold=bold)
@@ -305,7 +321,7 @@ def _plot(
 
 def _mark(axes: Any, x: float, y: float, words: str, *, proved: bool = True, place: str = "below") -> None:
     """The user's own point: filled where it is proved. Its name goes where the line does not."""
-    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else "white", markersize=7.5, zorder=5)
+    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if proved else PAPER, markersize=7.5, zorder=5)
     offset, side, vertical = {
         "below": ((6, -6), "left", "top"),
         "beside": ((10, 0), "left", "center"),
@@ -334,16 +350,15 @@ def _write(
         ha=side,
         va=vertical,
         color=colour,
-        fontsize=9.5,
+        fontsize=SMALL,
         fontweight="bold" if bold else "normal",
         zorder=6,
     )
 
 
 def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
-    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, pad=12)
-    axes.set_xlabel(horizontal, color=MUTED)
-    axes.set_ylabel(vertical, color=MUTED)
+    entitle(axes, title)
+    axes.set(xlabel=horizontal, ylabel=vertical)
 
 
 def _short(number: int) -> str:
@@ -353,14 +368,4 @@ def _short(number: int) -> str:
     """
     if number < 10**6:
         return f"{number:,}"
-    digits, exponent = f"{rounded_up(number):.1e}".split("e+")
-    power = "10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return power if digits == "1.0" else f"{digits}·{power}"
-
-
-def _clean(axes: Any) -> None:
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(MUTED)
-    axes.tick_params(which="both", length=0, colors=INK)
-    axes.grid(axis="y", color=GRID)
-    axes.set_axisbelow(True)
+    return in_powers(rounded_up(number))
