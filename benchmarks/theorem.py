@@ -308,9 +308,9 @@ def _draw_thresholds(axes: Any, cases: Sequence[Case]) -> None:
                 axes.scatter(x, case.errors, s=7, color=COLOURS[case.algorithm], alpha=0.45, linewidths=0)
     for height, words in ((noises[-1], "γ"), (noises[-1] + ALPHA, "γ + α")):
         axes.text(2.46, height, words, va="center", fontsize=SMALL)
-    for height, name in ((0.985, SUBSAMP), (0.915, AGPRIVCL)):
-        axes.text(0.04, height, name, transform=axes.transAxes, color=COLOURS[name], fontweight="bold", va="top")
-    axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.45), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
+    for left, name in ((0.04, SUBSAMP), (0.32, AGPRIVCL)):
+        axes.text(left, 0.985, name, transform=axes.transAxes, color=COLOURS[name], fontweight="bold", va="top")
+    axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.445), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
     axes.set(xlabel="label noise = γ, the error without privacy", ylabel=ON_ERROR)
     entitle(axes, "Thresholds: one best cut", " ")
     tidy(axes)

@@ -223,7 +223,7 @@ seen, mean ± standard deviation of {seeds} draws.
 
 ![Accuracy of one published tree against ε, one panel a table, beside models without privacy]({picture})
 
-Blue is the tree, with a dot for every draw; the dashes are models without privacy, the grey line is the more common label.
+Blue is the tree, with a dot for every draw; dashes are models without privacy, the grey line is the more common label.
 
 {table}
 

@@ -153,7 +153,7 @@ def mark_in_percent(axis: Any) -> None:
     """Few round ticks as 85 %, for values from 0 to 1."""
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
 
-    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
 
 
