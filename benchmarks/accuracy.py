@@ -19,7 +19,7 @@ from rich.table import Table
 from scipy.stats import beta
 
 from pcqr import BudgetExhausted
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 
 WORKERS = 2
 

@@ -34,7 +34,7 @@ from rich.console import Console
 from benchmarks.accuracy import ask, mean_and_spread, run_all, show, wide_console, write_json
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.datasets import Dataset, load_adult
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 from pcqr.hypotheses import Stumps
 
 EPSILONS = (2.0, 4.0)

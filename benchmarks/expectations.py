@@ -28,7 +28,7 @@ from benchmarks.accuracy import markdown
 from benchmarks.adult import distinct_rows
 from benchmarks.tables import TABLES, Task, load
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate, UnansweredWarning
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import VotingPlan

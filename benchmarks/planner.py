@@ -33,7 +33,7 @@ from benchmarks.accuracy import markdown
 from benchmarks.theorem import Task
 from pcqr import AgnosticRelease, BudgetExhausted, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.cli.plan_picture import draw_plan
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided

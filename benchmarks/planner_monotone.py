@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.adult import adult, distinct_rows
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate, UnansweredWarning
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 from pcqr.hypotheses import Stumps
 from pcqr.plan import VotingPlan
 

@@ -51,7 +51,7 @@ from pcqr.drawing import (
     tidy,
     tint,
 )
-from pcqr.estimators.releases import Release
+from pcqr.estimators.answering import Release
 from pcqr.hypotheses import HypothesisClass, Intervals, Thresholds
 from pcqr.plan import VotingPlan
 

@@ -26,6 +26,7 @@ OTHER_NAMES = {
     "pcqr/estimators/labels.py": ["estimators/test_only_public_things.py", "estimators/test_reading.py"],
     "pcqr/estimators/private_classifier.py": ["estimators/test_only_public_things.py"],
     "pcqr/estimators/releases.py": ["estimators/test_limits_of_a_release.py", "estimators/test_unfitted.py"],
+    "pcqr/estimators/answering.py": ["estimators/test_releases.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/tables.py": ["estimators/test_mixed_tables.py", "estimators/test_reading.py"],
     "pcqr/estimators/noisy_max.py": ["estimators/test_noisy_max_aggregate.py"],
     "pcqr/estimators/semi_private.py": ["estimators/test_limits_of_a_release.py"],

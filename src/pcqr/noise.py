@@ -185,7 +185,7 @@ def weighted_choice(log_weights: FloatArray, entropy: Entropy) -> int:
     The running time depends on the weights. It is spent while fitting or publishing and, by `ExponentialMax`, in every
     answer; see docs/known-vulnerabilities.md.
     """
-    levels = _shifted(log_weights)
+    levels = shifted(log_weights)
     count = levels.size
     # Rounding and underflow do no harm here: this sets the pace, not the law.
     expected_proposals = count / float(np.exp(levels).sum())
@@ -212,7 +212,8 @@ def log_normaliser(log_weights: FloatArray) -> float:
     return top + math.log(float(np.exp(log_weights - top).sum()))
 
 
-def _shifted(log_weights: FloatArray) -> FloatArray:
+def shifted(log_weights: FloatArray) -> FloatArray:
+    """`log_weights` less their maximum, which must be finite: the same law, and no overflow."""
     if log_weights.ndim != 1 or log_weights.size == 0:
         raise ParameterError("log_weights", "a vector with at least one entry", f"shape {log_weights.shape}")
     top = float(log_weights.max())

@@ -26,8 +26,8 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.algorithms.sub_samp import StableVotes
+from pcqr.estimators.answering import first_batch_cost
 from pcqr.estimators.base import Known
-from pcqr.estimators.releases import first_batch_cost
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
 from pcqr.schema import Column, Schema
 

@@ -23,7 +23,7 @@ from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
 from pcqr.datasets.tables import Columns, check_suffix, table_size
 from pcqr.errors import BudgetExhausted, DataError, ParameterError
-from pcqr.estimators.releases import first_batch_cost
+from pcqr.estimators.answering import first_batch_cost
 from pcqr.hypotheses import (
     DecisionTrees,
     Halfspaces,

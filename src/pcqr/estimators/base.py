@@ -157,9 +157,11 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""
-        if self.hypotheses is not None:
-            return self.hypotheses
-        return self._default_class(has_public=has_public, has_schema=has_schema)
+        if self.hypotheses is None:
+            return self._default_class(has_public=has_public, has_schema=has_schema)
+        if not isinstance(self.hypotheses, HypothesisClass):
+            raise ParameterError("hypotheses", "a class from pcqr.hypotheses", self.hypotheses)
+        return self.hypotheses
 
     def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()

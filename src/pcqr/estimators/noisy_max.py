@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
-from pcqr.errors import ParameterError
+from pcqr.estimators.answering import Release
 from pcqr.estimators.base import Records
-from pcqr.estimators.releases import Release
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import NoisyMaxPlan
 from pcqr.planning.noisy_max import plan_noisy_max
@@ -34,45 +30,6 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     entropy, classes : as for the other releases.
     teachers : k, odd; None lets the planner choose.
     """
-
-    def __init__(
-        self,
-        hypotheses: HypothesisClass | None = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        queries: int = 300,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        entropy: Entropy | int | None = None,
-        classes: Sequence[Any] | None = None,
-        teachers: int | None = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.queries = queries
-        self.alpha = alpha
-        self.beta = beta
-        self.entropy = entropy
-        self.classes = classes
-        self.teachers = teachers
-
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        if getattr(hypotheses, "labels", 2) != 2:
-            raise ParameterError("classes", "two label names: votes are between two labels", self.classes)
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            queries=self.queries,
-            alpha=self.alpha,
-            beta=self.beta,
-            teachers=self.teachers,
-            public=public,
-        )
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request)

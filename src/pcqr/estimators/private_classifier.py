@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ def _has_margins(classifier: PrivateClassifier) -> bool:
     return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis | OneAgainstRest)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
@@ -69,25 +70,16 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     are no probabilities.
     """
 
-    hypothesis_: Hypothesis
-    method_: Method
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    method: Choice = "auto"
+    trees: DecisionTrees | None = None
+    entropy: Entropy | int | None = None
+    classes: Sequence[Any] | None = None
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        method: Choice = "auto",
-        trees: DecisionTrees | None = None,
-        entropy: Entropy | int | None = None,
-        classes: Sequence[Any] | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.trees = trees
-        self.entropy = entropy
-        self.classes = classes
+    hypothesis_: Hypothesis = field(init=False)
+    method_: Method = field(init=False)
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:

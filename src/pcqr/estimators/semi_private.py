@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 """Cuts that suit no table in particular and need no public points: 0, ±0.001, ±0.002, ±0.005, …, ±500,000."""
 
 
+@dataclass(eq=False, repr=False)
 class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
     """SSPP (Alon, Bassily, Moran 2019): an exponential mechanism over a class made of public points alone.
 
@@ -38,24 +40,15 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
     entropy, classes : as for the releases.
     """
 
-    hypothesis_: Hypothesis
+    hypotheses: HypothesisClass | None = None
+    epsilon: float = 1.0
+    _: KW_ONLY
+    alpha: float = 0.1
+    beta: float = 0.05
+    entropy: Entropy | int | None = None
+    classes: Sequence[Any] | None = None
 
-    def __init__(
-        self,
-        hypotheses: HypothesisClass | None = None,
-        epsilon: float = 1.0,
-        *,
-        alpha: float = 0.1,
-        beta: float = 0.05,
-        entropy: Entropy | int | None = None,
-        classes: Sequence[Any] | None = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.beta = beta
-        self.entropy = entropy
-        self.classes = classes
+    hypothesis_: Hypothesis = field(init=False)
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:

@@ -90,7 +90,7 @@ def _gaussians(scale: float, count: int, entropy: Entropy) -> Any:
 def _weighted_choice(log_weights: NDArray[Any], entropy: Entropy) -> int:
     if not isinstance(entropy, Tape):
         return _original_choice(log_weights, entropy)
-    return entropy.weighted_choice(noise._shifted(log_weights))
+    return entropy.weighted_choice(noise.shifted(log_weights))
 
 
 _original_gaussians, _original_choice = noise.discrete_gaussians, noise.weighted_choice

@@ -1,0 +1,244 @@
+"""What everything that answers by votes shares: planning, previews, answers one query at a time, predictions, scores.
+
+What a batch of queries costs can be asked before it is sent: `Release.preview`, or `first_batch_cost` before any fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from pcqr.algorithms.preview import batch_cost, new_rows, with_range
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.checks import check_integer
+from pcqr.entropy import Entropy
+from pcqr.errors import BudgetExhausted, Halted, ParameterError
+from pcqr.estimators.base import Known, PrivateEstimator, SurelyPublic
+from pcqr.estimators.labels import LabelArray
+from pcqr.estimators.tables import is_mixed, read_points
+from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.plan import Answer, BatchCost, Plan, UniversalPlan, Usage, VotingPlan
+from pcqr.planning import Request
+from pcqr.schema import Schema
+
+V = TypeVar("V", bound=Plan)
+
+
+@dataclass(eq=False, repr=False)
+class Release(PrivateEstimator[V]):
+    """Answers by votes: the parameters, `plan`, `preview`, `answer` and `predict` that all releases share.
+
+    A dataclass, so that each parameter is declared once: a subclass adds its own, and scikit-learn reads them all off
+    the constructor that is made of them.
+
+    Parameters
+    ----------
+    hypotheses : the class H; None is `Stumps()`.
+    epsilon, delta : the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
+    queries : m, how many queries to plan for.
+    alpha, beta : the excess error aimed at, and the probability with which it may be missed.
+    entropy : None for the operating system's. An integer seeds a test stream; nothing produced with it is private.
+    classes : the two label names, negative first. None: labels are 0 and 1; other names are then read from y, and
+        `guarantee_.assumptions` says that they were treated as public.
+    teachers : k, odd; None lets the planner choose it.
+    """
+
+    hypotheses: HypothesisClass | None = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    queries: int = 300
+    alpha: float = 0.1
+    beta: float = 0.05
+    entropy: Entropy | int | None = None
+    classes: Sequence[Any] | None = None
+    teachers: int | None = None
+
+    _protocol: PrivClass | UnvPrivCl = field(init=False)
+
+    @np.errstate(all="ignore")
+    def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> V:
+        """The plan that `fit` would make for n = `records` rows, with these `public` rows and this `schema`.
+
+        From public things alone: nothing private is touched and nothing is spent. `features`, the number of columns, is
+        needed where there are neither public rows nor a schema to count it.
+        """
+        check_integer("records", records, least=1)
+        public = public.rows if isinstance(public, SurelyPublic) else public
+        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
+        self._request(hypotheses, records, 1, None)  # parameters are judged first
+        if schema is None and is_mixed(public):
+            schema = Schema.from_public(public)
+        shown = None
+        if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
+            shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
+        width = _width(features, shown, schema)
+        hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
+        hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
+        points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
+        plan = self._make_plan(self._request(hypotheses, records, width, points))
+        hypotheses.check_work(plan.work(records))
+        return plan
+
+    @np.errstate(all="ignore")
+    def preview(self, X: Any) -> BatchCost:
+        """What it would cost to ask for the rows of `X`, in order. Asks for nothing and costs nothing.
+
+        A function of the transcript, the plan and the rows: no vote is counted and no noise is drawn. A caller who
+        wants all of a batch or none of it tests `preview(X).is_certain` before `predict(X)`.
+        """
+        check_is_fitted(self, "plan_")
+        cost = self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
+        return with_range(cost, _unstable_range(self.plan_))
+
+    @np.errstate(all="ignore")
+    def answer(self, x: Any) -> Answer[Any]:
+        """The label of one query, or ⊥ (label None) where the vote is unstable and `on_unstable` is "abstain".
+
+        A query asked before, bit for bit, gets its logged answer at no cost. Raises `BudgetExhausted` when the
+        release has halted and the query is new.
+        """
+        point = self._query(x)
+        return self._shown(self._protocol.answer(point), point)
+
+    @np.errstate(all="ignore")
+    def predict(self, X: Any) -> LabelArray:
+        """A label for every row, asked in order; unstable rows get a coin, drawn once and logged.
+
+        When the release halts midway, `BudgetExhausted` carries the answers so far; `preview` says beforehand
+        whether it can.
+        """
+        check_is_fitted(self, "plan_")
+        labels, halted = self._asked(self._table(X, self.schema_))
+        if halted is not None:
+            raise halted
+        return labels
+
+    @np.errstate(all="ignore")
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """The share of rows of `X` that `predict` gives the label in `y`. Always a number: see below.
+
+        Rows are asked in order. Those that get no answer, because the release halts before them, count as half right,
+        which is what a coin would be on average, and `Halted` is warned of. Of private labels a score is a release
+        of its own, which no ε covers.
+        """
+        check_is_fitted(self, "plan_")
+        points, truth = self._table(X, self.schema_), column_or_1d(y)
+        check_consistent_length(points, truth, sample_weight)  # before anything is asked
+        labels, halted = self._asked(points)
+        answered = labels.shape[0]
+        right = np.full(truth.shape[0], 0.5)
+        right[:answered] = labels == truth[:answered]
+        if halted is not None:
+            message = (
+                f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as half right."
+            )
+            warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
+        return float(np.average(right, weights=sample_weight))
+
+    def _asked(self, points: Points) -> tuple[LabelArray, BudgetExhausted | None]:
+        """The labels of the rows that were answered, asked in order, and what stopped it, if anything did."""
+        labels: list[int] = []
+        stopped = None
+        try:
+            for row, answer in enumerate(self._protocol.answers(points)):
+                labels.append(self._coin(points[row : row + 1]) if answer.label is None else answer.label)
+        except BudgetExhausted as halted:
+            shown = [self._shown(a, points[i : i + 1]) for i, a in enumerate(halted.answers)]
+            stopped = BudgetExhausted(spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown)
+        return self.classes_[np.array(labels, dtype=np.int8)], stopped
+
+    @property
+    def queries_answered_(self) -> int:
+        """Distinct queries asked so far, unstable ones included, published ones not."""
+        return self._votes.asked
+
+    @property
+    def unstable_answers_(self) -> int:
+        """How many of these were unstable."""
+        return self._votes.unstable
+
+    @property
+    def unstable_left_(self) -> int | None:
+        """Unstable answers that may still be given before the release halts or publishes. None: none ever is."""
+        return self._votes.left.unstable
+
+    @property
+    def _votes(self) -> PrivClass:
+        check_is_fitted(self, "plan_")
+        return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
+
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
+        return super()._prepared(hypotheses, known).for_votes(known.records)
+
+    def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:  # noqa: ARG002
+        """An answer as the caller gets it."""
+        return self._named(answer)
+
+    def _coin(self, point: Points) -> int:
+        entry = self._votes.logged(point)
+        return 0 if entry is None or entry.coin is None else entry.coin
+
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+        if hypotheses.labels != 2:
+            raise ParameterError("classes", "two label names: votes are between two labels", self.classes)
+        return Request(
+            records=records,
+            features=features,
+            hypotheses=hypotheses,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            queries=self.queries,
+            alpha=self.alpha,
+            beta=self.beta,
+            public=public,
+            **self._pins(),
+        )
+
+    def _pins(self) -> dict[str, Any]:
+        """What the user fixed of that which the planner would choose."""
+        return {"teachers": self.teachers}
+
+
+def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:
+    """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
+    votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
+    limit = plan.queries if plan.mode == "paper" and votes_left is None else None
+    cost = batch_cost(
+        new_rows(X, ()),
+        left=Usage(limit, plan.vote.sparse_vector.unstable),
+        planned=plan.queries,
+        unstable_share=_unstable_share(plan),
+        votes_left=votes_left,
+    )
+    return with_range(cost, _unstable_range(plan))
+
+
+def _unstable_share(plan: Plan) -> float | None:
+    return None if plan.prediction is None else plan.prediction.unstable_share
+
+
+def _width(features: int | None, shown: Points | None, schema: Schema | None) -> int:
+    """The columns of the encoded table; `features` counts those of the table itself."""
+    if schema is not None:
+        columns, width = len(schema.columns), len(schema.features)
+    elif shown is not None:
+        columns = width = shown.shape[1]
+    else:
+        check_integer("features", features, least=1)
+        columns = width = int(features or 0)
+    if features not in (None, columns):
+        raise ParameterError("features", f"{columns}, as the public rows or the schema say, or None", features)
+    return width
+
+
+def _unstable_range(plan: Plan) -> tuple[float, float] | None:
+    return None if plan.prediction is None else plan.prediction.unstable_range

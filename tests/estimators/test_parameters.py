@@ -1,0 +1,43 @@
+"""Each parameter is declared once, and an estimator has those that it uses and no others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from pcqr import (
+    AgnosticRelease,
+    NoisyMaxAggregate,
+    PrivateClassifier,
+    SemiPrivateLearner,
+    SubsampleAggregate,
+    UniversalRelease,
+)
+
+EVERY_RELEASE = {
+    *("hypotheses", "epsilon", "delta", "queries", "alpha", "beta", "entropy", "classes", "teachers"),
+}
+STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate", "inverse_temperature"}
+PARAMETERS: dict[type[Any], set[str]] = {
+    NoisyMaxAggregate: EVERY_RELEASE,
+    SubsampleAggregate: STABLE,
+    AgnosticRelease: STABLE,
+    UniversalRelease: {*STABLE, "publish_share"},
+    SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes"},
+    PrivateClassifier: {"epsilon", "delta", "method", "trees", "entropy", "classes"},
+}
+
+
+@pytest.mark.parametrize("estimator", PARAMETERS, ids=lambda estimator: estimator.__name__)
+def test_an_estimator_has_the_parameters_that_it_uses(estimator: type[Any]) -> None:
+    assert set(estimator().get_params()) == PARAMETERS[estimator]
+
+
+@pytest.mark.parametrize("estimator", PARAMETERS, ids=lambda estimator: estimator.__name__)
+def test_a_parameter_is_declared_in_one_class(estimator: type[Any]) -> None:
+    """With its default. `PrivateEstimator` names some that it reads; those have none there."""
+    owners = [vars(owner) for owner in estimator.__mro__]
+    declared = Counter(name for owned in owners for name in owned.get("__annotations__", ()) if name in owned)
+    assert all(declared[name] == 1 for name in PARAMETERS[estimator])
