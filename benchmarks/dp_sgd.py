@@ -45,8 +45,8 @@ from rich.console import Console
 from benchmarks.accuracy import mean_and_spread, show, wide_console, write_json
 from benchmarks.tables import TABLES, FloatArray, Task, load
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import UNIT, LinearFeatures
-from pcqr.hypotheses.trees.predicates import evaluate
+from pcqr.records.features import UNIT, LinearFeatures
+from pcqr.records.predicates import evaluate
 
 DELTA = 1e-6
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 4.0)

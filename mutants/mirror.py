@@ -32,6 +32,10 @@ OTHER_NAMES = {
     "pcqr/estimators/semi_private.py": ["estimators/test_limits_of_a_release.py"],
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
+    "pcqr/records/features.py": ["hypotheses/test_linear.py"],
+    "pcqr/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
+    "pcqr/records/sums.py": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
+    "pcqr/records/weighing.py": ["hypotheses/trees/test_weighted.py", "privacy/test_boosting_exactly.py"],
     "pcqr/hypotheses/trees/boosted.py": ["algorithms/test_boosting_rounds.py"],
     "pcqr/hypotheses/trees/growing.py": [
         "hypotheses/trees/test_decision_trees.py",
@@ -47,6 +51,7 @@ FURTHER = {
     "noise": ["mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
     "guarantee": ["accounting", "mechanisms/test_stability.py", "algorithms/test_guarantees.py"],
     "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
+    "records": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py", "hypotheses/test_linear.py"],
     "mechanisms": ["mechanisms", "privacy/test_sparse_vector_exactly.py", "algorithms/test_guarantees.py"],
     "hypotheses": [
         "hypotheses/test_numerical_bounds.py",

@@ -24,6 +24,7 @@ SHARES = {
     "noise": 24,
     "guarantee": 16,
     "accounting": 24,
+    "records": 20,
     "mechanisms": 40,
     "hypotheses": 40,
     "algorithms": 36,

@@ -18,8 +18,9 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.hypotheses.trees.weighted import ABSTAIN, GRID, log_probability_error
+from pcqr.hypotheses.trees.weighted import ABSTAIN, log_probability_error
 from pcqr.plan import BoostingStage
+from pcqr.records.weighing import GRID
 
 PLAN = BoostingStage(
     records=400,

@@ -16,21 +16,15 @@ from support.releases import Forbidden
 
 from pcqr.accounting import concentrated_epsilon
 from pcqr.algorithms import linear
-from pcqr.algorithms.linear import (
-    LARGEST_WEIGHT,
-    Summands,
-    largest_factors,
-    linear_descent,
-    linear_guarantee,
-    one_against_rest,
-)
+from pcqr.algorithms.linear import LARGEST_WEIGHT, linear_descent, linear_guarantee, one_against_rest
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.linear import UNIT, LinearFeatures
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import DescentStage
+from pcqr.records.features import UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate
+from pcqr.records.sums import Summands, largest_factors
 
 M = 2**20
 FEATURES = LinearFeatures.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3)

@@ -23,7 +23,7 @@ from benchmarks.dp_sgd import (
     unit_vectors,
 )
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import LinearFeatures
+from pcqr.records.features import LinearFeatures
 
 START = Setting(per_epoch=10, steps=4, clip=0.5, rate=1.0)
 

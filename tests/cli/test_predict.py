@@ -13,10 +13,11 @@ from pcqr import Guarantee, Schema
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
+from pcqr.records.features import LinearFeatures
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column
 
 SCHEMA = Schema((Column("age", bounds=(0, 99), missing=True), Column("job", "categorical", ("nurse", "clerk"))))

@@ -21,7 +21,8 @@ from pcqr.errors import PcqrError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
+from pcqr.records.features import LinearFeatures
 
 NAME = "Zaphod"
 """Of a class that nobody may hear of."""

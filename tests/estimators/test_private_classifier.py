@@ -10,7 +10,7 @@ from support.releases import Forbidden
 from pcqr import PrivateClassifier
 from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Schema
 
 KINDS = {"DecisionTree": "tree", "LinearHypothesis": "linear", "BoostedTrees": "boosted"}

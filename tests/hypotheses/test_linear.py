@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
-from pcqr.hypotheses.trees.predicates import Predicate, evaluate
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
+from pcqr.records.features import LARGEST_ENTRY, UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate, evaluate
 
 COLUMNS = 3
 

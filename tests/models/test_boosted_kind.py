@@ -20,11 +20,11 @@ import pcqr.models
 from pcqr import Guarantee, ParameterError
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.hypotheses.trees.weighted import ABSTAIN
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.boosted import Voters, shapes_of
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
 SCHEMA = Schema(

@@ -16,10 +16,11 @@ from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.models import PublishedModel
 from pcqr.plan import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.records.features import LinearFeatures
+from pcqr.records.predicates import Predicate
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")

@@ -18,12 +18,13 @@ from matplotlib.image import imread
 import pcqr.models
 from pcqr import Guarantee, ParameterError
 from pcqr.hypotheses import DecisionTree
-from pcqr.hypotheses.linear import UNIT, LinearFeatures, LinearHypothesis
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees.tree import Leaf
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.scorecard import shapes_of
 from pcqr.models.shapes import Shape
+from pcqr.records.features import UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
 SCHEMA = Schema(

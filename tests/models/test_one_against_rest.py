@@ -17,10 +17,11 @@ from matplotlib.image import imread
 
 import pcqr.models
 from pcqr import Guarantee, ParameterError
-from pcqr.hypotheses.linear import UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.scorecard import shapes_of
+from pcqr.records.features import UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
 SCHEMA = Schema((Column("age", bounds=(17, 90)), Column("work", "categorical", ("Private", "State"))))

@@ -36,9 +36,9 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 from pcqr.unit import RECORD, Unit
 

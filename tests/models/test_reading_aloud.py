@@ -14,12 +14,12 @@ from pcqr import Guarantee, ParameterError
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel, canvas
 from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
 SCHEMA = Schema((Column("age", bounds=(17, 90), missing=True), Column("work", "categorical", ("Private", "State"))))

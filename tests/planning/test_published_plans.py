@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import (
     BoostedPlan,
     ComparedPlan,
@@ -20,6 +19,7 @@ from pcqr.plan import (
 )
 from pcqr.planning import Request
 from pcqr.planning.published import SMALL_TREE, choose, plan_published, trees_for
+from pcqr.records.predicates import Predicate
 
 PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
 TREES = DecisionTrees(predicates=PREDICATES)

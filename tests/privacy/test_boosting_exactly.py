@@ -18,10 +18,12 @@ from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacin
 from pcqr.audit.exact.tape import Tape
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.trees import Predicate, weighted
-from pcqr.hypotheses.trees.counting import ConjunctionCounts
-from pcqr.hypotheses.trees.weighted import GRID, log_probability_error
+from pcqr.hypotheses.trees import Predicate
+from pcqr.hypotheses.trees.weighted import log_probability_error
 from pcqr.plan import BoostingStage
+from pcqr.records import weighing
+from pcqr.records.counting import ConjunctionCounts
+from pcqr.records.weighing import GRID
 
 MIDDLE = (Predicate(0, 0.5),)
 THIRDS = (Predicate(0, 0.5), Predicate(0, 1.5))
@@ -155,23 +157,23 @@ def test_weights_above_one_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> 
         return np.asarray(np.minimum(np.rint(GRID * np.exp(-plan.step * lead)), 255), dtype=np.uint8)
 
     monkeypatch.setattr(boosting, "weight_of_lead", unclamped)
-    monkeypatch.setattr(weighted, "_BITS", 8)
+    monkeypatch.setattr(weighing, "_BITS", 8)
     plan = replace(TWO_ROUNDS, step=2.0)
     assert not verify(case(plan, MIDDLE, FAR, boosting_guarantee(plan))).passed
 
 
 def test_weights_divided_by_their_sum_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """AdaBoost's own weights sum to a constant: one record moves all the others."""
-    whole = weighted.WeightedRecords.weigh
+    whole = weighing.WeightedRecords.weigh
 
     def normalised(
-        self: weighted.WeightedRecords, weights: NDArray[np.uint8], offered: NDArray[np.int64], depth: int
+        self: weighing.WeightedRecords, weights: NDArray[np.uint8], offered: NDArray[np.int64], depth: int
     ) -> ConjunctionCounts:
         share = weights.astype(float) / max(1, weights.sum())
         return whole(self, np.rint(share * GRID * weights.size).clip(0, 255).astype(np.uint8), offered, depth)
 
-    monkeypatch.setattr(weighted.WeightedRecords, "weigh", normalised)
-    monkeypatch.setattr(weighted, "_BITS", 8)
+    monkeypatch.setattr(weighing.WeightedRecords, "weigh", normalised)
+    monkeypatch.setattr(weighing, "_BITS", 8)
     plan = replace(TWO_ROUNDS, step=3.0, records=6)
     common = ((0.0, 0),) * 4 + ((1.0, 1),)
     pairs = replacing_the_last(common, ((0.0, 0), (1.0, 0), (1.0, 1)))

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.accounting.renyi import divergence
-from pcqr.algorithms.linear import Summands, linear_guarantee
+from pcqr.algorithms.linear import linear_guarantee
 from pcqr.audit.exact.integers import NoiseLaw
-from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import DescentStage
+from pcqr.records.features import LARGEST_ENTRY, UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate
+from pcqr.records.sums import Summands
 
 Record = tuple[tuple[float, ...], int]
 Vector = tuple[int, ...]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.plan import DescentStage
 from pcqr.planning.linear import plan_linear
 from pcqr.planning.request import Request
+from pcqr.records.features import LinearFeatures
 
 COLUMNS = 5
 PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))

@@ -21,16 +21,11 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
-from pcqr.hypotheses.trees.weighted import (
-    GRID,
-    WeightedRecords,
-    Weights,
-    draw_tree,
-    log_probability_error,
-)
+from pcqr.hypotheses.trees.weighted import draw_tree, log_probability_error
 from pcqr.noise import Chooser
 from pcqr.plan import BoostingStage
 from pcqr.progress import tracked
+from pcqr.records.weighing import GRID, WeightedRecords, Weights
 
 
 @np.errstate(all="ignore")  # whether a float underflows depends on the records

@@ -17,9 +17,9 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Labels, Points
 from pcqr.hypotheses.finite import Finite, Member
-from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf
 from pcqr.plan import ComparedStage, CountedStage, DrawStage
+from pcqr.records.features import LinearFeatures
 
 ODDS = 8
 """How many times as likely the linear classifier is where both make as many mistakes.

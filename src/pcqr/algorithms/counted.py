@@ -22,11 +22,11 @@ from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Labels, Points
-from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import CountedStage, DrawStage
+from pcqr.records.features import LinearFeatures
 
 
 def by_rarer_label(

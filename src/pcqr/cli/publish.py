@@ -25,13 +25,14 @@ from pcqr.errors import ParameterError
 from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.published import MODEL, MOST_CLASSES, Saved
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
+from pcqr.records.features import LinearFeatures
 from pcqr.schema import Schema
 
 Learner = SemiPrivateLearner | PrivateClassifier

@@ -21,10 +21,9 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.base import Known, PrivateEstimator, Records
 from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.linear import LinearFeatures, LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.plan import (
     BoostedPlan,
     ClassifierPlan,
@@ -35,6 +34,8 @@ from pcqr.plan import (
 )
 from pcqr.planning import Request
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
+from pcqr.records.features import LinearFeatures
+from pcqr.records.predicates import Predicate
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""

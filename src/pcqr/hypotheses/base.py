@@ -14,19 +14,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pcqr.checks import check_inverse_temperature
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.noise import Chooser
+from pcqr.records.arrays import Labels, Points, as_labels, as_points
 from pcqr.schema import Schema
 
-Points = NDArray[np.float64]
-Labels = NDArray[np.int8]
+__all__ = [
+    "LARGEST_EXPONENT",
+    "Combinatorics",
+    "Draw",
+    "Hypothesis",
+    "HypothesisClass",
+    "Labels",
+    "Points",
+    "as_labels",
+    "as_points",
+]
 
 LARGEST_EXPONENT = 2.0**52
 """Largest η·n that a draw accepts: a log-weight up to here has an absolute error of at most ½."""
@@ -364,35 +374,3 @@ class HypothesisClass(Combinatorics):
         if labels.shape[0] != points.shape[0]:
             raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.shape[0]} labels")
         return points, labels
-
-
-def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", owner: str = "the class") -> Points:
-    """`X` as a C-ordered float64 table of finite numbers, with `features` columns if that is not None."""
-    try:
-        raw = np.asanyarray(X)
-        if raw.dtype.kind in "mM" or isinstance(raw, np.ma.MaskedArray):
-            raise TypeError
-        points = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(name, "a table of numbers", "values that are not numbers") from None
-    if points.ndim == 1:
-        points = points.reshape(-1, 1)
-    if points.ndim != 2 or points.shape[0] == 0 or points.shape[1] == 0:
-        raise DataError(name, "a table with at least one row and one column", f"shape {points.shape}")
-    if features is not None and points.shape[1] != features:
-        raise DataError(name, f"a table with {features} column(s) for {owner}", f"{points.shape[1]} columns")
-    if not np.isfinite(points).all():
-        raise DataError(name, "finite numbers", "NaN or infinity")
-    # −0.0 becomes 0.0, so that equal points have equal bits; tables are large, so no copy is made for nothing.
-    return points + 0.0 if (np.signbit(points) & (points == 0)).any() else points
-
-
-def as_labels(y: Any, labels: int = 2) -> Labels:
-    """`y` as a vector of integers 0, …, `labels`−1."""
-    values = np.asarray(y)
-    if values.ndim != 1:
-        raise DataError("y", "a vector of labels", f"shape {values.shape}")
-    if values.dtype.kind not in "biuf" or not np.isin(values, np.arange(labels)).all():
-        allowed = "labels that are 0 or 1" if labels == 2 else f"labels that are integers from 0 to {labels - 1}"
-        raise DataError("y", allowed, "other values")
-    return values.astype(np.int8)

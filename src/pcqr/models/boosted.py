@@ -15,7 +15,6 @@ from pcqr.drawing import BODY, INK
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
 from pcqr.models.graph import Graph, constant_labels, sign_labels, vote_scores
@@ -30,6 +29,7 @@ from pcqr.models.shapes import Level, Shape, Values, column_shapes
 from pcqr.models.trees import check_node, describe_node, restore_node
 from pcqr.models.vocabulary import Vocabulary, number
 from pcqr.plan import counted
+from pcqr.records.predicates import Predicate
 
 TREES_DRAWN = 3
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import MissingExtra
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.vocabulary import LabelName
+from pcqr.records.predicates import Predicate
 
 INPUT, OUTPUT = "X", "label"
 OPSET, IR_VERSION = 17, 8

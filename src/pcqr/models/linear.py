@@ -13,8 +13,7 @@ from pcqr.algorithms.linear import LARGEST_WEIGHT
 from pcqr.drawing import LABELS, MUTED, TINY
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
-from pcqr.hypotheses.linear import LARGEST_ENTRY, UNIT, LinearFeatures, LinearHypothesis, OneAgainstRest
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
 from pcqr.models.graph import Graph, largest_labels, sign_labels, table_scores
 from pcqr.models.kind import ScoredKind
@@ -23,6 +22,8 @@ from pcqr.models.reading import read_integer, read_list, read_number, read_objec
 from pcqr.models.scorecard import question_table, scorecard, shapes_of, signed
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.features import LARGEST_ENTRY, UNIT, LinearFeatures
+from pcqr.records.predicates import Predicate
 
 LABELS_DRAWN, COLUMNS_DRAWN = 12, 6
 AGAINST = MUTED

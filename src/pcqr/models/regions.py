@@ -16,7 +16,6 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.rectangles import Rectangle
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models.canvas import Caption, write_page
@@ -26,6 +25,7 @@ from pcqr.models.reading import read_list, read_number, read_object
 from pcqr.models.region_picture import box_region, half_plane, line_block, plane_block
 from pcqr.models.trees import read_cut, written_cut
 from pcqr.models.vocabulary import Vocabulary, amount, number, printable
+from pcqr.records.predicates import Predicate
 
 Range = tuple[float, float]
 """(low, high) of low < x ≤ high."""

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pcqr.hypotheses.linear import UNIT, LinearHypothesis
+from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.models.shapes import Shape, Values, column_shapes
 from pcqr.models.vocabulary import Vocabulary, printable
+from pcqr.records.features import UNIT
 
 _DIGITS = 4
 """Significant digits of the largest points."""

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.models.vocabulary import amount, printable
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
 Values = Mapping[int, float]

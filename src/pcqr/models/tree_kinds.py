@@ -10,7 +10,6 @@ from typing import Any
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.models.canvas import Caption
 from pcqr.models.graph import Graph, tree_labels
@@ -20,6 +19,7 @@ from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules
 from pcqr.models.trees import check_node, describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.predicates import Predicate
 
 
 class TreeKind(Kind[H]):

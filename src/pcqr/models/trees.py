@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.reading import read_number, read_object
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.predicates import Predicate
 
 DEEPEST_READ = 64
 """No tree of pcqr comes near it; a file that does is refused before Python's recursion limit is."""

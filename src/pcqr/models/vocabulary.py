@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Feature, Schema
 
 LabelName = str | int | float | bool

@@ -19,8 +19,8 @@ from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
-from pcqr.hypotheses.trees.weighted import GRID
 from pcqr.plan import BoostingStage
+from pcqr.records.weighing import GRID
 
 LONG_FROM, LONG, SHORT = 20_000.0, 64, 32
 """n·ε from which a run is long; the rounds of a long and of a short one."""

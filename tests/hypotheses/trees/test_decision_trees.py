@@ -19,9 +19,10 @@ from support.releases import Forbidden
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.trees import Predicate, decision_trees, work
+from pcqr.hypotheses.trees import Predicate, decision_trees
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
 from pcqr.noise import Chooser
+from pcqr.records import counting
 
 BoolArray = NDArray[np.bool_]
 Pattern = tuple[int, ...]
@@ -175,7 +176,7 @@ def test_counts_are_additive_and_do_not_depend_on_blocks(monkeypatch: pytest.Mon
     hypotheses = binary(4, 3)
     X, y = random_table(4, 2, 90, seed=5)
     whole = hypotheses.count(X, y)
-    monkeypatch.setattr(work, "_BLOCK", 7)
+    monkeypatch.setattr(counting, "_BLOCK", 7)
     in_blocks = hypotheses.count(X, y)
     added = hypotheses.count(X[:40], y[:40]) + hypotheses.count(X[40:], y[40:])
     assert (in_blocks.counts.table == whole.counts.table).all()

@@ -17,10 +17,9 @@ from support.line import PRECISE, PreciseChooser
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate, counting
-from pcqr.hypotheses.trees.counting import count_conjunctions
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
-from pcqr.hypotheses.trees.work import block_rows
 from pcqr.noise import Chooser
+from pcqr.records.counting import block_rows, count_conjunctions
 
 Cells = frozenset[int]
 

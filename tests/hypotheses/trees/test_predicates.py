@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.hypotheses.trees.predicates import evaluate, from_public, from_schema
+from pcqr.hypotheses.trees.predicates import from_public, from_schema
+from pcqr.records.predicates import evaluate
 from pcqr.schema import Column, Schema
 
 MOST_ALLOWED = DecisionTrees.most

@@ -19,11 +19,13 @@ from support.laws import ScriptedChooser
 from support.line import PRECISE, PreciseChooser
 
 from pcqr.errors import DataError
-from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, weighted
+from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate
 from pcqr.hypotheses.trees.boosted import VOTES, votes_of
-from pcqr.hypotheses.trees.counting import ConjunctionCounts
-from pcqr.hypotheses.trees.weighted import ABSTAIN, GRID, WeightedRecords, draw_tree, log_probability_error
+from pcqr.hypotheses.trees.weighted import ABSTAIN, draw_tree, log_probability_error
 from pcqr.noise import Chooser
+from pcqr.records import weighing
+from pcqr.records.counting import ConjunctionCounts
+from pcqr.records.weighing import GRID, WeightedRecords
 
 Cells = frozenset[int]
 
@@ -71,13 +73,13 @@ def test_sums_of_weights_are_those_of_plain_addition(seed: int, count: int, pred
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     holds, y, weights = cells(4, seed=3, copies=9)
     whole = weighed(holds, y, weights, 3)
-    monkeypatch.setattr(weighted, "_BLOCK", 50)
+    monkeypatch.setattr(weighing, "_BLOCK", 50)
     assert (weighed(holds, y, weights, 3).table == whole.table).all()
 
 
 def test_the_heaviest_records_fit_into_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 2 * GRID * weighted.MOST_RECORDS < 2**31
-    monkeypatch.setattr(weighted, "MOST_RECORDS", 3)
+    assert 2 * GRID * weighing.MOST_RECORDS < 2**31
+    monkeypatch.setattr(weighing, "MOST_RECORDS", 3)
     with pytest.raises(DataError, match="at most 3 rows"):
         WeightedRecords(np.zeros((4, 1)), np.zeros(4, dtype=np.int8), asked(1))
 

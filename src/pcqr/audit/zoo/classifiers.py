@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcqr.algorithms.boosting import boost, boosting_guarantee, offered_predicates, weight_of_lead
-from pcqr.algorithms.linear import Summands, linear_guarantee
+from pcqr.algorithms.linear import linear_guarantee
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
-from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
-from pcqr.hypotheses.trees.weighted import GRID, WeightedRecords, draw_tree
+from pcqr.hypotheses.trees.weighted import draw_tree
 from pcqr.noise import Chooser, discrete_gaussians
 from pcqr.plan import BoostingStage, DescentStage
+from pcqr.records.features import LinearFeatures
+from pcqr.records.sums import Summands
+from pcqr.records.weighing import GRID, WeightedRecords
 
 MIDDLE = (Predicate(0, 0.0),)
 LEFT, RIGHT = -1.0, 1.0

@@ -1,7 +1,7 @@
 """Decision trees over public predicates, drawn exactly from e^{−η·mistakes} over all trees of a given depth."""
 
 from pcqr.hypotheses.trees.decision_trees import DecisionTrees, TreeCounts
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.records.predicates import Predicate
 
 __all__ = ["DecisionTree", "DecisionTrees", "Leaf", "Predicate", "Split", "TreeCounts"]

@@ -13,19 +13,14 @@ from numpy.typing import ArrayLike
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
-from pcqr.hypotheses.trees.counting import Block, ConjunctionCounts, count_conjunctions
 from pcqr.hypotheses.trees.growing import cheapest_tree, drawn_tree, labels_of_all_trees
 from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
-from pcqr.hypotheses.trees.predicates import (
-    MOST_CUTS,
-    Predicate,
-    evaluate,
-    predicates_of_points,
-    predicates_of_schema,
-)
+from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, predicates_of_schema
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
-from pcqr.hypotheses.trees.work import block_rows, bytes_of_draw, steps_of_draw
+from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
+from pcqr.records.counting import Block, ConjunctionCounts, block_rows, count_conjunctions
+from pcqr.records.predicates import Predicate, evaluate
 from pcqr.schema import Schema
 
 DEEPEST = 6

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.noise import Chooser
+from pcqr.records.predicates import Predicate
 
 
 def drawn_tree(function: PartitionFunction, predicates: Sequence[Predicate], choose: Chooser) -> Leaf | Split:

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.hypotheses.trees.counting import ConjunctionCounts, Int32Array, IntArray, in_shares
 from pcqr.hypotheses.trees.splits import FloatArray, add_leaf_pairs, add_pairs
+from pcqr.records.counting import ConjunctionCounts, Int32Array, IntArray, in_shares
 
 Values = tuple[NDArray[np.signedinteger], FloatArray]
 """(M, m) of values e^{−θM}·m."""

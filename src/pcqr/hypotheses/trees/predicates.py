@@ -1,21 +1,16 @@
-"""Public predicates: the only questions that a published tree may ask about a record.
-
-A predicate is `x[feature] > cut` on the encoded table; a one-hot column cut at ½ reads "is this category".
-Predicates come from public points or from a schema, never from private records.
-"""
+"""Where public predicates come from: public points or a schema, never private records."""
 
 from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.checks import check_finite, check_integer, keep_plain
-from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.cuts import midpoint_cuts
+from pcqr.records.arrays import Points
+from pcqr.records.predicates import Predicate, Predicates, evaluate
 from pcqr.schema import Schema
 
 RAREST_CATEGORY, RAREST_CUT = 0.03, 0.0025
@@ -23,27 +18,6 @@ RAREST_CATEGORY, RAREST_CUT = 0.03, 0.0025
 can be learned there; a cut through numbers may reach further into a tail. Chosen on UCI Adult, used everywhere."""
 MOST_CUTS, FEWEST_CUTS, MOST_PREDICATES = 20, 12, 130
 _CAPPINGS = 50
-
-
-@dataclass(frozen=True, order=True)
-class Predicate:
-    """x[`feature`] > `cut`."""
-
-    feature: int
-    cut: float
-
-    def __post_init__(self) -> None:
-        check_integer("feature", self.feature, least=0)
-        check_finite("cut", self.cut)
-        keep_plain(self, floats=("cut",), integers=("feature",))
-
-
-Predicates = tuple[Predicate, ...]
-
-
-def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
-    """One column for each predicate: does it hold in the row?"""
-    return np.stack([X[:, predicate.feature] > predicate.cut for predicate in predicates], axis=1)
 
 
 def predicates_of_points(public: Points, cuts: int | None, most: int) -> Predicates:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.compiled import compiled
-from pcqr.hypotheses.trees.counting import Int32Array, IntArray
+from pcqr.records.counting import Int32Array, IntArray
 
 FloatArray = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
-from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.records.predicates import Predicate
 
 
 @dataclass(frozen=True)

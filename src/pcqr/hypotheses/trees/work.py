@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-_BLOCK = 1 << 16
-_BLOCK_CELLS = 30_000_000
-"""Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
+from pcqr.records.counting import block_rows
 
 
 def steps_of_draw(records: int, predicates: int, labels: int, depth: int) -> float:
@@ -21,8 +19,3 @@ def bytes_of_draw(predicates: int, labels: int, depth: int) -> int:
     values = sum((depth - size) * sets[size] << size for size in range(depth))
     block = 4 * block_rows(predicates) * predicates  # which predicates hold, as bytes and packed
     return 4 * labels * sum(sets) + 12 * values + block
-
-
-def block_rows(predicates: int) -> int:
-    """Records counted at a time: a multiple of 64, the fewer the more predicates."""
-    return int(min(_BLOCK, max(64, _BLOCK_CELLS // predicates // 64 * 64)))

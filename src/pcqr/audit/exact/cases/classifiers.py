@@ -13,10 +13,10 @@ from pcqr.audit.exact.cases.votes import UNANIMOUS
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
-from pcqr.hypotheses.linear import LinearFeatures
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.weighted import log_probability_error
 from pcqr.plan import BoostingStage, DescentStage
+from pcqr.records.features import LinearFeatures
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:

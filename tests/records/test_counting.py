@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
-from pcqr.hypotheses.trees import counting
-from pcqr.hypotheses.trees.counting import MOST_RECORDS, ConjunctionCounts, RankedSets, count_conjunctions, pack
+from pcqr.records import counting
+from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, RankedSets, count_conjunctions, pack
 
 Table = tuple[NDArray[np.bool_], NDArray[np.int8]]
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from pcqr.compiled import compiled
 from pcqr.errors import DataError
-from pcqr.hypotheses.base import Labels
 from pcqr.progress import tracked
+from pcqr.records.arrays import Labels
 
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
@@ -31,6 +31,10 @@ Block = tuple[BoolArray, Labels]
 
 MOST_RECORDS = 2**31 - 1
 """Counts are 32-bit integers: at depth 4 they are most of the memory that a draw takes."""
+
+_BLOCK = 1 << 16
+_BLOCK_CELLS = 30_000_000
+"""Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
 
 _LEAST_SHARE = 64
 """Sets that are worth a thread of their own."""
@@ -166,6 +170,11 @@ def pack(holds: BoolArray, y: Labels, classes: int) -> tuple[Words, IntArray]:
         segments.append(bits.view(np.uint64))
         bounds.append(bounds[-1] + length)
     return np.ascontiguousarray(np.concatenate(segments, axis=1)), np.array(bounds, dtype=np.int64)
+
+
+def block_rows(predicates: int) -> int:
+    """Records counted at a time: a multiple of 64, the fewer the more predicates."""
+    return int(min(_BLOCK, max(64, _BLOCK_CELLS // predicates // 64 * 64)))
 
 
 def _check_records(records: int) -> None:

@@ -1,0 +1,1 @@
+"""The private records: what is held, and the questions that algorithms ask of it."""

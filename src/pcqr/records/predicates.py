@@ -1,0 +1,37 @@
+"""Public predicates: the only questions that a published tree may ask about a record.
+
+A predicate is `x[feature] > cut` on the encoded table; a one-hot column cut at ½ reads "is this category". Where they
+come from: `pcqr.hypotheses.trees.predicates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.checks import check_finite, check_integer, keep_plain
+from pcqr.records.arrays import Points
+
+
+@dataclass(frozen=True, order=True)
+class Predicate:
+    """x[`feature`] > `cut`."""
+
+    feature: int
+    cut: float
+
+    def __post_init__(self) -> None:
+        check_integer("feature", self.feature, least=0)
+        check_finite("cut", self.cut)
+        keep_plain(self, floats=("cut",), integers=("feature",))
+
+
+Predicates = tuple[Predicate, ...]
+
+
+def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
+    """One column for each predicate: does it hold in the row?"""
+    return np.stack([X[:, predicate.feature] > predicate.cut for predicate in predicates], axis=1)
