@@ -30,11 +30,9 @@ ROOMS = (
     "pcqr.schema",
 )
 TO_DO = """
-    pcqr.AgnosticRelease pcqr.Answer pcqr.BudgetExhausted pcqr.DataError pcqr.Guarantee pcqr.InfeasiblePlan
-    pcqr.NoisyMaxAggregate pcqr.ParameterError pcqr.PcqrError pcqr.Plan pcqr.PrivateClassifier pcqr.SeededEntropy
-    pcqr.SemiPrivateLearner pcqr.SubsampleAggregate pcqr.SurelyPublic pcqr.SystemEntropy pcqr.UnansweredWarning
-    pcqr.UniversalRelease pcqr.WeakGuarantee pcqr.accounting pcqr.datasets pcqr.estimators pcqr.fitted_on_public
-    pcqr.mechanisms pcqr.models pcqr.plan pcqr.planning
+    pcqr.AgnosticRelease pcqr.Answer pcqr.NoisyMaxAggregate pcqr.Plan pcqr.PrivateClassifier pcqr.SemiPrivateLearner
+    pcqr.SubsampleAggregate pcqr.SurelyPublic pcqr.UniversalRelease pcqr.fitted_on_public pcqr.estimators pcqr.plan
+    pcqr.planning
 """
 """Names, and whole rooms, whose docstrings are still to be written; the list shrinks to nothing."""
 MAIN = """

@@ -34,7 +34,24 @@ class Entropy(ABC):
         return np.frombuffer(self.bytes(8 * size), dtype=np.uint64)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """`size` independent integers, exactly uniform on {0, …, bound−1}; words that would bias are redrawn."""
+        """Independent integers, exactly uniform on {0, …, bound−1}; words that would bias are redrawn.
+
+        Parameters
+        ----------
+        bound : int
+            One more than the largest, from 1 to 2⁶² − 1.
+        size : int
+            How many.
+
+        Returns
+        -------
+        ndarray of int64, shape (size,)
+
+        Raises
+        ------
+        ParameterError
+            When the bound is outside its range.
+        """
         if not 1 <= bound < 1 << 62:
             raise ParameterError("bound", "an integer in [1, 2**62)", bound)
         limit = _WORD - _WORD % bound
@@ -45,7 +62,18 @@ class Entropy(ABC):
         return (words % np.uint64(bound)).astype(np.int64)
 
     def permutation(self, count: int) -> NDArray[np.int64]:
-        """A uniform permutation of {0, …, count−1}: the order of independent 64-bit keys, redrawn on a tie."""
+        """A uniform permutation: the order of independent 64-bit keys, redrawn on a tie.
+
+        Parameters
+        ----------
+        count : int
+            How many numbers are permuted.
+
+        Returns
+        -------
+        ndarray of int64, shape (count,)
+            0, …, count−1 in random order.
+        """
         while True:
             keys = self.words(count)
             order = np.argsort(keys, kind="stable")
@@ -55,7 +83,21 @@ class Entropy(ABC):
 
 
 class SystemEntropy(Entropy):
-    """The operating system's cryptographic generator. Holds no state."""
+    """The operating system's cryptographic generator: what every release uses unless told otherwise. Holds no state.
+
+    Attributes
+    ----------
+    is_private : bool
+        True: nobody can predict or replay the bits.
+
+    Examples
+    --------
+    >>> from pcqr import SystemEntropy
+    >>> SystemEntropy().is_private
+    True
+    >>> len(SystemEntropy().bytes(16))
+    16
+    """
 
     is_private = True
 
@@ -67,7 +109,28 @@ class SystemEntropy(Entropy):
 
 
 class SeededEntropy(Entropy):
-    """A reproducible stream for tests. Never private."""
+    """A reproducible stream for tests and examples. **Never private**: whoever knows the seed can remove the noise.
+
+    Guarantees of what was drawn with it say so (`Guarantee.is_private` is False).
+
+    Parameters
+    ----------
+    seed : int
+        The same seed gives the same stream.
+
+    Attributes
+    ----------
+    is_private : bool
+        False.
+
+    Examples
+    --------
+    >>> from pcqr import SeededEntropy
+    >>> SeededEntropy(0).below(6, size=5)
+    array([2, 4, 5, 1, 0])
+    >>> SeededEntropy(0).below(6, size=5)
+    array([2, 4, 5, 1, 0])
+    """
 
     is_private = False
 

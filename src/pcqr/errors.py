@@ -33,7 +33,17 @@ if TYPE_CHECKING:
 
 
 class PcqrError(Exception):
-    """The root of everything that pcqr raises on purpose."""
+    """The root of everything that pcqr raises on purpose.
+
+    Examples
+    --------
+    >>> from pcqr import PcqrError, SubsampleAggregate
+    >>> try:
+    ...     SubsampleAggregate(epsilon=-1.0).fit([[0.0], [1.0]], [0, 1])
+    ... except PcqrError as error:
+    ...     print(type(error).__name__)
+    ParameterError
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Exceptions are rebuilt from their message by default, which ours do not take: worker processes need this."""
@@ -41,7 +51,30 @@ class PcqrError(Exception):
 
 
 class ParameterError(PcqrError, ValueError):
-    """A parameter has a value that is not allowed. One wording for all: name, allowed, received."""
+    """A parameter has a value that is not allowed. One wording for all: name, allowed, received.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    allowed : str
+        What it must be, in words.
+    received : object
+        What came instead.
+
+    Examples
+    --------
+    >>> from pcqr import ParameterError, SeededEntropy
+    >>> SeededEntropy(0).below(0, size=1)
+    Traceback (most recent call last):
+        ...
+    pcqr.errors.ParameterError: bound must be an integer in [1, 2**62); received 0.
+    >>> try:
+    ...     SeededEntropy(0).below(0, size=1)
+    ... except ParameterError as error:
+    ...     print(error.name, error.received)
+    bound 0
+    """
 
     def __init__(self, name: str, allowed: str, received: object) -> None:
         self.name = name
@@ -77,7 +110,29 @@ class OutputExists(ParameterError):
 
 
 class DataError(PcqrError, ValueError):
-    """Data cannot be used as they are: NaN, infinities, a wrong width, labels that are not binary."""
+    """Data cannot be used as they are: NaN, infinities, a wrong width, labels that are not binary.
+
+    The message speaks of shapes and kinds and never quotes a value: data may be private.
+
+    Parameters
+    ----------
+    name : str
+        What the data are called.
+    allowed : str
+        What they must be, in words.
+    received : str
+        What came instead, in words.
+
+    Examples
+    --------
+    >>> from pcqr import DataError
+    >>> from pcqr.hypotheses import Thresholds
+    >>> try:
+    ...     Thresholds().learn([1.0, float("nan")], [0, 1])
+    ... except DataError as error:
+    ...     print(error)
+    X must be finite numbers; received NaN or infinity.
+    """
 
     def __init__(self, name: str, allowed: str, received: str) -> None:
         self.name = name
@@ -87,7 +142,26 @@ class DataError(PcqrError, ValueError):
 
 
 class InfeasiblePlan(PcqrError, ValueError):
-    """No plan exists for these public numbers. `needed` names the nearest change that would make one."""
+    """No plan exists for these public numbers.
+
+    Parameters
+    ----------
+    reason : str
+        Why there is none.
+    needed : str
+        The nearest change that would make one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import InfeasiblePlan, SubsampleAggregate
+    >>> X = np.arange(200.0).reshape(-1, 1)
+    >>> try:
+    ...     SubsampleAggregate(epsilon=0.1).fit(X, X[:, 0] > 100)
+    ... except InfeasiblePlan as error:
+    ...     print(error.needed)
+    about n ≥ 850 records at these ε and δ, or a larger ε
+    """
 
     def __init__(self, reason: str, needed: str) -> None:
         self.reason = reason
@@ -96,10 +170,29 @@ class InfeasiblePlan(PcqrError, ValueError):
 
 
 class BudgetExhausted(PcqrError, RuntimeError):
-    """The release has halted: what was spent, what was requested, what is left, and every answer given so far.
+    """The release has halted. The error says what was spent and keeps every answer given so far.
 
-    `requested` counts the rows that got no answer, `answers` those of the same call that did. A batch that must not be
-    cut short can be refused beforehand: `release.preview(X).is_certain`.
+    A batch that must not be cut short can be refused beforehand: `release.preview(X).is_certain`.
+
+    Parameters
+    ----------
+    spent : Usage
+        Queries and unstable answers so far.
+    requested : int
+        The rows that got no answer.
+    left : Usage
+        What is left.
+    answers : sequence of Answer, default ()
+        The answers to the rows of the same call before them.
+
+    Examples
+    --------
+    >>> from pcqr import BudgetExhausted
+    >>> from pcqr.plan import Usage
+    >>> print(BudgetExhausted(spent=Usage(12, 5), requested=3, left=Usage(None, 0)))
+    The release has halted: the unstable answers are used up. Spent: 12 queries and 5 unstable answers.
+    Requested: 3 more queries. Left: 0 unstable answers. Queries asked before are still answered from the log at
+    no cost.
     """
 
     def __init__(self, *, spent: Usage, requested: int, left: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
@@ -147,8 +240,35 @@ class MissingExtra(PcqrError, ImportError):
 
 
 class WeakGuarantee(PcqrWarning):
-    """ε or δ is so large that the guarantee says little (`Guarantee.caveats`)."""
+    """ε or δ is so large that the guarantee says little. Said at `fit`, before anything is spent.
+
+    Examples
+    --------
+    The warning says what `Guarantee.caveats` says.
+
+    >>> from pcqr import Guarantee, WeakGuarantee
+    >>> issubclass(WeakGuarantee, UserWarning)
+    True
+    >>> Guarantee(epsilon=0.5, delta=1e-2).caveats(records=1_000)
+    ('δ = 0.0101 is large, and not below 1/n for n = 1,000: showing whole records with that chance would satisfy
+    it too.',)
+    """
 
 
 class UnansweredWarning(PcqrWarning):
-    """Most of the planned queries are expected to get no label, by public numbers (`VotingPlan.expected_answers`)."""
+    """Most of the planned queries are expected to get no label, by public numbers. Said at `fit`.
+
+    `VotingPlan.expected_answers` says how many are expected to get one.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from pcqr import SubsampleAggregate, UnansweredWarning
+    >>> X = np.random.default_rng(0).normal(size=(300, 1))
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     _ = SubsampleAggregate(epsilon=0.5, queries=3).fit(X, X[:, 0] > 0)
+    >>> any(issubclass(warning.category, UnansweredWarning) for warning in given)
+    True
+    """

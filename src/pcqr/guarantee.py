@@ -41,12 +41,47 @@ def positive(probability: float) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(`epsilon`, `delta`)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S'.
+    """(ε, δ)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S' and all sets O of
+    outputs.
 
-    `unit` is what neighbours differ in, and whom the guarantee protects; `adjacency` says it in words.
-    `proof` names the note in `proofs/`; `assumptions` lists what is treated as public knowledge; `steps` says how the
-    figures came about, one line a step.
-    `is_private` is False when the randomness was seeded: the figures then describe what an unseeded run gives.
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0.
+    delta : float, default 0.0
+        δ, at least 0 and below 1. At 0 the guarantee is pure.
+    proof : str, default ""
+        The note in `proofs/` that proves it.
+    assumptions : tuple of str, default ()
+        What is treated as public knowledge.
+    is_private : bool, default True
+        False when the randomness was seeded: the figures then describe what an unseeded run gives.
+    unit : Unit, default RECORD
+        What neighbours differ in, and whom the guarantee protects.
+    steps : tuple of str, default ()
+        How the figures came about, one line a step.
+
+    Attributes
+    ----------
+    is_pure : bool
+        Is δ = 0?
+    adjacency : str
+        What turns a table into a neighbour, in words.
+
+    Raises
+    ------
+    ParameterError
+        When ε or δ is outside its range, or the unit is none.
+
+    Examples
+    --------
+    >>> from pcqr import Guarantee
+    >>> first, second = Guarantee(0.5, 1e-7), Guarantee(0.25)
+    >>> both = first.compose(second)
+    >>> both.within(0.76, 1e-6)
+    True
+    >>> round(Guarantee(1.0).amplify(0.1).epsilon, 3)
+    0.159
     """
 
     epsilon: float
@@ -68,6 +103,7 @@ class Guarantee:
 
     @property
     def is_pure(self) -> bool:
+        """Is δ = 0?"""
         return self.delta == 0.0
 
     @property
@@ -88,17 +124,58 @@ class Guarantee:
         }
 
     def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
-        """Basic composition, adaptive too: ε and δ add up (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006).
+        """Basic composition, adaptive too: ε and δ add up [1]_. `pcqr.accounting.compose` is tighter for many releases.
 
-        All of the same unit: one record's guarantee says nothing about a person, nor the other way round.
+        Parameters
+        ----------
+        *others : Guarantee
+            About the same unit: one record's guarantee says nothing about a person, nor the other way round.
+        proof : str, optional
+            The note that proves the composition; None keeps this one's.
+
+        Returns
+        -------
+        Guarantee
+            Of all releases together.
+
+        Raises
+        ------
+        ParameterError
+            When the units differ.
+
+        References
+        ---------- .. [1] C. Dwork, K. Kenthapadi, F. McSherry, I. Mironov, M. Naor. Our data, ourselves: privacy via
+        distributed noise
+           generation. EUROCRYPT 2006.
         """
         return reduce(_compose_two, others, self)._proved_by(proof)
 
     def amplify(self, rate: float, *, proof: str | None = None) -> Guarantee:
-        """Run on a secret uniform sub-sample without replacement, a share `rate` = q of the records.
+        """Run on a secret uniform sub-sample without replacement: ε ← ln(1 + q(e^ε − 1)), δ ← qδ [1]_ [2]_.
 
-        ε ← ln(1 + q(e^ε − 1)), δ ← qδ  (Li, Qardaji, Su 2012; Balle, Barthe, Gaboardi 2018, replace-one).
         For records alone: a sample of rows may hold some row of a person with a chance above q.
+
+        Parameters
+        ----------
+        rate : float
+            q, the share of the records that is drawn, above 0 and at most 1.
+        proof : str, optional
+            The note that proves it; None keeps this one's.
+
+        Returns
+        -------
+        Guarantee
+            For the whole table, of which the sample was secret.
+
+        Raises
+        ------
+        ParameterError
+            When the rate is outside its range, or the unit is not the record.
+
+        References
+        ----------
+        .. [1] N. Li, W. Qardaji, D. Su. On sampling, anonymization, and differential privacy. ASIACCS 2012.
+        .. [2] B. Balle, G. Barthe, M. Gaboardi. Privacy amplification by subsampling. NeurIPS 2018.
         """
         check_proved(self.unit)
         rate = float(rate)
@@ -114,7 +191,24 @@ class Guarantee:
         )._proved_by(proof)
 
     def group(self, size: int, *, proof: str | None = None) -> Guarantee:
-        """For tables that differ in `size` = g units: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1)."""
+        """For tables that differ in several units: ε ← gε, δ ← δ·(e^{gε} − 1)/(e^ε − 1).
+
+        Parameters
+        ----------
+        size : int
+            g ≥ 1, how many units differ.
+        proof : str, optional
+            The note that proves it; None keeps this one's.
+
+        Returns
+        -------
+        Guarantee
+
+        Raises
+        ------
+        ParameterError
+            When the size is below 1, or so large that δ overflows.
+        """
         if size < 1:
             raise ParameterError("size", "an integer ≥ 1", size)
         if self.is_pure:
@@ -127,7 +221,23 @@ class Guarantee:
         )
 
     def split(self, *shares: float) -> tuple[Guarantee, ...]:
-        """Budgets that compose to this one: `shares` of ε, with all of δ given to the first."""
+        """Budgets that compose to this one: shares of ε, with all of δ given to the first.
+
+        Parameters
+        ----------
+        *shares : float
+            Positive numbers that sum to at most 1.
+
+        Returns
+        -------
+        tuple of Guarantee
+            One for each share.
+
+        Raises
+        ------
+        ParameterError
+            When the shares are not positive or sum to more than 1.
+        """
         if not shares or any(s <= 0 for s in shares) or math.fsum(shares) > 1 + ROUNDING:
             raise ParameterError("shares", "positive numbers that sum to at most 1", shares)
         spare = (1.0 + ROUNDING) ** (len(shares) + 1)  # what composing them again rounds up
@@ -137,10 +247,22 @@ class Guarantee:
         )
 
     def within(self, epsilon: float, delta: float) -> bool:
-        """Does this guarantee imply (`epsilon`, `delta`)?"""
+        """Does this guarantee imply (ε, δ)?
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            The figures to be kept to.
+
+        Returns
+        -------
+        bool
+            Whether neither figure is exceeded.
+        """
         return self.epsilon <= epsilon and self.delta <= delta
 
     def assuming(self, *assumptions: str) -> Guarantee:
+        """The same guarantee with more that is treated as public knowledge."""
         return replace(self, assumptions=tuple(dict.fromkeys(self.assumptions + assumptions)))
 
     def explained(self, step: str) -> Guarantee:
@@ -148,6 +270,7 @@ class Guarantee:
         return replace(self, steps=(*self.steps, step))
 
     def drawn_with(self, *, private_entropy: bool) -> Guarantee:
+        """The same guarantee, marked as not private unless the entropy was private."""
         return replace(self, is_private=self.is_private and private_entropy)
 
     def caveats(self, records: int | None = None) -> tuple[str, ...]:

@@ -6,6 +6,14 @@ sensitivity under it is part of an event's noise multiplier. Proof: proofs/accou
 
 A secret sub-sample is `Guarantee.amplify`, groups of records are `Guarantee.group`: apply them to what `compose`
 returns, or compose what they return, for a `Guarantee` is an event too.
+
+Examples
+--------
+`Event` is the type of all that `compose` takes.
+
+>>> from pcqr.accounting import Event, PureEvent, Repeated
+>>> isinstance(Repeated(PureEvent(0.1), count=3), Event)
+True
 """
 
 from pcqr.accounting.compose import compose

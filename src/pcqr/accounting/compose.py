@@ -27,11 +27,46 @@ _ACCOUNTANTS: dict[str, Accountant] = {"basic": basic, "Rényi": renyi, "PLD": l
 
 
 def compose(events: Iterable[Event], delta: float, *, accountant: Choice = "best") -> Guarantee:
-    """The guarantee of all `events` together, on the same records, with a δ of at most `delta`.
+    """The guarantee of all events together, on the same records.
 
-    Mechanisms may be chosen from the outputs of earlier ones; the list of events may not: it is fixed beforehand. The
-    least ε among the accountants that know all the events is stated, or that of one `accountant`; `steps` names it.
-    `delta` = 0 asks for a pure guarantee. What no accountant can say is refused, with each one's reason.
+    Mechanisms may be chosen from the outputs of earlier ones; the list of events may not: it is fixed beforehand.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        What was, or will be, released.
+    delta : float
+        The most δ that the guarantee may have. 0 asks for a pure one.
+    accountant : {"best", "basic", "Rényi", "PLD"}, default "best"
+        Who computes ε. "best": the least one among the accountants that know all the events.
+
+    Returns
+    -------
+    Guarantee
+        Its `steps` name the accountant.
+
+    Raises
+    ------
+    ParameterError
+        When no accountant can state a figure, with each one's reason.
+
+    References
+    ----------
+    .. [1] C. Dwork, K. Kenthapadi, F. McSherry, I. Mironov, M. Naor. Our data, ourselves: privacy via distributed noise
+       generation. EUROCRYPT 2006.
+    .. [2] I. Mironov. Rényi differential privacy. CSF 2017.
+
+    Examples
+    --------
+    Two releases of this package and a noisy count that somebody else has published, on the same records:
+
+    >>> from pcqr import Guarantee
+    >>> from pcqr.accounting import DiscreteGaussianEvent, compose
+    >>> together = compose([Guarantee(0.5, 1e-7), Guarantee(0.3), DiscreteGaussianEvent(10.0)], delta=1e-6)
+    >>> round(together.epsilon, 3), together.delta
+    (1.209, 1e-06)
+    >>> together.steps
+    ('3 releases on the same records, composed by the Rényi accountant',)
     """
     check_finite("delta", delta)
     if not 0 <= delta < 1:

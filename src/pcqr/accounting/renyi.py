@@ -34,14 +34,66 @@ _LARGEST_ARGUMENT = 600.0  # of sinh, with room for a product of two
 
 
 def concentrated_epsilon(rho: float, delta: float) -> float:
-    """The least ε such that `rho`-zCDP implies (ε, `delta`)-DP by the conversion above, rounded up."""
+    """The least ε such that ρ-zCDP implies (ε, δ)-DP by the conversion of this module, rounded up.
+
+    Parameters
+    ----------
+    rho : float
+        ρ > 0.
+    delta : float
+        δ, above 0 and below 1.
+
+    Returns
+    -------
+    float
+        ε, never too small.
+
+    Raises
+    ------
+    ParameterError
+        When ρ or δ is outside its range.
+
+    References
+    ---------- .. [1] C. Canonne, G. Kamath, T. Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020,
+    Proposition 12.
+
+    Examples
+    --------
+    >>> from pcqr.accounting import concentrated_epsilon
+    >>> round(concentrated_epsilon(0.01, delta=1e-6), 4)
+    0.6217
+    """
     check_positive("rho", rho)
     check_delta(delta)
     return renyi_epsilon(lambda order: rho * order, float(delta))
 
 
 def concentrated_delta(rho: float, epsilon: float) -> float:
-    """The least δ such that `rho`-zCDP implies (`epsilon`, δ)-DP by the conversion above, rounded up; at most 1."""
+    """The least δ such that ρ-zCDP implies (ε, δ)-DP by the conversion of this module, rounded up; at most 1.
+
+    Parameters
+    ----------
+    rho : float
+        ρ > 0.
+    epsilon : float
+        ε ≥ 0.
+
+    Returns
+    -------
+    float
+        δ, never too small.
+
+    Raises
+    ------
+    ParameterError
+        When ρ or ε is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.accounting import concentrated_delta
+    >>> f"{concentrated_delta(0.01, epsilon=1.0):.3g}"
+    '1.66e-13'
+    """
     check_positive("rho", rho)
     check_finite("epsilon", epsilon)
     if epsilon < 0:

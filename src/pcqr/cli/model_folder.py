@@ -13,7 +13,7 @@ from pcqr import UniversalRelease
 from pcqr.errors import OutputExists, ParameterError
 from pcqr.files import check_not_input
 from pcqr.models import PublishedModel
-from pcqr.models.published import FILES, MODEL, Saved
+from pcqr.models.folder import FILES, MODEL, Saved
 from pcqr.schema import Schema
 
 

@@ -29,7 +29,8 @@ from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
-from pcqr.models.published import MODEL, MOST_CLASSES, Saved
+from pcqr.models.folder import MODEL, Saved
+from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures

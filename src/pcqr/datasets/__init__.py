@@ -1,4 +1,11 @@
-"""Bundled data sets, and tables from local files."""
+"""Bundled data sets, and tables from local files.
+
+Examples
+--------
+>>> from pcqr.datasets import BUNDLED
+>>> [(bundled.name, bundled.rows) for bundled in BUNDLED]
+[('adult', '32,561 train + 16,281 test')]
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,29 @@ from pcqr.datasets.tables import read_table, write_table
 
 @dataclass(frozen=True)
 class Bundled:
-    """What `pcqr datasets` says about a data set that comes with pcqr."""
+    """What `pcqr datasets` says about a data set that comes with pcqr.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    loader : str
+        The function that loads it.
+    rows : str
+        How many rows, in words.
+    task : str
+        What is to be predicted.
+    source : str
+        Who published it.
+    licence : str
+        Under which terms.
+
+    Examples
+    --------
+    >>> from pcqr.datasets import BUNDLED, Bundled
+    >>> isinstance(BUNDLED[0], Bundled), BUNDLED[0].licence
+    (True, 'CC BY 4.0')
+    """
 
     name: str
     loader: str

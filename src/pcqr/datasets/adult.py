@@ -28,7 +28,29 @@ _BUNDLED = files("pcqr.datasets")
 
 @dataclass(frozen=True)
 class Dataset:
-    """A binary task: encoded records, labels (1 stands for `label_names[1]`), and the schema that encoded them."""
+    """A binary task: encoded records, their labels, and the schema that encoded them.
+
+    Parameters
+    ----------
+    X_train, X_test : ndarray of float64, shape (rows, p)
+        Encoded records, in two parts.
+    y_train, y_test : ndarray of int8, shape (rows,)
+        Their labels; 1 stands for `label_names[1]`.
+    schema : Schema
+        What encoded them.
+    label_names : (str, str)
+        What the labels 0 and 1 are called.
+
+    Examples
+    --------
+    >>> from pcqr import Schema
+    >>> from pcqr.datasets import Dataset
+    >>> from pcqr.schema import Column
+    >>> import numpy as np
+    >>> X, y = np.array([[25.0], [61.0]]), np.array([0, 1], dtype=np.int8)
+    >>> Dataset(X, y, X, y, Schema((Column("age"),)), ("well", "ill")).feature_names
+    ('age',)
+    """
 
     X_train: NDArray[np.float64]
     y_train: NDArray[np.int8]
@@ -39,13 +61,39 @@ class Dataset:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """The columns of the encoded tables."""
         return self.schema.feature_names
 
 
 def load_adult(*, drop: Sequence[str] = LEFT_OUT) -> Dataset:
-    """Adult with its own split (32,561 and 16,281 rows), y = 1 for >50K, encoded by the published schema.
+    """UCI Adult with its own split (32,561 and 16,281 rows), y = 1 for >50K, encoded by the published schema.
 
-    `drop` names columns to leave out; `drop=()` keeps all fourteen.
+    Parameters
+    ----------
+    drop : sequence of str, default ("fnlwgt", "education")
+        Columns to leave out; `()` keeps all fourteen.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ParameterError
+        When there is no such column.
+
+    References
+    ----------
+    .. [1] B. Becker, R. Kohavi. Adult. UCI Machine Learning Repository, 1996. DOI 10.24432/C5XW20. CC BY 4.0.
+
+    Examples
+    --------
+    >>> from pcqr.datasets import load_adult
+    >>> adult = load_adult()
+    >>> adult.X_train.shape, adult.X_test.shape, adult.label_names
+    ((32561, 95), (16281, 95), ('<=50K', '>50K'))
+    >>> adult.feature_names[:2]
+    ('age', 'workclass=Private')
     """
     schema = adult_schema().without(*drop)
     table = _published_table()
@@ -56,14 +104,43 @@ def load_adult(*, drop: Sequence[str] = LEFT_OUT) -> Dataset:
 
 
 def adult_table(split: Literal["train", "test"]) -> Columns:
-    """The records of one part as they were published, as text, with the label in column `income`."""
+    """The records of one part as they were published, as text.
+
+    Parameters
+    ----------
+    split : {"train", "test"}
+        Which part.
+
+    Returns
+    -------
+    dict of list
+        Columns by name; the label is in `income`.
+
+    Examples
+    --------
+    >>> from pcqr.datasets import adult_table
+    >>> table = adult_table("test")
+    >>> table["age"][0], table["occupation"][0], table["income"][0]
+    ('25', 'Machine-op-inspct', '<=50K')
+    """
     table = _published_table()
     chosen = [row for row, part in enumerate(table.pop(SPLIT)) if part == split]
     return {name: [values[row] for row in chosen] for name, values in table.items()}
 
 
 def adult_schema() -> Schema:
-    """The fourteen columns with their published category lists and declared bounds."""
+    """The fourteen columns of UCI Adult with their published category lists and declared bounds.
+
+    Returns
+    -------
+    Schema
+
+    Examples
+    --------
+    >>> from pcqr.datasets import adult_schema
+    >>> adult_schema().names[:3], adult_schema().columns[0].bounds
+    (('age', 'workclass', 'fnlwgt'), (17.0, 90.0))
+    """
     with as_file(_BUNDLED / "adult.toml") as path:
         return Schema.from_toml(path)
 

@@ -31,10 +31,42 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas writes for ro
 
 
 def read_table(path: str | Path, *, delimiter: str | None = None) -> Columns:
-    """Read a `.csv`, `.csv.gz` or `.parquet` file. No error message carries a value of the table.
+    r"""Read a table from a file. No error message carries a value of the table.
 
-    `delimiter` is what separates the fields of a CSV file; None: one of `DELIMITERS`, by the first line alone. The
-    records have no say in it, since one of them could then change how all others are read.
+    CSV values stay text and an empty field is a missing value; a schema turns text into numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+        A `.csv`, `.csv.gz` or `.parquet` file; the last needs the extra `data`.
+    delimiter : str, optional
+        What separates the fields of a CSV file: a comma, a semicolon, a tab or a bar. None: by the first line alone.
+        The records have no say in it, since one of them could then change how all others are read.
+
+    Returns
+    -------
+    dict
+        Columns by name, as `Schema.encode` takes them.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such file, its name does not say its format, or the delimiter is none of these.
+    DataError
+        When the file cannot be parsed or has no row.
+    MissingExtra
+        When Parquet's packages are not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pcqr.datasets import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "patients.csv"
+    ...     _ = path.write_text("age;sex\n25;male\n61;\n", encoding="utf-8")
+    ...     print(read_table(path))
+    {'age': ['25', '61'], 'sex': ['male', None]}
     """
     source = _existing(path)
     if delimiter is not None and delimiter not in DELIMITERS:
@@ -55,9 +87,36 @@ def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:
 
 
 def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns of one length to a `.csv`, `.csv.gz` or `.parquet` file. None becomes an empty field.
+    """Write a table to a file, whole or not at all: what `path` held before is replaced when all is on disk.
 
-    The file is there whole or not at all: what `path` held before is replaced when all is on disk.
+    Parameters
+    ----------
+    path : str or Path
+        Where to: a name that ends in `.csv`, `.csv.gz` or `.parquet`.
+    table : mapping of str to sequence
+        Columns of one length. None becomes an empty field.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ParameterError
+        When the name does not say the format.
+    MissingExtra
+        When Parquet's packages are not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pcqr.datasets import read_table, write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.csv"
+    ...     write_table(path, {"row": [1, 2], "label": ["ill", None]})
+    ...     print(read_table(path))
+    {'row': ['1', '2'], 'label': ['ill', None]}
     """
     with replacing(check_suffix(path)) as draft:
         if _is_parquet(draft):

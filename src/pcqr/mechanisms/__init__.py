@@ -5,6 +5,16 @@ stability      release f(S) where it is far from changing                   proo
 sparse_vector  many stability tests, paid for when they fail                proofs/sparse_vector.md
 exponential    draw a hypothesis of a fixed class, releasable               proofs/exponential.md
 relabelling    what relabelling by a drawn hypothesis adds to what follows  proofs/relabel.md
+
+Examples
+--------
+Three forms of one mechanism: `SparseVector` is any of them, `CalibratedSparseVector` one of those that planning makes
+by default.
+
+>>> from pcqr.mechanisms import CalibratedSparseVector, PaperSparseVector, SparseVector
+>>> paper = PaperSparseVector.from_paper(epsilon=1.0, delta=1e-6, unstable=5, queries=100)
+>>> isinstance(paper, SparseVector), isinstance(paper, CalibratedSparseVector)
+(True, False)
 """
 
 from pcqr.mechanisms.exponential import (

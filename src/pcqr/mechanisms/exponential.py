@@ -20,7 +20,23 @@ PUBLIC_POINTS = "the public points are known to all and hold nothing private"
 
 @dataclass(frozen=True)
 class Selection:
-    """A released hypothesis and the guarantee under which it was drawn."""
+    """A released hypothesis and the guarantee under which it was drawn.
+
+    Parameters
+    ----------
+    hypothesis : Hypothesis
+        What was drawn; it may be published.
+    guarantee : Guarantee
+        What that costs.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.mechanisms import Selection, exponential_mechanism
+    >>> drawn = exponential_mechanism(Stumps(cuts=[0.5]), [[0], [1]], [0, 1], inverse_temperature=0.25)
+    >>> isinstance(drawn, Selection), round(drawn.guarantee.epsilon, 6)
+    (True, 0.5)
+    """
 
     hypothesis: Hypothesis
     guarantee: Guarantee
@@ -35,10 +51,53 @@ def exponential_mechanism(
     public: ArrayLike | None = None,
     entropy: Entropy | int | None = None,
 ) -> Selection:
-    """Draw h with P(h) ∝ e^{−η · mistakes(h; X, y)}, η = `inverse_temperature`; (2η + 2λ)-DP, pure.
+    """Draw a hypothesis that may be published: P(h) ∝ e^{−η·mistakes(h; X, y)}, pure (2η + 2λ)-DP [1]_.
 
-    The class is either fixed by declaration or consists of one member for each dichotomy of the `public` points;
-    λ is its bound on the numerical error of the log-probability. `inverse_temperature_for` turns ε into η.
+    λ is the class's bound on the numerical error of the log-probability. Proof: proofs/exponential.md.
+
+    Parameters
+    ----------
+    hypotheses : HypothesisClass
+        H, fixed by declaration, or made of the `public` points: one member for each dichotomy of them.
+    X, y : array-like of shape (n, p) and (n,)
+        The private records and their labels.
+    inverse_temperature : float
+        η ≥ 0; `inverse_temperature_for` turns ε into η.
+    public : array-like of shape (M, p), optional
+        Points that are known to all. Needed unless the class is fixed.
+    entropy : Entropy, int or None, default None
+        None is the operating system; an integer seeds a test, which is **not private**.
+
+    Returns
+    -------
+    Selection
+        The hypothesis and its guarantee.
+
+    Raises
+    ------
+    ParameterError
+        When the members would have to be read off the records, or η is not allowed.
+    DataError
+        When the records or the public points cannot be used.
+
+    References
+    ----------
+    .. [1] F. McSherry, K. Talwar. Mechanism design via differential privacy. FOCS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.mechanisms import exponential_mechanism
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, size=(1_000, 1))
+    >>> drawn = exponential_mechanism(
+    ...     Thresholds(), X, X[:, 0] > 6, inverse_temperature=0.5, public=np.arange(11.0), entropy=0
+    ... )  # seeded: NOT PRIVATE
+    >>> drawn.hypothesis
+    Threshold(cut=6.5, up=True)
+    >>> round(drawn.guarantee.epsilon, 6), drawn.guarantee.is_private
+    (1.0, False)
     """
     points, labels = hypotheses.check_records(X, y)
     shown = None if public is None else hypotheses.check_points(public, name="public")
@@ -62,7 +121,39 @@ def exponential_guarantee(
     features: int,
     public: int | None = None,
 ) -> Guarantee:
-    """(2η + 2λ, 0), from public numbers alone: η = `inverse_temperature`, `public` = the number of public points."""
+    """What a draw costs, from public numbers alone: (2η + 2λ, 0).
+
+    Parameters
+    ----------
+    hypotheses : Combinatorics
+        H, or what a plan needs to know of it.
+    records : int
+        n, the number of private records.
+    inverse_temperature : float
+        η ≥ 0.
+    features : int
+        p, the columns of the table.
+    public : int, optional
+        The number of public points that the class is made of. Needed unless the class is fixed.
+
+    Returns
+    -------
+    Guarantee
+        Pure; λ is the class's bound on the numerical error of the draw.
+
+    Raises
+    ------
+    ParameterError
+        When η is not allowed, or the class is neither fixed nor made of public points.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.mechanisms import exponential_guarantee
+    >>> print(exponential_guarantee(Thresholds(), records=1_000, inverse_temperature=0.5, features=1, public=11))
+    pure differential privacy with ε = 1.00001 under 'replace one record'. Treated as public: the public points
+    are known to all and hold nothing private.
+    """
     check_inverse_temperature(inverse_temperature)
     inverse_temperature = float(inverse_temperature)
     _check_class(hypotheses, public)
@@ -80,9 +171,39 @@ def exponential_guarantee(
 def inverse_temperature_for(
     hypotheses: Combinatorics, epsilon: float, *, records: int, features: int, public: int | None = None
 ) -> float:
-    """The η whose `exponential_guarantee` stays within `epsilon`: ε/2 less the numerical error λ.
+    """The η whose `exponential_guarantee` stays within ε: ε/2 less the numerical error λ.
 
     λ does not decrease in η, so λ at η = ε/2 is enough to set aside.
+
+    Parameters
+    ----------
+    hypotheses : Combinatorics
+        H, or what a plan needs to know of it.
+    epsilon : float
+        ε > 0.
+    records : int
+        n, the number of private records.
+    features : int
+        p, the columns of the table.
+    public : int, optional
+        The number of public points that the class is made of. Needed unless the class is fixed.
+
+    Returns
+    -------
+    float
+        η.
+
+    Raises
+    ------
+    ParameterError
+        When ε is not above 2λ, or the class is neither fixed nor made of public points.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.mechanisms import inverse_temperature_for
+    >>> round(inverse_temperature_for(Thresholds(), 1.0, records=1_000, features=1, public=11), 6)
+    0.5
     """
     check_positive("epsilon", epsilon)
     epsilon = float(epsilon)

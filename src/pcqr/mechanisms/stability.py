@@ -20,11 +20,43 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class StabilityTest:
-    """Release `value` iff `distance` + Z > w, Z ~ discrete Laplace(`scale`), w = `threshold`; otherwise None (⊥).
+    """Release a value itself, without noise on it, where many records would have to change to change it.
 
-    (`epsilon`, `delta`)-DP when `distance` is an integer function of the records that moves by at most 1 between
-    neighbours, and is 0 on both sides wherever `value` differs between them. Stated: ε = 1/`scale`,
-    δ = P(Z > w), both rounded up and not above `epsilon`, `delta`.
+    The value is released iff distance + Z > w, Z ~ discrete Laplace(`scale`), w = `threshold`; otherwise None (⊥) is.
+    This is (ε, δ)-DP when the distance is an integer function of the records that moves by at most 1 between
+    neighbours, and is 0 on both sides wherever the value differs between them (proofs/stability.md).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0; the noise has scale 1/ε.
+    delta : float
+        δ, above 0 and below 1: the most chance that a value which a neighbour would not have is let through.
+
+    Attributes
+    ----------
+    scale : float
+        Of the noise.
+    threshold : int
+        w, the smallest integer ≥ 0 with P(Z > w) ≤ δ.
+    guarantee : Guarantee
+        What one `release` costs: ε = 1/`scale`, δ = P(Z > w), both rounded up and within what was asked for.
+
+    References
+    ---------- .. [1] A. Smith, A. Thakurta. Differentially private feature selection via stability arguments, and the
+    robustness of
+       the lasso. COLT 2013.
+
+    Examples
+    --------
+    >>> from pcqr import SeededEntropy
+    >>> from pcqr.mechanisms import StabilityTest
+    >>> test = StabilityTest(epsilon=1.0, delta=1e-6)
+    >>> test.threshold
+    13
+    >>> entropy = SeededEntropy(0)  # NOT PRIVATE
+    >>> test.release("label 1", distance=30, entropy=entropy), test.release("label 1", distance=3, entropy=entropy)
+    ('label 1', None)
     """
 
     epsilon: float
@@ -37,6 +69,7 @@ class StabilityTest:
 
     @property
     def scale(self) -> float:
+        """The scale of the noise, 1/ε enlarged so far that 1/`scale` rounded up stays within ε."""
         return scale_for(self.epsilon)
 
     @cached_property
@@ -46,6 +79,7 @@ class StabilityTest:
 
     @property
     def guarantee(self) -> Guarantee:
+        """What one `release` costs."""
         return Guarantee(
             epsilon=rounded_up(1.0 / self.scale),
             delta=laplace_tail(self.scale, self.threshold),
@@ -53,6 +87,7 @@ class StabilityTest:
         )
 
     def release(self, value: V, distance: int, entropy: Entropy) -> V | None:
+        """`value` where the noisy `distance` exceeds the threshold, else None."""
         return value if distance + discrete_laplace(self.scale, entropy) > self.threshold else None
 
 

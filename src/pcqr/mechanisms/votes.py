@@ -12,7 +12,29 @@ from pcqr.errors import DataError
 
 
 def plurality(counts: ArrayLike) -> int:
-    """The label with the most votes; among equals the one that comes first in `counts`."""
+    """The label with the most votes; among equals the one that comes first.
+
+    Parameters
+    ----------
+    counts : array-like of int, shape (C,)
+        The votes for each of the labels 0, …, C−1. **Private.**
+
+    Returns
+    -------
+    int
+        The label. As private as the votes are.
+
+    Raises
+    ------
+    DataError
+        When `counts` is no vector of integers for at least two labels.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import plurality
+    >>> plurality([40, 61]), plurality([30, 30, 10])
+    (1, 0)
+    """
     return int(_checked(counts).argmax())
 
 
@@ -20,9 +42,34 @@ def distance_to_instability(counts: ArrayLike) -> int:
     """The number of teachers that may change their vote, arbitrarily, before `plurality` can change.
 
     d = min over labels j ≠ top of ⌊g_j / 2⌋ where top comes before j, else ⌈g_j / 2⌉ − 1, with
-    g_j = `counts`[top] − `counts`[j]. For two labels and an odd number of votes this is (|c₁ − c₀| − 1) / 2.
+    g_j = counts[top] − counts[j]. For two labels and an odd number of votes this is (|c₁ − c₀| − 1) / 2.
 
     Changing one vote moves d by at most 1, and where that changes the plurality d is 0 before and after.
+
+    Parameters
+    ----------
+    counts : array-like of int, shape (C,)
+        The votes for each of the labels 0, …, C−1. **Private.**
+
+    Returns
+    -------
+    int
+        d ≥ 0. As private as the votes are.
+
+    Raises
+    ------
+    DataError
+        When `counts` is no vector of integers for at least two labels.
+
+    Examples
+    --------
+    Ten of the 61 may turn to the other label, and it still loses, by 50 to 51; the eleventh decides.
+
+    >>> from pcqr.mechanisms import distance_to_instability
+    >>> distance_to_instability([40, 61])
+    10
+    >>> distance_to_instability([50, 51]), distance_to_instability([51, 50])
+    (0, 0)
     """
     votes = _checked(counts)
     top = votes.argmax()

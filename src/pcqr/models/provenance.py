@@ -16,13 +16,40 @@ from pcqr.records.predicates import Predicate
 
 @dataclass(frozen=True)
 class Provenance:
-    """The class that the model was drawn from and how: public numbers, a function of no record.
+    """Where a model comes from: the class that it was drawn from and how. Public facts, a function of no record.
 
-    `hypotheses`: the class in words. `records`: n, which is public: neighbours have the same n. `public_rows`: how many
-    public rows shaped the class, 0 where everything was declared. `predicates`: the questions that its trees may ask.
-    `inverse_temperature`: η of the draw, P(h) ∝ e^{−η·mistakes(h)}. `numerical_slack`: the share of ε set aside
-    for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not on top. `settings`: the
-    numbers of the plan of a kind that is not one draw, by name (`pcqr.plan`). None stands for unknown.
+    None stands for unknown.
+
+    Parameters
+    ----------
+    hypotheses : str, default ""
+        The class in words.
+    records : int or None, default None
+        n, which is public: neighbours have the same n.
+    public_rows : int or None, default None
+        How many public rows shaped the class; 0 where everything was declared.
+    predicates : tuple of Predicate or None, default None
+        The B questions that its trees may ask.
+    inverse_temperature : float or None, default None
+        η of the draw, P(h) ∝ e^{−η·mistakes(h)}.
+    numerical_slack : float or None, default None
+        The share of ε set aside for the draw's float64 arithmetic, 2λ in 2η + 2λ (proofs/sspp.md); it is inside ε, not
+        on top.
+    versions : tuple of (str, str), default ()
+        The packages, with their versions, that made it.
+    settings : tuple of (str, float), default ()
+        The numbers of the plan of a kind that is not one draw, by name (`pcqr.plan`).
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.models import Provenance
+    >>> Provenance(hypotheses="thresholds", records=1_000, public_rows=11, inverse_temperature=0.5).records
+    1000
     """
 
     hypotheses: str = ""
@@ -44,7 +71,7 @@ class Provenance:
             raise ParameterError("numerical_slack", "a finite number ≥ 0", self.numerical_slack)
 
     def describe(self, words: Vocabulary, version: int) -> dict[str, Any]:
-        """For a file of this `version`; settings came with version 2."""
+        """As a dict for a file of this `version`; settings came with version 2."""
         asked = self.predicates
         described: dict[str, Any] = {
             "hypotheses": self.hypotheses,
@@ -59,6 +86,7 @@ class Provenance:
 
     @classmethod
     def restore(cls, value: object, where: str, words: Vocabulary, version: int) -> Provenance:
+        """What `describe` described; anything else is refused with its place."""
         keys = ("hypotheses", "records", "public_rows", "predicates", "inverse_temperature", "numerical_slack")
         fields = read_object(value, where, (*keys, "versions") if version == 1 else (*keys, "versions", "settings"))
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,38 +15,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.errors import ParameterError, PcqrError
-from pcqr.files import replacing, write_whole
+from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Points, as_points
 from pcqr.models.canvas import Caption
 from pcqr.models.card import model_card
+from pcqr.models.folder import CARD, MODEL, RULES, Saved, write_folder
 from pcqr.models.graph import Graph
 from pcqr.models.kind import Kind, ScoredKind
-from pcqr.models.kinds import KINDS, kind_named, kind_of
+from pcqr.models.kinds import kind_named, kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
+from pcqr.models.promise import describe_guarantee, restore_guarantee
 from pcqr.models.provenance import Provenance
-from pcqr.models.reading import parse, read_flag, read_list, read_number, read_object, read_text
-from pcqr.models.vocabulary import LabelName, Vocabulary, printable
+from pcqr.models.reading import parse, read_list, read_object
+from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes, printable
 from pcqr.schema import Schema
-from pcqr.schema.cells import is_unicode
 from pcqr.schema.schema import has_columns
-from pcqr.unit import RECORD
 
 FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
-MOST_CLASSES = 127
-MODEL, RULES, CARD, ONNX = "model.json", "rules.txt", "card.md", "model.onnx"
-PICTURES = tuple(sorted({kind.picture for kind in KINDS}))
-FILES = (MODEL, RULES, CARD, *PICTURES, ONNX)
-"""All names of files that `save` may write, replace or remove."""
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What `save` wrote, and why the other files (names to reasons) were left out."""
-
-    written: tuple[Path, ...]
-    left_out: dict[str, str]
 
 
 def _has_scores(model: PublishedModel) -> bool:
@@ -57,7 +41,7 @@ def _has_scores(model: PublishedModel) -> bool:
 
 @dataclass(frozen=True)
 class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A hypothesis with the words to read it and the guarantee that it was released under.
+    """A published classifier: a hypothesis with the words to read it and the guarantee that it was released under.
 
     Everything here is public: the drawn hypothesis, paid for by `guarantee`, and public facts. Counts in leaves,
     training accuracy, class shares or the log-probability of the draw are functions of the private records that nobody
@@ -68,12 +52,49 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    hypothesis : on the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest`,
+    hypothesis : Hypothesis
+        On the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest`,
         `BoostedTrees`, `Interval`, `IntervalUnion`, `Rectangle`, `Halfspace` or its `Constant`.
-    classes : the label names, all texts or all numbers of one type, in the order of the labels 0, 1, …
-    schema : how records are encoded. Its columns are what `predict` takes.
-    guarantee : what was promised.
-    provenance : the class it was drawn from, the public inputs, the numerical slack, versions.
+    classes : sequence of str, int or float
+        The label names, all of one type, in the order of the labels 0, 1, …
+    schema : Schema
+        How records are encoded. Its columns are what `predict` takes.
+    guarantee : Guarantee
+        What was promised.
+    provenance : Provenance, default Provenance()
+        The class it was drawn from, the public inputs, the numerical slack, versions.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The label names.
+    feature_names_in_ : ndarray of str
+        The columns that `predict` takes.
+    n_features_in_ : int
+        How many they are.
+
+    Raises
+    ------
+    ParameterError
+        When the names of labels or columns do not suit the hypothesis.
+
+    Examples
+    --------
+    >>> from pcqr import Guarantee, Schema
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.models import PublishedModel
+    >>> from pcqr.schema import Column
+    >>> hypothesis = Thresholds().learn([50, 60], [0, 1])  # as if drawn with ε = 1
+    >>> model = PublishedModel(hypothesis, ("well", "ill"), Schema((Column("age"),)), Guarantee(1.0))
+    >>> model.predict({"age": [40, 70]}).tolist()
+    ['well', 'ill']
+    >>> print(model.rules())
+    if age > 55:
+        predict ill
+    else:  # age ≤ 55
+        predict well
+    >>> PublishedModel.from_json(model.to_json()) == model
+    True
     """
 
     hypothesis: Hypothesis
@@ -83,7 +104,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", _checked_classes(self.classes))
+        object.__setattr__(self, "classes", checked_classes(self.classes))
         self.kind.check(self.hypothesis, self.vocabulary)
 
     @classmethod
@@ -94,11 +115,25 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema: Schema | None = None,
         classes: Sequence[LabelName] | None = None,
     ) -> PublishedModel:
-        """The model that a fitted learner holds: a `PrivateClassifier`, a `SemiPrivateLearner`, or a `UniversalRelease`
-        that has published.
+        """The model that a fitted learner holds.
 
-        `schema` and `classes` are for a learner that was given an encoded table and labels 0, 1, …: what they stand
-        for. The hypothesis is kept as it was drawn.
+        Parameters
+        ----------
+        learner : PrivateClassifier, SemiPrivateLearner or UniversalRelease
+            Fitted; the last must have published. The hypothesis is kept as it was drawn.
+        schema, classes : optional
+            For a learner that was given an encoded table and labels 0, 1, …: what they stand for.
+
+        Returns
+        -------
+        PublishedModel
+
+        Raises
+        ------
+        ParameterError
+            When the estimator publishes nothing.
+        NotFittedError
+            When it has not been fitted.
         """
         check_is_fitted(learner, "plan_")
         check_published(learner)
@@ -114,11 +149,23 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # A classifier ---------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label names of the rows of `X`. Costs nothing, however often.
+        """The labels of rows. Costs nothing, however often.
 
-        A table with named columns (a frame, Arrow, a dict of sequences) is encoded by the schema: columns are found by
-        name in any order; missing or unknown ones, and categories that are not declared (unless the column has
-        `other`), raise `DataError`. An array is taken as a table that is encoded already.
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, p)
+            A table with named columns (a frame, Arrow, a dict of sequences) is encoded by the schema: columns are found
+            by name in any order. An array is taken as a table that is encoded already.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        DataError
+            When columns are missing or unknown, or a category is not declared (unless the column has `other`).
         """
         return self.classes_[self.hypothesis.predict(self._encoded(X))]
 
@@ -135,11 +182,23 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.kind.scores(self.hypothesis, self._encoded(X))
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
-        """Nothing is learnt: the model is published. Here for scikit-learn's tools, which call it."""
+        """Nothing is learnt: the model is published. Here for scikit-learn's tools, which call it.
+
+        Parameters
+        ----------
+        X, y : ignored
+            Whatever is passed.
+
+        Returns
+        -------
+        PublishedModel
+            This model.
+        """
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
+        """The label names, in the order of the labels 0, 1, …"""
         return np.array(self.classes)
 
     @property
@@ -149,6 +208,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
+        """How many columns `predict` takes."""
         return len(self.schema.names)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -168,10 +228,12 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def kind(self) -> Kind[Any]:
+        """What kind of hypothesis it is: how it is checked, described, drawn and read aloud."""
         return kind_of(self.hypothesis)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
+        """The names of features and labels."""
         return Vocabulary(self.schema, self.classes)
 
     def rules(self, *, flat: bool = False) -> str:
@@ -183,7 +245,17 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.kind.rules(self.hypothesis, self.vocabulary, flat=flat)
 
     def draw(self, path: str | Path) -> None:
-        """Write a picture of the model: .svg, .png or .pdf. Needs the extra `plot`."""
+        """Write a picture of the model. Needs the extra `plot`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to: .svg, .png or .pdf.
+
+        Returns
+        -------
+        None
+        """
         names = [self.vocabulary.label(label) for label in range(len(self.classes))]
         title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
         promised = str(replace(self.guarantee, assumptions=()))
@@ -203,7 +275,10 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def to_json(self) -> str:
         """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2 or 3 for kinds that came later.
 
-        All digits of every number are kept.
+        Returns
+        -------
+        str
+            All digits of every number are kept.
         """
         document = {
             "format": FORMAT,
@@ -212,14 +287,29 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "classes": list(self.classes),
             "schema": self.schema.to_dict(),
             "hypothesis": self.kind.describe(self.hypothesis, self.vocabulary),
-            "guarantee": _described_guarantee(self.guarantee),
+            "guarantee": describe_guarantee(self.guarantee, VERSIONS[-1]),
             "provenance": self.provenance.describe(self.vocabulary, self.kind.version),
         }
         return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> PublishedModel:
-        """Read what `to_json` wrote. Anything else is refused, with the place where it differs; no code is run."""
+        """Read what `to_json` wrote. No code is run.
+
+        Parameters
+        ----------
+        text : str
+            A JSON document.
+
+        Returns
+        -------
+        PublishedModel
+
+        Raises
+        ------
+        ParameterError
+            When it is anything else, with the place where it differs.
+        """
         document = parse(text)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
@@ -233,7 +323,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         keys = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
         read_object(document, "model", keys)
         kind = kind_named(document["kind"], version)
-        classes = _checked_classes(read_list(document["classes"], "model.classes"))
+        classes = checked_classes(read_list(document["classes"], "model.classes"))
         if not isinstance(document["schema"], dict):
             raise ParameterError("model.schema", "an object with the key columns", type(document["schema"]).__name__)
         words = Vocabulary(Schema.from_dict(document["schema"]), classes)
@@ -241,7 +331,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             hypothesis=kind.restore(document["hypothesis"], "model.hypothesis", words),
             classes=classes,
             schema=words.schema,
-            guarantee=_restored_guarantee(document["guarantee"], "model.guarantee"),
+            guarantee=restore_guarantee(document["guarantee"], "model.guarantee"),
             provenance=Provenance.restore(document["provenance"], "model.provenance", words, version),
         )
 
@@ -260,8 +350,15 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def to_onnx(self, path: str | Path) -> None:
         """Write an ONNX model: from the encoded table in float64 to the label names. Needs the extra `onnx`.
 
-        Input `X`, one column for each of `schema.feature_names`; output `label`. NaN is not refused there: comparisons
-        with it fail.
+        Parameters
+        ----------
+        path : str or Path
+            Where to. Input `X`, one column for each of `schema.feature_names`; output `label`. NaN is not refused
+            there: comparisons with it fail.
+
+        Returns
+        -------
+        None
         """
         graph = Graph(len(self.vocabulary.features))
         labels = self.kind.add_labels(self.hypothesis, graph)
@@ -283,71 +380,23 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, directory: str | Path) -> Saved:
         """Write model.json, then rules.txt, card.md, the picture and model.onnx, each whole or not at all.
 
-        model.json is what was paid for: it comes first, and `OSError` says that it could not be written. What cannot be
-        made of it (an extra is not installed, the disk is full) is left out: the model is whole without. Files of these
-        names from an earlier model are replaced or removed, so that none of them stands beside another model.
+        Files of these names from an earlier model are replaced or removed, so that none of them stands beside another
+        model.
+
+        Parameters
+        ----------
+        directory : str or Path
+            Where to; it is made if it is not there.
+
+        Returns
+        -------
+        Saved
+            What was written, and why the rest was left out: what cannot be made of the model (an extra is not
+            installed, the disk is full) is no error, since the model is whole without.
+
+        Raises
+        ------
+        OSError
+            When model.json, which is what was paid for, could not be written. It comes first.
         """
-        home = Path(directory)
-        texts = self.texts()
-        home.mkdir(parents=True, exist_ok=True)
-        for name in FILES[1:]:
-            with suppress(OSError):
-                (home / name).unlink(missing_ok=True)
-        write_whole(home / MODEL, texts.pop(MODEL))
-        makers: dict[str, Callable[[Path], object]] = {
-            name: partial(write_whole, content=text) for name, text in texts.items()
-        } | {self.kind.picture: self.draw, ONNX: self.to_onnx}
-        written, left_out = [home / MODEL], {}
-        for name, make in makers.items():
-            try:
-                with replacing(home / name) as draft:
-                    make(draft)
-            except Exception as error:  # whatever a disk, a drawing or an ONNX library raises
-                left_out[name] = str(error) if isinstance(error, PcqrError) else f"{type(error).__name__}: {error}"
-            else:
-                written.append(home / name)
-        return Saved(tuple(written), left_out)
-
-
-def _checked_classes(classes: Any) -> tuple[LabelName, ...]:
-    if not isinstance(classes, list | tuple | np.ndarray):
-        raise ParameterError("classes", "a list of label names", classes)
-    names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
-    one_type = len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float)
-    if not 2 <= len(names) <= MOST_CLASSES or not one_type or len(set(names)) < len(names):
-        raise ParameterError("classes", f"2 to {MOST_CLASSES} different names, all texts or all numbers", list(names))
-    if any(isinstance(name, str) and not (name.strip() and is_unicode(name)) for name in names):
-        raise ParameterError("classes", "Unicode text that is not blank, where they are text", list(names))
-    if any(isinstance(name, float) and not math.isfinite(name) for name in names):
-        raise ParameterError("classes", "finite where they are numbers", list(names))
-    if any(isinstance(name, int) and not -(2**63) <= name < 2**63 for name in names):
-        raise ParameterError("classes", "within 64 bits where they are integers", list(names))
-    return names
-
-
-def _described_guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    """All versions so far say the adjacency in words, and know that of records alone."""
-    if guarantee.unit != RECORD:
-        raise ParameterError("guarantee.unit", f"RECORD in a model file of version {VERSIONS[-1]}", guarantee.unit)
-    return guarantee.facts()
-
-
-def _restored_guarantee(value: object, where: str) -> Guarantee:
-    keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
-    entries = read_object(value, where, keys)
-    adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
-    if adjacency != RECORD.adjacency:
-        raise ParameterError(f"{where}.adjacency", f"{RECORD.adjacency!r}, the only one in use", adjacency)
-
-    def texts(key: str) -> tuple[str, ...]:
-        listed = read_list(entries[key], f"{where}.{key}")
-        return tuple(read_text(entry, f"{where}.{key}[{i}]") for i, entry in enumerate(listed))
-
-    return Guarantee(
-        epsilon=read_number(entries["epsilon"], f"{where}.epsilon"),
-        delta=read_number(entries["delta"], f"{where}.delta"),
-        proof=read_text(entries["proof"], f"{where}.proof"),
-        assumptions=texts("assumptions"),
-        is_private=read_flag(entries["is_private"], f"{where}.is_private"),
-        steps=texts("steps"),
-    )
+        return write_folder(self, Path(directory))

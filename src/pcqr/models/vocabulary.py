@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
+
+from pcqr.errors import ParameterError
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Feature, Schema
+from pcqr.schema.cells import is_unicode
 
 LabelName = str | int | float | bool
+
+MOST_CLASSES = 127
 
 _MANY = 12
 """Categories of a column that are listed; the rest is counted. All of them are in the schema."""
@@ -99,3 +107,20 @@ def number(value: float) -> str:
 def printable(text: str) -> str:
     """`text` as it is, or with its control characters spelt out: one line stays one line."""
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def checked_classes(classes: Any) -> tuple[LabelName, ...]:
+    """`classes` as plain label names: different ones, of one type, that can be shown and stored."""
+    if not isinstance(classes, list | tuple | np.ndarray):
+        raise ParameterError("classes", "a list of label names", classes)
+    names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
+    one_type = len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float)
+    if not 2 <= len(names) <= MOST_CLASSES or not one_type or len(set(names)) < len(names):
+        raise ParameterError("classes", f"2 to {MOST_CLASSES} different names, all texts or all numbers", list(names))
+    if any(isinstance(name, str) and not (name.strip() and is_unicode(name)) for name in names):
+        raise ParameterError("classes", "Unicode text that is not blank, where they are text", list(names))
+    if any(isinstance(name, float) and not math.isfinite(name) for name in names):
+        raise ParameterError("classes", "finite where they are numbers", list(names))
+    if any(isinstance(name, int) and not -(2**63) <= name < 2**63 for name in names):
+        raise ParameterError("classes", "within 64 bits where they are integers", list(names))
+    return names

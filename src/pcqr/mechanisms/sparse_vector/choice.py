@@ -16,9 +16,36 @@ _MISSES = np.geomspace(0.02, 0.9, 24)
 def calibrated_sparse_vector(
     epsilon: float, delta: float, unstable: int, queries: int, failure: float
 ) -> OneSidedSparseVector | RenyiSparseVector:
-    """The form of (`epsilon`, `delta`) with E = `unstable` of the smallest `margin_needed`(`queries`, `failure`).
+    """The calibrated form, one-sided or Rényi, that needs the smaller margin. It depends on public numbers alone.
 
-    The choice depends on public numbers alone.
+    Parameters
+    ----------
+    epsilon, delta : float
+        ε > 0 and δ of a whole run.
+    unstable : int
+        E ≥ 1, the unstable answers after which it halts (T in the paper).
+    queries : int
+        m ≥ 1, the queries that are planned for. More may come; privacy does not depend on m.
+    failure : float
+        The chance that not all of m queries with the margin D are answered: D is compared at this chance.
+
+    Returns
+    -------
+    OneSidedSparseVector or RenyiSparseVector
+        That of the smallest `margin_needed(queries, failure)`.
+
+    Raises
+    ------
+    ParameterError
+        When a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import calibrated_sparse_vector
+    >>> few = calibrated_sparse_vector(1.0, 1e-6, unstable=1, queries=300, failure=0.01)
+    >>> many = calibrated_sparse_vector(1.0, 1e-6, unstable=50, queries=300, failure=0.01)
+    >>> type(few).__name__, type(many).__name__
+    ('OneSidedSparseVector', 'RenyiSparseVector')
     """
     candidates: tuple[OneSidedSparseVector | RenyiSparseVector, ...] = (
         best_one_sided(epsilon, delta, unstable, queries, failure),

@@ -19,13 +19,43 @@ from pcqr.noise import check_scale, discrete_laplace, geometric
 
 @dataclass(frozen=True)
 class OneSidedSparseVector:
-    """Stable iff d + ν > w + ρ: ρ ~ discrete Laplace(`threshold_scale`) once, ν = −Geometric(`query_scale`) each time.
+    """The calibrated sparse vector: the threshold is noised once, the queries by one-sided noise.
 
-    w = `threshold`. Halts after E = `unstable` unstable answers. With e₁ = 1/`threshold_scale`,
-    e₂ = 1/`query_scale` and a distance d to instability (proofs/votes.md) it is (ε, δ)-DP, adaptive queries and
-    the labels of the stable ones included:
+    Stable iff d + ν > w + ρ: ρ ~ discrete Laplace(`threshold_scale`) once, ν = −Geometric(`query_scale`) each time.
+    Halts after E unstable answers. With e₁ = 1/`threshold_scale`, e₂ = 1/`query_scale` and a distance d to instability
+    (proofs/votes.md) it is (ε, δ)-DP, adaptive queries and the labels of the stable ones included:
 
         ε = e₁ + 2·E·e₂,    δ = P(ρ < −w) = e^{−e₁(w+1)} / (1 + e^{−e₁}).
+
+    Parameters
+    ----------
+    threshold : int
+        w ≥ 0.
+    threshold_scale : float
+        1/e₁, the scale of the threshold's noise.
+    query_scale : float
+        1/e₂, the scale of a query's noise.
+    unstable : int
+        E ≥ 1, the unstable answers after which it halts (T in the paper).
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        What a whole run costs, however many queries there are.
+
+    Raises
+    ------
+    ParameterError
+        When a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import OneSidedSparseVector
+    >>> vector = OneSidedSparseVector.calibrate(epsilon=1.0, delta=1e-6, unstable=5)
+    >>> vector.threshold, round(vector.guarantee.epsilon, 6)
+    (26, 1.0)
+    >>> vector.margin_needed(queries=100, failure=0.01)
+    211
     """
 
     threshold: int
@@ -62,6 +92,7 @@ class OneSidedSparseVector:
 
     @property
     def guarantee(self) -> Guarantee:
+        """What a whole run costs: (e₁ + 2·E·e₂, P(ρ < −w))."""
         return Guarantee(
             epsilon=rounded_up(1.0 / self.threshold_scale + 2.0 * self.unstable / self.query_scale),
             delta=laplace_tail(self.threshold_scale, self.threshold),
@@ -70,12 +101,25 @@ class OneSidedSparseVector:
         )
 
     def start(self, entropy: Entropy) -> RunningSparseVector:
+        """Draw the threshold's noise and begin.
+
+        Parameters
+        ----------
+        entropy : Entropy
+            Where all noise of the run comes from.
+
+        Returns
+        -------
+        RunningSparseVector
+        """
         return RunningSparseVector(self, entropy)
 
     def threshold_noise(self, entropy: Entropy) -> int:
+        """A draw of ρ."""
         return discrete_laplace(self.threshold_scale, entropy)
 
     def query_noise(self, entropy: Entropy) -> int:
+        """A draw of ν."""
         return -geometric(self.query_scale, entropy)
 
     def threshold_reach(self, failure: float) -> int:
@@ -98,10 +142,12 @@ class OneSidedSparseVector:
         return self.threshold + smallest_excess(self, queries, failure)
 
     def threshold_cover(self, left_out: float) -> tuple[Integers, Floats]:
+        """Points and masses that bound the law of ρ from above, but for `left_out` in each tail."""
         reach = math.ceil(-self.threshold_scale * math.log(left_out))
         peak = math.tanh(0.5 / self.threshold_scale)
         return cover(self.threshold_scale, reach, lambda z: peak * np.exp(-np.abs(z) / self.threshold_scale))
 
     def query_failures(self, excess: Integers) -> Floats:
+        """P(ν ≤ −`excess`), 1 where `excess` ≤ 0."""
         fails: Floats = np.exp(-np.maximum(0, excess) / self.query_scale)
         return fails

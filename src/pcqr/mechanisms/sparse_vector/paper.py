@@ -18,15 +18,52 @@ from pcqr.noise import check_scale, discrete_laplace
 
 @dataclass(frozen=True)
 class PaperSparseVector:
-    """Stable iff d + ν > w + ρ: ν ~ discrete Laplace(2λ) each time, ρ ~ discrete Laplace(λ) anew after each ⊥.
+    """The sparse vector of the paper [1]_, corrected: the threshold is noised afresh after each unstable answer.
 
-    λ = `scale`, w = `threshold`. Halts after T = `unstable` unstable answers or m = `queries` queries. `slack` is
-    the δ that advanced composition over the T epochs, each ε₀ = 2/λ, may spend. With a distance d to instability
-    it is (ε, δ)-DP, adaptive queries and the labels of the stable ones included:
+    Stable iff d + ν > w + ρ: ν ~ discrete Laplace(2λ) each time, ρ ~ discrete Laplace(λ) anew after each ⊥. Halts after
+    T unstable answers or m queries. With a distance d to instability it is (ε, δ)-DP, adaptive queries and the labels
+    of the stable ones included; an epoch costs ε₀ = 2/λ:
 
         ε = T·ε₀·tanh(ε₀/2) + ε₀·√(2T·ln(1/slack)),    δ = slack + min(T, m) · P(ν − ρ > w),
 
     or ε = T·ε₀ without the slack where that is smaller.
+
+    Parameters
+    ----------
+    threshold : int
+        w ≥ 0.
+    scale : float
+        λ, the scale of the threshold's noise; that of a query is 2λ.
+    unstable : int
+        T ≥ 1, the unstable answers after which it halts.
+    queries : int
+        m ≥ 1, the queries after which it halts.
+    slack : float
+        The δ that advanced composition over the T epochs may spend.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        What a whole run costs.
+
+    Raises
+    ------
+    ParameterError
+        When a parameter is outside its range.
+
+    References
+    ----------
+    .. [1] A. Nandi, R. Bassily. Privately answering classification queries in the agnostic PAC model. ALT 2020.
+    .. [2] R. Bassily, O. Thakkar, A. Thakurta. Model-agnostic private learning. NeurIPS 2018.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import PaperSparseVector
+    >>> vector = PaperSparseVector.from_paper(epsilon=1.0, delta=1e-6, unstable=5, queries=100)
+    >>> vector.threshold, round(vector.scale, 2)
+    (1842, 48.18)
+    >>> vector.guarantee.within(1.0, 1e-6)
+    True
     """
 
     threshold: int
@@ -61,6 +98,7 @@ class PaperSparseVector:
 
     @property
     def guarantee(self) -> Guarantee:
+        """What a whole run costs."""
         epoch = 2.0 / self.scale
         pure = self.unstable * epoch
         advanced = pure * math.tanh(epoch / 2.0) + epoch * math.sqrt(-2.0 * self.unstable * math.log(self.slack))
@@ -83,10 +121,23 @@ class PaperSparseVector:
         return positive(power * (1.0 + a - a * power / (1.0 + a * a)) / (1.0 + a + a * a))
 
     def start(self, entropy: Entropy) -> RunningSparseVector:
+        """Draw the threshold's noise and begin.
+
+        Parameters
+        ----------
+        entropy : Entropy
+            Where all noise of the run comes from.
+
+        Returns
+        -------
+        RunningSparseVector
+        """
         return RunningSparseVector(self, entropy)
 
     def threshold_noise(self, entropy: Entropy) -> int:
+        """A draw of ρ."""
         return discrete_laplace(self.scale, entropy)
 
     def query_noise(self, entropy: Entropy) -> int:
+        """A draw of ν."""
         return discrete_laplace(2.0 * self.scale, entropy)

@@ -31,17 +31,55 @@ _LARGEST_ARGUMENT = 300.0  # of sinh, squared
 
 @dataclass(frozen=True)
 class RenyiSparseVector:
-    """Stable iff d + ν > w + ρ: ρ ~ discrete Gaussian(σ) once, ν = −max(0, G − j) each time, P(G ≥ t) = sech²(ct/2).
+    """The calibrated sparse vector for many unstable answers: noise made for Rényi accounting.
 
-    w = `threshold`, σ = `threshold_scale`, c = 1/`query_scale`, j = `head_start`. Halts after E = `unstable` unstable
-    answers. `slack` is the δ that the conversion from Rényi divergences may spend. With a distance d to instability it
-    is (ε, δ)-DP, adaptive queries and the labels of the stable ones included:
+    Stable iff d + ν > w + ρ: ρ ~ discrete Gaussian(σ) once, ν = −max(0, G − j) each time, P(G ≥ t) = sech²(ct/2). Halts
+    after E unstable answers. With a distance d to instability it is (ε, δ)-DP, adaptive queries and the labels of the
+    stable ones included:
 
         ε = min over α > 1 of  R(α) + (ln(1/slack) + α·ln(1 − 1/α) − ln(α − 1)) / (α − 1),
         R(α) = α/(2σ²) + E·max(2c − ln(1 + (α−1)(1 − e^{−2c}))/(α−1), 2·ln cosh(c(j+2)/2)),
         δ = slack + P(ρ < −w),    P(ρ < −w) ≤ P(N(0, σ²) > w).
 
     Neither the number of queries nor E enters w.
+
+    Parameters
+    ----------
+    threshold : int
+        w ≥ 0.
+    threshold_scale : float
+        σ, the scale of the threshold's noise.
+    query_scale : float
+        1/c, the scale of a query's noise.
+    head_start : int
+        j ≥ 0, how much of a query's noise is forgiven.
+    unstable : int
+        E ≥ 1, the unstable answers after which it halts (T in the paper).
+    slack : float
+        The δ that the conversion from Rényi divergences may spend.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        What a whole run costs, however many queries there are.
+
+    Raises
+    ------
+    ParameterError
+        When a parameter is outside its range.
+
+    References
+    ----------
+    .. [1] Y. Zhu, Y.-X. Wang. Improving sparse vector technique with Rényi differential privacy. NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import RenyiSparseVector
+    >>> vector = RenyiSparseVector.calibrate(epsilon=1.0, delta=1e-6, unstable=50, queries=300, failure=0.01)
+    >>> vector.guarantee.within(1.0, 1e-6)
+    True
+    >>> vector.margin_needed(queries=300, failure=0.01)
+    708
     """
 
     threshold: int
@@ -90,6 +128,7 @@ class RenyiSparseVector:
 
     @cached_property
     def guarantee(self) -> Guarantee:
+        """What a whole run costs."""
         return Guarantee(
             epsilon=renyi_epsilon(self.divergence, self.slack),
             delta=rounded_up(self.slack + normal_tail(self.threshold, self.threshold_scale)),
@@ -111,12 +150,25 @@ class RenyiSparseVector:
         return max(tail, rounded_up(head))
 
     def start(self, entropy: Entropy) -> RunningSparseVector:
+        """Draw the threshold's noise and begin.
+
+        Parameters
+        ----------
+        entropy : Entropy
+            Where all noise of the run comes from.
+
+        Returns
+        -------
+        RunningSparseVector
+        """
         return RunningSparseVector(self, entropy)
 
     def threshold_noise(self, entropy: Entropy) -> int:
+        """A draw of ρ."""
         return discrete_gaussian(self.threshold_scale, entropy)
 
     def query_noise(self, entropy: Entropy) -> int:
+        """A draw of ν."""
         return -max(0, sech_squared(self.query_scale, entropy) - self.head_start)
 
     def threshold_reach(self, failure: float) -> int:
@@ -139,6 +191,7 @@ class RenyiSparseVector:
         return self.threshold + smallest_excess(self, queries, failure)
 
     def threshold_cover(self, left_out: float) -> tuple[Integers, Floats]:
+        """Points and masses that bound the law of ρ from above, but for `left_out` in each tail."""
         s = self.threshold_scale
         # The two leading terms of Σ e^{−z²/(2σ²)}, directly and after Poisson summation: each is a bound from below.
         total = max(
@@ -149,6 +202,7 @@ class RenyiSparseVector:
         return cover(s, reach, lambda z: np.exp(-0.5 * (z / s) ** 2) / total)
 
     def query_failures(self, excess: Integers) -> Floats:
+        """P(ν ≤ −`excess`), 1 where `excess` ≤ 0."""
         decay = np.exp(-np.maximum(0, excess + self.head_start) / self.query_scale)
         fails: Floats = np.where(excess > 0, 4.0 * decay / (1.0 + decay) ** 2, 1.0)
         return fails

@@ -13,7 +13,37 @@ PROOF = "sparse_vector"
 
 
 class RunningSparseVector:
-    """One run. The noisy threshold w + ρ is secret: whoever knows it can read distances off the answers."""
+    """One run of a sparse vector, of whichever form.
+
+    The noisy threshold w + ρ is secret: whoever knows it can read distances off the answers.
+
+    Parameters
+    ----------
+    parameters : SparseVector
+        What is run.
+    entropy : Entropy
+        Where all noise of the run comes from.
+
+    Attributes
+    ----------
+    unstable_left : int
+        Unstable answers that are left. Public.
+    queries_left : int or None
+        Queries that are left. Public; None: any number.
+    has_halted : bool
+        Whether either is used up.
+
+    Examples
+    --------
+    >>> from pcqr import SeededEntropy
+    >>> from pcqr.mechanisms import OneSidedSparseVector, RunningSparseVector
+    >>> vector = OneSidedSparseVector.calibrate(epsilon=1.0, delta=1e-6, unstable=2)
+    >>> run = RunningSparseVector(vector, SeededEntropy(0))  # NOT PRIVATE; the same as vector.start(…)
+    >>> [run.is_stable(distance) for distance in (60, 0, 60, 0)]
+    [True, False, True, False]
+    >>> run.has_halted
+    True
+    """
 
     def __init__(self, parameters: SparseVector, entropy: Entropy) -> None:
         self.parameters = parameters

@@ -1,0 +1,39 @@
+"""The guarantee of a model as its file says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.models.reading import read_flag, read_list, read_number, read_object, read_text
+from pcqr.unit import RECORD
+
+
+def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
+    """All versions so far, up to the `newest`, say the adjacency in words, and know that of records alone."""
+    if guarantee.unit != RECORD:
+        raise ParameterError("guarantee.unit", f"RECORD in a model file of version {newest}", guarantee.unit)
+    return guarantee.facts()
+
+
+def restore_guarantee(value: object, where: str) -> Guarantee:
+    """What `describe_guarantee` described; anything else is refused with its place."""
+    keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
+    entries = read_object(value, where, keys)
+    adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
+    if adjacency != RECORD.adjacency:
+        raise ParameterError(f"{where}.adjacency", f"{RECORD.adjacency!r}, the only one in use", adjacency)
+
+    def texts(key: str) -> tuple[str, ...]:
+        listed = read_list(entries[key], f"{where}.{key}")
+        return tuple(read_text(entry, f"{where}.{key}[{i}]") for i, entry in enumerate(listed))
+
+    return Guarantee(
+        epsilon=read_number(entries["epsilon"], f"{where}.epsilon"),
+        delta=read_number(entries["delta"], f"{where}.delta"),
+        proof=read_text(entries["proof"], f"{where}.proof"),
+        assumptions=texts("assumptions"),
+        is_private=read_flag(entries["is_private"], f"{where}.is_private"),
+        steps=texts("steps"),
+    )
