@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from support.line import PRECISE, PreciseChooser
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees import DecisionTrees, Predicate, counting
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
 from pcqr.noise import Chooser
+from pcqr.records import counting
 from pcqr.records.counting import block_rows, count_conjunctions
 
 Cells = frozenset[int]
