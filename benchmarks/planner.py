@@ -38,10 +38,11 @@ from pcqr.hypotheses import Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
+from pcqr.plan import Aim, Budget
 from pcqr.planning import paper
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import fewest_records, rounded_up
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand
 from pcqr.planning.solving import Question, solve
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.05
@@ -162,9 +163,10 @@ def records_cases() -> list[RecordsCase]:
     for name, (hypotheses, features) in CLASSES.items():
         for alpha in ALPHAS:
             for queries in QUERIES:
-                request = Request(1, features, hypotheses, EPSILON, DELTA, queries, alpha, BETA)
+                budget, aim = Budget(EPSILON, DELTA), Aim(queries, alpha, BETA)
+                demand = Demand(features=features, hypotheses=hypotheses, budget=budget, aim=aim)
                 printed = paper.records_needed(hypotheses.vc_bound(features), queries, EPSILON, DELTA, alpha, BETA)
-                best = fewest_records(request)  # the search of `pcqr plan` and `fit`
+                best = fewest_records(demand)  # the search of `pcqr plan` and `fit`
                 if best is None:
                     cases.append(RecordsCase(name, alpha, queries, printed, None))
                     continue

@@ -37,6 +37,7 @@ from pcqr import SemiPrivateLearner
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import DecisionTrees
 from pcqr.noise import Chooser
+from pcqr.plan import Budget
 from pcqr.planning import Request, plan_semi_private
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
@@ -127,17 +128,7 @@ def steps(task: Task, seeds: int) -> Iterator[tuple[str, Any]]:
 
 def inverse_temperature(hypotheses: DecisionTrees, epsilon: float, records: int, features: int) -> float:
     """The η that `SemiPrivateLearner(…, epsilon)` plans with: ε/2 less the numerical slack."""
-    learner = SemiPrivateLearner(hypotheses, epsilon)
-    request = Request(
-        records=records,
-        features=features,
-        hypotheses=hypotheses,
-        epsilon=epsilon,
-        delta=0.5,  # asked for, and not used: the guarantee is pure
-        queries=1,
-        alpha=learner.alpha,
-        beta=learner.beta,
-    )
+    request = Request(records=records, features=features, hypotheses=hypotheses, budget=Budget(epsilon))
     return plan_semi_private(request).publish.inverse_temperature
 
 

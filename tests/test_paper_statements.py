@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom, poisson
+from support.requests import request_of
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.hypotheses import Intervals, Thresholds
-from pcqr.planning import Request, paper
+from pcqr.planning import paper
 from pcqr.planning.calibrated import split
 from pcqr.planning.deviations import consistent_learner_tail
 
@@ -120,7 +121,7 @@ def test_c12_the_teachers_share_is_too_small_for_our_bound() -> None:
 
 
 def test_c13_each_stage_of_a_universal_release_gets_half_of_beta() -> None:
-    request = Request(100_000, 1, Thresholds(), 1.0, 1e-6, queries=200, alpha=0.1, beta=0.05)
+    request = request_of(100_000, 1, Thresholds(), 1.0, 1e-6, queries=200, alpha=0.1, beta=0.05)
     stage, _ = split(request, 0.5, 100)
     assert stage.beta == 0.025
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.requests import request_of
 
 from benchmarks.planner import (
     ALGORITHMS,
@@ -37,7 +38,6 @@ from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.planning import paper
 from pcqr.planning.certified import fewest_records
 from pcqr.planning.deviations import sampling_slack
-from pcqr.planning.request import Request
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_the_proved_n_against_epsilon() -> None:
     hypotheses, features = CLASSES["thresholds"]
 
     def needed(epsilon: float) -> int:
-        votes = fewest_records(Request(1, features, hypotheses, epsilon, DELTA, 1_000, 0.1, BETA))
+        votes = fewest_records(request_of(1, features, hypotheses, epsilon, DELTA, 1_000, 0.1, BETA))
         assert votes is not None
         return votes.plan.records
 
@@ -127,7 +127,7 @@ def test_the_proved_n_against_epsilon() -> None:
 @pytest.mark.parametrize("case", STORED["records"][4::9], ids=lambda case: case.name)
 def test_the_stored_records_are_those_of_the_code(case: RecordsCase) -> None:
     hypotheses, features = CLASSES[case.name]
-    votes = fewest_records(Request(1, features, hypotheses, EPSILON, DELTA, case.queries, case.alpha, BETA))
+    votes = fewest_records(request_of(1, features, hypotheses, EPSILON, DELTA, case.queries, case.alpha, BETA))
     assert votes is not None
     assert votes.plan.records == pytest.approx(case.proved, rel=0.05)
     dimension = hypotheses.vc_bound(features)

@@ -93,6 +93,13 @@ def test_a_number_of_records_is_solved_for() -> None:
     assert "≤ 0.1 " in result.output  # .0999… is never shown as less than it is
 
 
+def test_where_no_number_of_records_was_found_none_is_shown() -> None:
+    found = as_json("--class", "thresholds", "--epsilon", "1e-11", "--alpha", "0.1", "--queries", "500")
+    assert found["solution"] is None
+    assert found["records"] is None
+    assert (found["proved"], found["algorithms"]) == (False, [])
+
+
 def test_too_few_records_are_said_plainly() -> None:
     text = invoke(*LINE, "--n", "50000").output
     assert text.startswith("Accuracy is not proved at n = 50,000; privacy is. Votes would need n = 1,2")

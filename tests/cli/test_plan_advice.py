@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from support.requests import request_of
 from support.situations import situations
 from typer.main import get_command
 from typer.testing import CliRunner, Result
@@ -21,7 +22,7 @@ from pcqr.cli.main import app
 from pcqr.cli.plan import CLASSES
 from pcqr.hypotheses import Thresholds
 from pcqr.plan import Plan, Prediction
-from pcqr.planning import Request, plan_agnostic, plan_universal
+from pcqr.planning import plan_agnostic, plan_universal
 from pcqr.planning.advice import WAYS, Situation, advise
 from pcqr.planning.options import ALGORITHMS, Algorithm, Option, recommend
 from pcqr.schema import Column, Schema
@@ -70,7 +71,7 @@ def test_every_command_that_is_shown_parses(situation: Situation) -> None:
 
 
 def test_every_command_recommended_for_a_class_parses() -> None:
-    request = Request(60_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
+    request = request_of(60_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
     plans: dict[Algorithm, Plan] = {
         "AgPrivCl": plan_agnostic(request, "calibrated"),
         "UnvPrivCl": plan_universal(request, "calibrated"),

@@ -90,12 +90,12 @@ def test_without_matplotlib_it_says_how_to_get_it(tmp_path: Path, monkeypatch: p
 
 
 def test_a_drawn_alpha_is_certified_and_nearly_the_least() -> None:
-    request = ASKED.request()
+    request = ASKED.demand()
     records = 3_000_000
     found = plan_picture._least_alpha(request, records, request.alpha, None)
     assert found is not None
     alpha, knobs = found
-    here = fewest_records(replace(request, alpha=alpha), knobs)
+    here = fewest_records(request.but(alpha=alpha), knobs)
     assert here is not None
     assert 0.8 * records <= here.plan.records <= records
     assert here.certificate.excess <= alpha

@@ -22,6 +22,7 @@ from pcqr.hypotheses import DecisionTrees, Halfspaces, Intervals, Rectangles, St
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.planning.options import compare
 from pcqr.planning.outlook import look
+from pcqr.planning.request import Request
 from pcqr.planning.solving import Question
 
 RECORDS = 6_000
@@ -76,6 +77,7 @@ def test_planning_does_not_see_it_either() -> None:
     expected = look(question)
     with np.errstate(all="raise"):
         assert look(question) == expected
+        assert isinstance(expected.request, Request)
         assert len(compare(expected.request)) == len(expected.options)
 
 

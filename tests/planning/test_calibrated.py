@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
+from support.requests import request_of
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
@@ -18,18 +19,9 @@ from pcqr.planning import Request, model, plan_agnostic, plan_semi_private, plan
 from pcqr.planning.deviations import sampling_slack
 
 
-def request(**changes: object) -> Request:
-    values = {
-        "records": 30_000,
-        "features": 1,
-        "hypotheses": Thresholds(),
-        "epsilon": 2.0,
-        "delta": 1e-6,
-        "queries": 300,
-        "alpha": 0.1,
-        "beta": 0.05,
-    }
-    return Request(**(values | changes))  # type: ignore[arg-type]
+def request(**changes: Any) -> Request:
+    plain = request_of(30_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
+    return plain.but(**changes)
 
 
 @settings(max_examples=25, deadline=None)
@@ -90,12 +82,12 @@ def test_large_tables_are_sampled_down_to_what_a_class_can_be_drawn_on() -> None
     large = request(records=400_000, features=2, hypotheses=Rectangles(), epsilon=8.0, teachers=51)
     limit = Rectangles().largest_support
     assert plan_agnostic(large, "calibrated").vote.subsample <= limit
-    universal = plan_universal(replace(large, queries=10**6, alpha=0.001), "calibrated")
+    universal = plan_universal(large.but(queries=10**6, alpha=0.001), "calibrated")
     assert universal.publish.after_queries <= limit
     with pytest.raises(ParameterError, match="sampling_rate"):
-        plan_agnostic(replace(large, sampling_rate=0.5), "calibrated")
+        plan_agnostic(large.but(sampling_rate=0.5), "calibrated")
     with pytest.raises(ParameterError, match="public"):
-        plan_agnostic(replace(large, public=10_000), "calibrated")
+        plan_agnostic(large.but(public=10_000), "calibrated")
 
 
 def test_semi_private_plans_are_pure() -> None:

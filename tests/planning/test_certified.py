@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.requests import request_of
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
 from pcqr.algorithms.priv_class import PrivClass
@@ -38,10 +39,8 @@ TOLERANCE = 1.05
 """The search is local, and good to a few per cent."""
 
 
-def request(hypotheses: Combinatorics | None = None, features: int = 1, **changes: object) -> Request:
-    values: dict[str, object] = {"records": 1, "epsilon": 1.0, "delta": 1e-6, "queries": 1_000, "alpha": 0.1}
-    values |= {"beta": 0.05, "features": features, "hypotheses": hypotheses or Thresholds()}
-    return Request(**(values | changes))  # type: ignore[arg-type]
+def request(hypotheses: Combinatorics | None = None, features: int = 1, **changes: Any) -> Request:
+    return request_of(1, features, hypotheses or Thresholds(), queries=1_000).but(**changes)
 
 
 def proved(asked: Request) -> CertifiedVotes:
@@ -133,7 +132,7 @@ def test_more_of_anything_never_needs_more_records(
         {"delta": 1e-5},
         {"delta": 1e-5, "epsilon": 1.5 * epsilon, "beta": 0.1},
     ):
-        weaker = replace(asked, **easier)  # type: ignore[arg-type]
+        weaker = asked.but(**easier)
         assert proved(weaker).plan.records <= TOLERANCE * found.plan.records
 
 
@@ -166,7 +165,7 @@ def test_too_few_queries_have_no_proof_whatever_the_records() -> None:
     asked = request(queries=20)
     assert sampling_slack(20, 0.05) > asked.alpha
     assert fewest_records(asked) is None
-    assert certified_votes(replace(asked, records=10**12)) is None
+    assert certified_votes(asked.but(records=10**12)) is None
 
 
 def test_a_class_that_cannot_be_drawn_on_enough_records_has_no_proof() -> None:
@@ -223,11 +222,11 @@ def test_the_promise_is_kept(seed: int) -> None:
 @pytest.mark.parametrize("name", ["thresholds", "intervals", "stumps on 14 features"])
 def test_the_fewest_records_as_shown_are_certified_by_a_plan_that_starts_from_nothing(name: str) -> None:
     hypotheses, features = CLASSES[name]
-    asked = Request(1, features, hypotheses, 1.0, 1e-6, 1_000, 0.1, 0.05)
+    asked = request_of(1, features, hypotheses, 1.0, 1e-6, 1_000, 0.1, 0.05)
     found = fewest_records(asked)
     assert found is not None
     for records in (found.plan.records, rounded_up(found.plan.records)):
-        assert plan_agnostic(replace(asked, records=records), "calibrated").certified
+        assert plan_agnostic(asked.but(records=records), "calibrated").certified
 
 
 def test_every_number_of_records_on_a_frontier_is_certified_by_a_plan_that_starts_from_nothing() -> None:
@@ -236,7 +235,7 @@ def test_every_number_of_records_on_a_frontier_is_certified_by_a_plan_that_start
     assert len(points) == 3
     for queries, solved in points:
         assert solved is not None
-        asked = replace(solved.request, records=rounded_up(solved.request.records))
+        asked = solved.request.but(records=rounded_up(solved.request.records))
         assert asked.queries == queries
         assert plan_agnostic(asked, "calibrated").certified
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.requests import request_of
 
 from pcqr.hypotheses import Finite, Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
@@ -17,7 +18,7 @@ from pcqr.planning.certified import CertifiedVotes, fewest_records
 from pcqr.planning.explain import Line, explain_calibrated, explain_paper
 from pcqr.planning.request import Request
 
-REQUEST = Request(1, 1, Thresholds(), 0.8, 1e-7, 500, 0.12, 0.04)
+REQUEST = request_of(1, 1, Thresholds(), 0.8, 1e-7, 500, 0.12, 0.04)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def test_the_paper_s_numbers(queries: int, alpha: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.8, 6.0])
 def test_the_calibrated_numbers(epsilon: float) -> None:
-    request = replace(REQUEST, epsilon=epsilon)
+    request = REQUEST.but(epsilon=epsilon)
     found = votes(request)
     v = by_symbol(explain_calibrated(request, found))
     q, eta, b, n = v["q"], v["η"], v["b"], v["n'"]
@@ -99,7 +100,7 @@ def test_the_calibrated_numbers(epsilon: float) -> None:
 
 
 def test_both_forms_of_the_sparse_vector_are_explained() -> None:
-    pure = Request(1, 1, Thresholds(), 20.0, 1e-9, 100, 0.3, 0.05)
+    pure = request_of(1, 1, Thresholds(), 20.0, 1e-9, 100, 0.3, 0.05)
     forms = {type(votes(r).plan.sparse_vector).__name__: (r, votes(r)) for r in (REQUEST, pure)}
     for request, found in forms.values():
         v = by_symbol(explain_calibrated(request, found))
@@ -113,7 +114,7 @@ def test_both_forms_of_the_sparse_vector_are_explained() -> None:
 
 def test_a_fixed_class_pays_less_for_relabelling() -> None:
     fixed = Finite([Constant(0), Constant(1)])
-    request = replace(REQUEST, hypotheses=fixed)
+    request = REQUEST.but(hypotheses=fixed)
     lines = {line.symbol: line for line in explain_calibrated(request, votes(request))}
     assert lines["R"].value == pytest.approx(2 * lines["η"].value)
     assert lines["R"].formula.startswith("2η")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.requests import request_of
 
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
@@ -21,7 +21,7 @@ from pcqr.planning.budget import sparse_vectors
 Maker = Callable[[Request, Mode], VotingPlan]
 MAKERS: tuple[Maker, ...] = (plan_subsample, plan_agnostic, plan_universal)
 ROUNDING = 1e-9
-ADULT = Request(36_000, 14, Stumps(), 2.0, 1e-6, 500, 0.1, 0.05)
+ADULT = request_of(36_000, 14, Stumps(), 2.0, 1e-6, 500, 0.1, 0.05)
 
 
 def expected_answers(make: Maker, request: Request) -> float:
@@ -35,7 +35,7 @@ def expected_answers(make: Maker, request: Request) -> float:
 
 def falls(make: Maker, request: Request, chain: tuple[int, ...]) -> list[tuple[int, int]]:
     """Neighbours of `chain` between which the expected number of answers falls."""
-    answers = [expected_answers(make, replace(request, queries=queries)) for queries in chain]
+    answers = [expected_answers(make, request.but(queries=queries)) for queries in chain]
     assert answers[-1] > 0.0
     pairs = zip(itertools.pairwise(chain), itertools.pairwise(answers), strict=True)
     return [queries for queries, (before, after) in pairs if after < before * (1 - ROUNDING)]
@@ -51,7 +51,7 @@ def test_more_queries_never_mean_fewer_answers(
     make: Maker, hypotheses: Combinatorics, features: int, records: int, epsilon: float, delta: float
 ) -> None:
     """27 chains of 9 numbers of queries: 243 requests. 15 of the chains fell before."""
-    request = Request(records, features, hypotheses, epsilon, delta, 1, 0.1, 0.05)
+    request = request_of(records, features, hypotheses, epsilon, delta, 1, 0.1, 0.05)
     assert falls(make, request, (1, 40, 300, 500, 1_000, 2_000, 5_000, 10_000, 100_000)) == []
 
 
@@ -68,8 +68,8 @@ def test_a_hundred_times_as_many_queries_do_not_destroy_a_release(make: Maker) -
     more=st.integers(1, 1_000),
 )
 def test_nor_do_a_few_more_queries(records: int, epsilon: float, few: int, more: int) -> None:
-    request = Request(records, 1, Thresholds(), epsilon, 1e-6, few, 0.1, 0.05)
-    answers = [expected_answers(plan_subsample, replace(request, queries=m)) for m in (few, few + more)]
+    request = request_of(records, 1, Thresholds(), epsilon, 1e-6, few, 0.1, 0.05)
+    answers = [expected_answers(plan_subsample, request.but(queries=m)) for m in (few, few + more)]
     assert answers[0] <= answers[1] + ROUNDING
 
 
@@ -92,16 +92,16 @@ def test_more_queries_have_all_the_rungs_of_fewer(few: int, more: int) -> None:
 def test_a_given_plan_answers_more_of_more_queries(unstable: int, teachers: int, few: int, more: int) -> None:
     vector = sparse_vectors(2.0, 1e-6, unstable, 1_000, 0.05, exact=False)[-1]
     plan = VoteStage(36_000, 30_000, teachers, 0.05, vector)
-    answers = [calibrated.answers(replace(ADULT, queries=m), plan) for m in (few, few + more)]
+    answers = [calibrated.answers(ADULT.but(queries=m), plan) for m in (few, few + more)]
     assert answers[0] <= answers[1] + ROUNDING
     assert 0.0 <= answers[0] <= few
 
 
 def test_the_plan_that_answers_most_is_taken() -> None:
     """Of the plans for every rung, each of them the best for its own number of queries."""
-    request = replace(ADULT, queries=2_000)
+    request = ADULT.but(queries=2_000)
     ladder = calibrated.rungs(2_000)
-    votes = calibrated.Votes(replace(request, queries=ladder[-1]), relabel=False)
+    votes = calibrated.Votes(request.but(queries=ladder[-1]), relabel=False)
     found = [candidate.plan for rung in ladder if (candidate := votes.best(rung)) is not None]
     taken = calibrated.plan_votes(request, relabel=False)
     assert taken in found
@@ -110,7 +110,7 @@ def test_the_plan_that_answers_most_is_taken() -> None:
 
 def test_more_queries_get_more_unstable_answers_and_more_teachers() -> None:
     """T grows with m while most queries are answered; noise grows with T, and k with the noise."""
-    plans = [plan_subsample(replace(ADULT, queries=queries), "calibrated") for queries in (30, 300, 3_000)]
+    plans = [plan_subsample(ADULT.but(queries=queries), "calibrated") for queries in (30, 300, 3_000)]
     budgets = [plan.vote.sparse_vector.unstable for plan in plans]
     teachers = [plan.vote.teachers for plan in plans]
     assert budgets == sorted(set(budgets))
@@ -122,13 +122,13 @@ def test_more_queries_get_more_unstable_answers_and_more_teachers() -> None:
 
 def test_a_better_guarantee_never_comes_with_more_answers() -> None:
     """The same records with less ε, less δ or fewer records: fewer answers are expected."""
-    base = expected_answers(plan_agnostic, replace(ADULT, queries=1_000))
+    base = expected_answers(plan_agnostic, ADULT.but(queries=1_000))
     for harder in ({"epsilon": 1.0}, {"delta": 1e-12}, {"records": 9_000}):
-        assert expected_answers(plan_agnostic, replace(ADULT, queries=1_000, **harder)) < base
+        assert expected_answers(plan_agnostic, ADULT.but(queries=1_000, **harder)) < base
 
 
 def test_a_universal_release_counts_its_votes() -> None:
-    plan = plan_universal(replace(ADULT, queries=10**6), "calibrated")
+    plan = plan_universal(ADULT.but(queries=10**6), "calibrated")
     assert plan.votes == plan.publish.after_queries < plan.queries
     assert plan.expected_answers is not None
     assert plan.expected_answers <= plan.votes
@@ -158,13 +158,13 @@ def test_the_change_that_a_refusal_names_is_feasible(
     queries: int,
     pins: dict[str, int],
 ) -> None:
-    request = Request(records, features, hypotheses, epsilon, delta, queries, 0.1, 0.05, **pins)
+    request = request_of(records, features, hypotheses, epsilon, delta, queries, 0.1, 0.05, **pins)
     with pytest.raises(InfeasiblePlan) as caught:
         make(request, "calibrated")
     enough = named_records(caught.value)
     assert enough is not None
     assert enough > records
-    assert make(replace(request, records=enough), "calibrated").guarantee.within(epsilon, delta)
+    assert make(request.but(records=enough), "calibrated").guarantee.within(epsilon, delta)
 
 
 @pytest.mark.parametrize(
@@ -188,14 +188,14 @@ def test_no_refusal_contradicts_itself(
     teachers: int | None,
 ) -> None:
     """All of these were refused once, with the advice to have fewer records."""
-    request = Request(records, features, hypotheses, epsilon, delta, 100_000, 0.1, 0.05, teachers=teachers)
+    request = request_of(records, features, hypotheses, epsilon, delta, 100_000, 0.1, 0.05, teachers=teachers)
     try:
         make(request, "calibrated")
     except InfeasiblePlan as refusal:
         enough = named_records(refusal)
         assert enough is None or enough > records
         if enough is not None:
-            make(replace(request, records=enough), "calibrated")
+            make(request.but(records=enough), "calibrated")
 
 
 def named_records(refusal: InfeasiblePlan) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
+from support.requests import request_of
 
 from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan
@@ -20,18 +21,9 @@ from pcqr.planning import Request
 from pcqr.planning.noisy_max import overturned_share, plan_noisy_max, smallest_noise
 
 
-def request(**changes: object) -> Request:
-    values = {
-        "records": 30_000,
-        "features": 1,
-        "hypotheses": Thresholds(),
-        "epsilon": 2.0,
-        "delta": 1e-6,
-        "queries": 300,
-        "alpha": 0.1,
-        "beta": 0.05,
-    }
-    return Request(**(values | changes))  # type: ignore[arg-type]
+def request(**changes: Any) -> Request:
+    plain = request_of(30_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
+    return plain.but(**changes)
 
 
 def predicted(plan: NoisyMaxPlan) -> float:
@@ -134,6 +126,6 @@ def test_the_share_of_overturned_majorities_is_its_integral(noise: NoisyMax, tea
 
 
 def test_the_plan_says_what_work_it_is() -> None:
-    plan = plan_noisy_max(replace(request(), records=1_000, teachers=31))
+    plan = plan_noisy_max(request().but(records=1_000, teachers=31))
     assert plan.work(1_000) == ((33, 31),)
     assert plan.vote.teacher_records == 32

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.requests import request_of
 
 from pcqr.hypotheses import Finite, Thresholds
 from pcqr.plan import Plan, Prediction, UniversalPlan, VotingPlan
 from pcqr.planning import plan_agnostic
 from pcqr.planning.options import ESTIMATORS, Algorithm, Option, compare, published_excess, recommend
-from pcqr.planning.request import Request
 
-SMALL = Request(20_000, 1, Thresholds(), 1.0, 1e-6, 300, 0.1, 0.05)
-ENOUGH = replace(SMALL, records=6_000_000, queries=1_000)
+SMALL = request_of(20_000, 1, Thresholds(), 1.0, 1e-6, 300, 0.1, 0.05)
+ENOUGH = SMALL.but(records=6_000_000, queries=1_000)
 
 
 @dataclass(frozen=True)
@@ -81,23 +81,23 @@ def test_sspp_needs_a_class_that_is_public(small: dict[Algorithm, Option]) -> No
     assert small["SSPP"].objection == (
         "There are no public points to make a class of. Nearest feasible change: public unlabelled points (--public P)."
     )
-    with_points = {option.algorithm: option for option in compare(replace(SMALL, public=500))}["SSPP"]
+    with_points = {option.algorithm: option for option in compare(SMALL.but(public=500))}["SSPP"]
     assert with_points.plan is not None
     assert with_points.expected is not None
     assert with_points.expected.unstable_share == with_points.expected.unanswered_share == 0.0
     fixed = Finite([Constant(0), Constant(1)])
-    declared = {option.algorithm: option for option in compare(replace(SMALL, hypotheses=fixed))}["SSPP"]
+    declared = {option.algorithm: option for option in compare(SMALL.but(hypotheses=fixed))}["SSPP"]
     assert declared.plan is not None
 
 
 def test_objections_say_why_and_what_would_help() -> None:
-    options = {option.algorithm: option for option in compare(replace(SMALL, records=20))}
+    options = {option.algorithm: option for option in compare(SMALL.but(records=20))}
     assert "no vote of teachers can ever be stable" in str(options["AgPrivCl"].objection)
     assert "Nearest feasible change: about n ≥ " in str(options["SubSamp"].objection)
 
 
 def test_the_universal_release_mixes_votes_and_publication() -> None:
-    many = replace(SMALL, queries=100_000)
+    many = SMALL.but(queries=100_000)
     option = {option.algorithm: option for option in compare(many)}["UnvPrivCl"]
     plan, expected = option.plan, option.expected
     assert isinstance(plan, UniversalPlan)

@@ -24,7 +24,7 @@ def test_the_figures_of_both_modes() -> None:
     assert found.is_proved
     assert found.fewest is not None
     assert found.figures.n == pytest.approx(5.6e11, rel=0.01)
-    assert found.fewest.plan.records == found.request.records < 1_300_000
+    assert found.records == found.fewest.plan.records < 1_300_000
     assert not found.changes
     assert [option.algorithm for option in found.options] == ["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
 
@@ -33,7 +33,7 @@ def test_a_solved_alpha_is_proved_at_the_n_that_was_given() -> None:
     found = look(replace(LINE, records=3_000_000, alpha=None))
     assert found.is_proved
     assert found.fewest is not None
-    assert found.request.records == 3_000_000
+    assert found.records == 3_000_000
     assert vote_excess(found.fewest.plan, Thresholds(), 1, 1_000, 0.05) <= found.request.alpha < 0.1
 
 
@@ -82,7 +82,7 @@ def test_an_epsilon_for_which_nothing_exists_gets_the_nearest_that_does() -> Non
     assert "records would be needed" in " ".join(found.notes)
     near = found.changes["epsilon"]
     assert near < 1e-3
-    assert fewest_records(replace(found.request, epsilon=near)) is not None
+    assert fewest_records(found.request.but(epsilon=near)) is not None
 
 
 def test_too_few_queries_for_alpha_name_an_m_that_would_do() -> None:
@@ -91,7 +91,7 @@ def test_too_few_queries_for_alpha_name_an_m_that_would_do() -> None:
     assert "Nothing can be proved for m = 20 and α = 0.1, however many records there are" in text
     queries = int(found.changes["queries"])
     assert f"m = {queries:,} queries would do, with n = " in text
-    enough = fewest_records(replace(found.request, queries=queries))
+    enough = fewest_records(found.request.but(queries=queries))
     assert enough is not None
     assert f"n = {enough.plan.records:,} records" in text
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from scipy.stats import binom, poisson
+from support.requests import request_of
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses import Thresholds
@@ -29,18 +31,9 @@ def test_public_points() -> None:
     assert paper.public_points(1, 0.1, 0.05) == math.ceil(320 * (math.log(10) + math.log(20)))
 
 
-def request(**changes: object) -> Request:
-    values = {
-        "records": 10**12,
-        "features": 1,
-        "hypotheses": Thresholds(),
-        "epsilon": 0.9,
-        "delta": 1e-6,
-        "queries": 1000,
-        "alpha": 0.1,
-        "beta": 0.05,
-    }
-    return Request(**(values | changes))  # type: ignore[arg-type]
+def request(**changes: Any) -> Request:
+    plain = request_of(10**12, 1, Thresholds(), 0.9, 1e-6, 1000, 0.1, 0.05)
+    return plain.but(**changes)
 
 
 def test_with_enough_records_every_algorithm_has_a_paper_plan_within_its_budget() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.plan import (
     BoostedPlan,
+    Budget,
     ComparedPlan,
     CountedPlan,
     DrawPlan,
@@ -25,18 +27,9 @@ PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
 TREES = DecisionTrees(predicates=PREDICATES)
 
 
-def request(**changes: object) -> Request:
-    values = {
-        "records": 20_000,
-        "features": 1,
-        "hypotheses": TREES,
-        "epsilon": 1.0,
-        "delta": 1e-6,
-        "queries": 1,
-        "alpha": 0.1,
-        "beta": 0.05,
-    }
-    return Request(**(values | changes))  # type: ignore[arg-type]
+def request(**changes: Any) -> Request:
+    plain = Request(records=20_000, features=1, hypotheses=TREES, budget=Budget(1.0, 1e-6))
+    return plain.but(**changes)
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import pytest
 from support.releases import Forbidden, steps
+from support.requests import request_of
 
 from pcqr import AgnosticRelease, SubsampleAggregate, UnansweredWarning, UniversalRelease
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.plan import Prediction
-from pcqr.planning import Request, plan_agnostic, plan_universal
+from pcqr.planning import plan_agnostic, plan_universal
 from pcqr.planning.shortfall import warn_if_unanswered
 
-MANY = Request(36_000, 14, Stumps(), 2.0, 1e-6, 100_000, 0.1, 0.05)
+MANY = request_of(36_000, 14, Stumps(), 2.0, 1e-6, 100_000, 0.1, 0.05)
 
 
 def test_a_release_that_will_halt_early_says_so_and_points_to_publishing() -> None:

@@ -72,7 +72,7 @@ def test_the_solution_is_certified_and_one_that_is_clearly_harder_is_not_found(n
     assert is_certified(found)
     harder = getattr(found.request, name) * HARDER[name]
     value = int(harder) if name == "queries" else harder
-    beyond = fewest_records(replace(found.request, **{name: value}))  # type: ignore[arg-type]
+    beyond = fewest_records(found.request.but(**{name: value}))
     assert beyond is None or beyond.plan.records > found.request.records
 
 
@@ -83,7 +83,7 @@ def test_chances_are_solved_for_on_the_scale_of_their_logarithms(name: Unknown) 
     assert is_certified(found)
     value = getattr(found.request, name)
     assert value < ASSUMED[name]
-    beyond = fewest_records(replace(found.request, **{name: value**1.3}))
+    beyond = fewest_records(found.request.but(**{name: value**1.3}))
     assert beyond is None or beyond.plan.records > found.request.records
 
 
@@ -188,11 +188,11 @@ def test_every_change_makes_it_provable(request_: Request) -> None:
     for name, value in changes.items():
         assert value != getattr(request_, name)
         if name in ("records", "queries"):
-            found = fewest_records(replace(request_, **{name: int(value)}))  # type: ignore[arg-type]
+            found = fewest_records(request_.but(**{name: int(value)}))
             assert found is not None
             assert found.plan.records <= (value if name == "records" else request_.records)
         else:
-            question = opened(replace(LINE, **{key: getattr(request_, key) for key in ASSUMED}), name)
+            question = opened(replace(LINE, **{key: getattr(request_, key) for key in FLAGS}), name)
             again = solved(question)
             assert is_certified(again)
             assert getattr(again.request, name) <= 1.1 * value
@@ -234,8 +234,23 @@ def test_contradictions_are_refused() -> None:
             solve(replace(LINE, **{name: 0}))  # type: ignore[arg-type]
 
 
-def test_every_unknown_has_a_flag_a_symbol_and_an_assumption() -> None:
-    assert set(FLAGS) == set(SYMBOLS) == set(ASSUMED)
-    request = Question(hypotheses=Intervals(), records=10, epsilon=2.0).request()
-    assert (request.delta, request.beta, request.alpha) == (1e-6, 0.05, 0.1)
+def test_every_unknown_has_a_flag_and_a_symbol_and_all_but_n_an_assumption() -> None:
+    assert set(FLAGS) == set(SYMBOLS) == {"records", *ASSUMED}
+    request = Question(hypotheses=Intervals(), records=10, epsilon=2.0).assuming().request()
+    assert (request.records, request.delta, request.beta, request.alpha) == (10, 1e-6, 0.05, 0.1)
     assert math.isclose(request.epsilon, 2.0)
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_a_question_becomes_a_request_only_when_nothing_is_open(name: Unknown) -> None:
+    """δ and β have defaults; nothing stands in for the others, least of all for n."""
+    question = opened(LINE, name)
+    with pytest.raises(ParameterError, match=f"{name} must be known"):
+        question.request()
+    if name == "records":
+        assert not hasattr(question.demand(), "records")
+        assert question.assuming().records is None
+        return
+    with pytest.raises(ParameterError, match=f"{name} must be known"):
+        question.demand()
+    assert getattr(question.request(**{name: getattr(LINE.request(), name)}), name) == getattr(LINE.request(), name)

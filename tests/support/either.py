@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import DescentStage
+from pcqr.plan import Budget, DescentStage
 from pcqr.planning.linear import plan_linear
 from pcqr.planning.request import Request
 from pcqr.records.features import LinearFeatures
@@ -28,7 +28,7 @@ BUDGETS = [
 
 
 def request_for(records: int, epsilon: float, delta: float = 1e-6) -> Request:
-    return Request(records, COLUMNS, TREES, epsilon, delta, queries=1, alpha=0.1, beta=0.05)
+    return Request(records=records, features=COLUMNS, hypotheses=TREES, budget=Budget(epsilon, delta))
 
 
 def bits(records: int) -> NDArray[np.float64]:

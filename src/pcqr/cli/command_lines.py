@@ -6,7 +6,7 @@ from pcqr.names import NAMES
 from pcqr.plan import UniversalPlan
 from pcqr.planning.advice import Advised, Situation
 from pcqr.planning.options import Option
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand
 
 EXAMPLES = "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model and answers.csv stand for yours"
 _OPTIONS = {name.paper: name.option for name in NAMES}
@@ -48,7 +48,7 @@ def python_for(advised: Advised, situation: Situation) -> str:
     return f"{way.estimator}({first}{given}{delta}{queries}).fit(X, y{sources[advised.source]})"
 
 
-def line_for_option(option: Option, request: Request, class_name: str | None, intervals: int) -> str | None:
+def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:
     """The command that runs one algorithm with a class that was named; None where no command does."""
     algorithm = _OPTIONS[option.algorithm]
     if algorithm is None or class_name is None or option.plan is None:

@@ -192,14 +192,14 @@ def _print(console: Console, outlook: Outlook, *, explain: bool, command: str | 
 
 
 def _headline(outlook: Outlook) -> str:
-    request, unknown, solved = outlook.request, outlook.question.unknown, outlook.solved
+    unknown, solved = outlook.question.unknown, outlook.solved
     if not unknown:
         return _verdict(outlook)
     name = unknown[0]
     if solved is None:
         if name == "records":
             return f"No number n of records up to {MOST_RECORDS:.0e} is known to be enough."
-        return f"No {SYMBOLS[name]} can be proved with n = {request.records:,} records."
+        return f"No {SYMBOLS[name]} can be proved with n = {outlook.records:,} records."
     value = getattr(solved.request, name)
     shown = _shown(name, value)
     ends = " (the search goes no farther)" if value in (MOST_QUERIES, MOST_RECORDS) else ""
@@ -216,7 +216,7 @@ def _headline(outlook: Outlook) -> str:
 
 def _verdict(outlook: Outlook) -> str:
     """Nothing was open: is it possible?"""
-    n, alpha = outlook.request.records, outlook.request.alpha
+    n, alpha = outlook.records, outlook.request.alpha
     if outlook.is_proved:
         return f"Feasible: n = {n:,} records are enough, with proof."
     votes = "" if outlook.fewest is None else f" Votes would need n = {outlook.fewest.plan.records:,} for a proof."
@@ -299,9 +299,7 @@ def _modes_table(outlook: Outlook) -> Table:
 
 
 def _options_table(outlook: Outlook) -> Table:
-    table = Table(
-        title=f"Algorithms at n = {outlook.request.records:,}", title_justify="left", box=None, padding=(0, 2, 0, 0)
-    )
+    table = Table(title=f"Algorithms at n = {outlook.records:,}", title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     for head in ("excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected"):
         table.add_column(head, justify="right")

@@ -11,6 +11,7 @@ from pcqr.planning.certified import CertifiedVotes
 from pcqr.planning.explain import explain_calibrated, explain_paper
 from pcqr.planning.options import ESTIMATORS, Option
 from pcqr.planning.outlook import Outlook
+from pcqr.planning.request import Demand, Request
 from pcqr.planning.solving import ASSUMED, Solved
 
 SCHEMA = "pcqr.plan/1"
@@ -25,7 +26,7 @@ def as_object(outlook: Outlook, *, explain: bool = False, command: str | None = 
         "class": class_in_words(outlook),
         "features": request.features,
         "vc_dimension": request.hypotheses.vc_bound(request.features),
-        **{name: getattr(request, name) for name in ASSUMED},
+        **_numbers(request),
         "solved_for": list(outlook.question.unknown),
         "solution": None
         if solved is None
@@ -91,7 +92,13 @@ def _algorithm(option: Option) -> dict[str, Any]:
 def _point(at: float, found: Solved | None) -> dict[str, Any]:
     if found is None:
         return {"at": at, "solution": None}
-    return {"at": at, "solution": {name: getattr(found.request, name) for name in ASSUMED}}
+    return {"at": at, "solution": _numbers(found.request)}
+
+
+def _numbers(request: Demand) -> dict[str, float | None]:
+    """The six numbers; n is None where it was asked for and none was found."""
+    records = request.records if isinstance(request, Request) else None
+    return {"records": records} | {name: getattr(request, name) for name in ASSUMED}
 
 
 def class_in_words(outlook: Outlook) -> str:

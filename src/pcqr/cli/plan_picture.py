@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +43,10 @@ from pcqr.planning import paper
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import CertifiedVotes, fewest_records, rounded_up
 from pcqr.planning.deviations import sampling_slack
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand
 from pcqr.planning.search import Knobs
 from pcqr.planning.solving import Question, Solved, Unknown
 
-DEFAULT_QUERIES = 1_000
 SPAN, POINTS = 30.0, 7  # how far m and T reach from the user's, as a factor, and at how many values
 EPSILON_FACTORS = (0.4, 0.6, 1.0, 1.7, 3.0, 6.0)  # of the user's ε
 EPSILON_TICKS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
@@ -88,14 +86,14 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
         save(figure, path)
 
 
-def _centre(question: Question, solved: Solved | None) -> Request:
+def _centre(question: Question, solved: Solved | None) -> Demand:
     """What the panels vary one number of."""
     if solved is not None:
         return solved.request
-    return question.request(queries=question.queries or DEFAULT_QUERIES)
+    return question.assuming().demand()
 
 
-def _title(request: Request, question: Question, solved: Solved | None) -> str:
+def _title(request: Demand, question: Question, solved: Solved | None) -> str:
     """The class and the numbers; those that nobody gave and nothing solved for are marked."""
     assumed = () if solved is not None else question.unknown
     numbers: dict[str, tuple[Unknown, str]] = {
@@ -109,7 +107,7 @@ def _title(request: Request, question: Question, solved: Solved | None) -> str:
     return f"{_name(request)}: {', '.join(words)}"
 
 
-def _name(request: Request) -> str:
+def _name(request: Demand) -> str:
     hypotheses = request.hypotheses
     if isinstance(hypotheses, VcClass):
         return f"Any class of VC dimension {hypotheses.dimension}"
@@ -117,7 +115,7 @@ def _name(request: Request) -> str:
     return words if request.features == 1 else f"{words} on {request.features} features"
 
 
-def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None) -> None:
+def _draw_records(axes: Any, request: Demand, fewest: CertifiedVotes | None, at_hand: int | None) -> None:
     """n against m: what is proved, the paper's formula, SubSamp, and the limit without privacy."""
     dimension = request.hypotheses.vc_bound(request.features)
     epsilon, delta, alpha, beta = request.epsilon, request.delta, request.alpha, request.beta
@@ -150,21 +148,21 @@ def _draw_records(axes: Any, request: Request, fewest: CertifiedVotes | None, at
     _entitle(axes, "Records needed for m queries", ON_QUERIES, ON_RECORDS)
 
 
-def _fewest_for(request: Request, queries: Sequence[int], fewest: CertifiedVotes | None) -> Curve:
+def _fewest_for(request: Demand, queries: Sequence[int], fewest: CertifiedVotes | None) -> Curve:
     """The fewest records with a proof for each m, from the centre outwards; none where labels vary too much."""
     found: dict[int, int] = {}
     middle = len(queries) // 2
     for half in (queries[middle:], queries[middle - 1 :: -1]):
         knobs = None if fewest is None else fewest.knobs
         for m in half:
-            votes = _fewest(replace(request, queries=m), knobs)
+            votes = _fewest(request.but(queries=m), knobs)
             if votes is not None:
                 found[m], knobs = votes.plan.records, votes.knobs
     return [float(m) for m in sorted(found)], [float(found[m]) for m in sorted(found)]
 
 
 def _draw_alpha(
-    axes: Any, request: Request, fewest: CertifiedVotes | None, at_hand: int | None, *, is_asked: bool
+    axes: Any, request: Demand, fewest: CertifiedVotes | None, at_hand: int | None, *, is_asked: bool
 ) -> None:
     """The least α that is proved, against ε, for n records and for ten times as many."""
     needed = None if fewest is None else fewest.plan.records
@@ -196,7 +194,7 @@ def _draw_alpha(
     _entitle(axes, "The α that is proved", ON_EPSILON, ON_EXCESS)
 
 
-def _provable(request: Request, records: int, fewest: CertifiedVotes | None) -> Curve:
+def _provable(request: Demand, records: int, fewest: CertifiedVotes | None) -> Curve:
     """The least α proved for n = `records` at every ε that has one."""
     epsilons: list[float] = []
     alphas: list[float] = []
@@ -207,7 +205,7 @@ def _provable(request: Request, records: int, fewest: CertifiedVotes | None) -> 
         if factor == 1.0 and fewest is not None and CLOSE * records <= fewest.plan.records <= records:
             found = request.alpha, fewest.knobs
         else:
-            found = _least_alpha(replace(request, epsilon=factor * request.epsilon), records, guess, knobs)
+            found = _least_alpha(request.but(epsilon=factor * request.epsilon), records, guess, knobs)
         if found is not None:
             guess, knobs = found
             epsilons.append(factor * request.epsilon)
@@ -215,7 +213,7 @@ def _provable(request: Request, records: int, fewest: CertifiedVotes | None) -> 
     return epsilons, alphas
 
 
-def _least_alpha(request: Request, records: int, guess: float, knobs: Knobs | None) -> tuple[float, Knobs] | None:
+def _least_alpha(request: Demand, records: int, guess: float, knobs: Knobs | None) -> tuple[float, Knobs] | None:
     """An α proved for n = `records`, nearly the least, and the knobs of its plan; None if none was found.
 
     n falls nearly like a power of what α leaves when the sampling of m labels has had its part: secants in logarithms.
@@ -227,7 +225,7 @@ def _least_alpha(request: Request, records: int, guess: float, knobs: Knobs | No
     best: tuple[float, Knobs] | None = None
     for _ in range(ATTEMPTS):
         alpha = min(LARGEST_ALPHA, floor + left)
-        votes = _fewest(replace(request, alpha=alpha), knobs)
+        votes = _fewest(request.but(alpha=alpha), knobs)
         enough = votes is not None and votes.plan.records <= records
         if votes is not None and enough:
             proved, best = left, (alpha, votes.knobs)
@@ -247,11 +245,11 @@ def _least_alpha(request: Request, records: int, guess: float, knobs: Knobs | No
     return best
 
 
-def _fewest(request: Request, knobs: Knobs | None) -> CertifiedVotes | None:
+def _fewest(request: Demand, knobs: Knobs | None) -> CertifiedVotes | None:
     return (knobs and fewest_records(request, knobs)) or fewest_records(request)
 
 
-def _draw_teachers(axes: Any, request: Request, fewest: CertifiedVotes | None) -> None:
+def _draw_teachers(axes: Any, request: Demand, fewest: CertifiedVotes | None) -> None:
     """k against T for three sparse vectors that may spend what the plan's may; the same share of teachers dissents."""
     if fewest is None:
         epsilon, delta, unstable, dissent = request.epsilon, request.delta, 10, DISSENT

@@ -33,8 +33,11 @@ def promise(guarantee: Guarantee, records: int) -> str:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """All numbers of the plan, by name, for JSON."""
-    return asdict(plan) | {"guarantee": plan.guarantee.facts()}
+    """All numbers of the plan, by name, for JSON. What nobody asked for is left out."""
+    facts = asdict(plan)
+    asked: dict[str, Any] = facts.pop("budget") | (facts.pop("aim") or {})
+    known = {name: value for name, value in asked.items() if value is not None}
+    return {"mode": facts.pop("mode")} | known | facts | {"guarantee": plan.guarantee.facts()}
 
 
 def plan_lines(plan: Plan) -> dict[str, str]:
@@ -52,6 +55,7 @@ def plan_lines(plan: Plan) -> dict[str, str]:
         publish = plan.publish
         after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
         lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"
-    proved = "proved" if plan.certified else "not proved"
-    lines["accuracy"] = f"within α = {plan.alpha:g} of the best, but for β = {plan.beta:g}: {proved} at this n"
+    if plan.aim is not None:
+        aim, proved = plan.aim, "proved" if plan.certified else "not proved"
+        lines["accuracy"] = f"within α = {aim.alpha:g} of the best, but for β = {aim.beta:g}: {proved} at this n"
     return lines

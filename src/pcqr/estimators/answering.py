@@ -25,7 +25,7 @@ from pcqr.estimators.base import Known, PrivateEstimator, SurelyPublic
 from pcqr.estimators.labels import LabelArray
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.plan import Answer, BatchCost, Plan, UniversalPlan, Usage, VotingPlan
+from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, UniversalPlan, Usage, VotingPlan
 from pcqr.planning import Request
 from pcqr.schema import Schema
 
@@ -194,18 +194,15 @@ class Release(PrivateEstimator[V]):
             records=records,
             features=features,
             hypotheses=hypotheses,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            queries=self.queries,
-            alpha=self.alpha,
-            beta=self.beta,
+            budget=Budget(self.epsilon, self.delta),
+            aim=Aim(self.queries, self.alpha, self.beta),
+            pins=self._pins(),
             public=public,
-            **self._pins(),
         )
 
-    def _pins(self) -> dict[str, Any]:
+    def _pins(self) -> Pins:
         """What the user fixed of that which the planner would choose."""
-        return {"teachers": self.teachers}
+        return Pins(teachers=self.teachers)
 
 
 def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:

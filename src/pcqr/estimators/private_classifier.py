@@ -16,6 +16,7 @@ from pcqr.algorithms.compare import better_of_two
 from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
+from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.base import Known, PrivateEstimator, Records
@@ -26,6 +27,7 @@ from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.plan import (
     BoostedPlan,
+    Budget,
     ClassifierPlan,
     ComparedPlan,
     CountedPlan,
@@ -122,17 +124,9 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
         return super()._prepared(trees, known)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            queries=1,
-            alpha=0.1,
-            beta=0.05,
-            public=public,
-        )
+        check_delta(self.delta)  # whichever method: n decides, later
+        budget = Budget(self.epsilon, self.delta)
+        return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
         return plan_published(request, self.method)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release, V
 from pcqr.estimators.base import Records
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
-from pcqr.plan import Answer, Mode, UniversalPlan, VotingPlan
+from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
 
 
@@ -50,12 +50,13 @@ class StableRelease(Release[V]):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
         return super()._request(hypotheses, records, features, public)
 
-    def _pins(self) -> dict[str, Any]:
-        return super()._pins() | {
-            "unstable": self.unstable,
-            "sampling_rate": self.sampling_rate,
-            "inverse_temperature": self.inverse_temperature,
-        }
+    def _pins(self) -> Pins:
+        return replace(
+            super()._pins(),
+            unstable=self.unstable,
+            sampling_rate=self.sampling_rate,
+            inverse_temperature=self.inverse_temperature,
+        )
 
 
 class SubsampleAggregate(StableRelease[VotingPlan]):
@@ -112,8 +113,8 @@ class UniversalRelease(StableRelease[UniversalPlan]):
             raise AttributeError("hypothesis_ exists once the release has published; see is_published_.")
         return published
 
-    def _pins(self) -> dict[str, Any]:
-        return super()._pins() | {"publish_share": self.publish_share}
+    def _pins(self) -> Pins:
+        return replace(super()._pins(), publish_share=self.publish_share)
 
     def _make_plan(self, request: Request) -> UniversalPlan:
         return plan_universal(request, self.mode)

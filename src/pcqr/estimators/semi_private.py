@@ -16,7 +16,7 @@ from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import DrawPlan
+from pcqr.plan import Aim, Budget, DrawPlan
 from pcqr.planning import Request, plan_semi_private
 
 _DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
@@ -61,11 +61,8 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
             records=records,
             features=features,
             hypotheses=hypotheses,
-            epsilon=self.epsilon,
-            delta=_UNUSED_DELTA,
-            queries=1,
-            alpha=self.alpha,
-            beta=self.beta,
+            budget=Budget(self.epsilon),
+            aim=Aim(None, self.alpha, self.beta),
             public=public,
         )
 
@@ -82,7 +79,3 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
 
     def _start(self, hypotheses: HypothesisClass, records: Records, plan: DrawPlan, entropy: Entropy) -> None:
         self.hypothesis_ = sspp(hypotheses, records.X, records.y, records.public, plan.publish, entropy)
-
-
-_UNUSED_DELTA = 0.5
-"""`Request` wants a δ in (0, 1); the guarantee of the semi-private learner is pure whatever it is."""

@@ -6,6 +6,7 @@ what the user asked for before any noise is drawn.
 """
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
+from pcqr.plan.asked import Aim, Budget, Pins
 from pcqr.plan.plans import (
     BoostedPlan,
     ClassifierPlan,
@@ -35,10 +36,12 @@ from pcqr.plan.stages import (
 __all__ = [
     "LARGEST_LINEAR_TERM",
     "MOST_LINEAR_RECORDS",
+    "Aim",
     "Answer",
     "BatchCost",
     "BoostedPlan",
     "BoostingStage",
+    "Budget",
     "ClassifierPlan",
     "ComparedPlan",
     "ComparedStage",
@@ -52,6 +55,7 @@ __all__ = [
     "Mode",
     "NoisyMaxPlan",
     "NoisyMaxStage",
+    "Pins",
     "Plan",
     "Prediction",
     "UniversalPlan",

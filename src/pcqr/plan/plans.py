@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, is_dataclass
+from typing import Literal, get_args, get_type_hints
 
+from pcqr.checks import keep_plain
+from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.stages import (
     BoostingStage,
     ComparedStage,
@@ -39,23 +42,41 @@ class Prediction:
 class Plan:
     """What was decided before the private data was touched. `prediction` is None in paper mode and for SSPP.
 
-    `proved` bounds the excess error but for β (None: nothing is proved at this n), and `certified` says that the bound
-    is at most α. Privacy is proved always.
+    `budget` and `aim` are what was asked for; `aim` is None where nobody aimed at an accuracy. The `guarantee` is
+    within the budget: no other plan can be made. `proved` bounds the excess error but for β (None: nothing is proved at
+    this n), and `certified` says that the bound is at most α. Privacy is proved always.
     """
 
     mode: Mode
-    epsilon: float
-    delta: float
-    queries: int
-    alpha: float
-    beta: float
+    budget: Budget
     guarantee: Guarantee
+    aim: Aim | None = None
     prediction: Prediction | None = None
     proved: float | None = None
     certified: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "certified", self.proved is not None and self.proved <= self.alpha)
+        for name, kind in get_type_hints(type(self)).items():
+            is_part = isinstance(kind, type) and is_dataclass(kind)  # the budget, the guarantee, a stage
+            if is_part and not isinstance(getattr(self, name), kind):
+                raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
+        if self.mode not in get_args(Mode):
+            raise ParameterError("mode", f"one of {', '.join(map(repr, get_args(Mode)))}", self.mode)
+        if not self.guarantee.within(self.epsilon, self.delta):
+            raise ParameterError("guarantee", f"within {self.budget}", str(self.guarantee))
+        if self.proved is not None and (self.aim is None or not self.proved >= 0):
+            raise ParameterError("proved", "a number ≥ 0 with an aim, else None", self.proved)
+        keep_plain(self, floats=("proved",))
+        is_certified = self.aim is not None and self.proved is not None and self.proved <= self.aim.alpha
+        object.__setattr__(self, "certified", is_certified)
+
+    @property
+    def epsilon(self) -> float:
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        return self.budget.delta
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
         """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""
@@ -63,7 +84,21 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VotingPlan(Plan):
+class QueryPlan(Plan):
+    """A plan for answers to queries, one by one. It cannot be made without a number of them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _planned(self.aim)
+
+    @property
+    def queries(self) -> int:
+        """m, the planned number of queries."""
+        return _planned(self.aim)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VotingPlan(QueryPlan):
     """SubSamp and AgPrivCl: prepare and vote."""
 
     vote: VoteStage
@@ -87,7 +122,7 @@ class VotingPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyMaxPlan(Plan):
+class NoisyMaxPlan(QueryPlan):
     """The per-query noisy majority: vote, each answer paid for."""
 
     vote: NoisyMaxStage
@@ -144,3 +179,9 @@ class UniversalPlan(VotingPlan, DrawPlan):
     @property
     def votes(self) -> int:
         return self.publish.after_queries
+
+
+def _planned(aim: Aim | None) -> int:
+    if aim is None or aim.queries is None:
+        raise ParameterError("aim", "one with a number of queries", aim)
+    return aim.queries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -80,8 +79,11 @@ def plan_semi_private(request: Request) -> DrawPlan:
     features, hypotheses, public = request.features, request.hypotheses, request.public
     publish = DrawStage(calibrated.publish_temperature(request, request.epsilon, public))
     guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)
-    excess = certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, request.beta)
-    return DrawPlan(**request.promise(guarantee), publish=publish, proved=_finite(excess))
+    proved = None
+    if request.aim is not None:
+        beta = request.aim.beta
+        proved = _finite(certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, beta))
+    return DrawPlan(**request.promise(guarantee), publish=publish, proved=proved)
 
 
 def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:
@@ -126,7 +128,7 @@ def _publish_excess(request: Request, publish: DrawStage) -> float:
 
 def _universal_excess(request: Request, vote: VoteStage, publish: DrawStage) -> float:
     """The larger of the two stages' excess errors, each with half of β: m_o answers by vote, then the classifier."""
-    stage = replace(request, queries=publish.after_queries, beta=request.beta / 2.0)
+    stage = request.but(queries=publish.after_queries, beta=request.beta / 2.0)
     return max(_vote_excess(stage, vote), _publish_excess(stage, publish))
 
 

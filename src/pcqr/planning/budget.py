@@ -8,7 +8,7 @@ from functools import lru_cache
 from pcqr.guarantee import unamplified
 from pcqr.mechanisms.relabelling import relabel_cost
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, RenyiSparseVector, best_one_sided
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand
 
 RESERVE = 1e-9
 """Relative part of ε and δ kept back for the upward rounding of `pcqr.guarantee`."""
@@ -18,7 +18,7 @@ LARGEST_DELTA = 0.25  # of the votes; where δ/q is larger, the rest is not spen
 
 
 def votes_budget(
-    request: Request, epsilon: float, delta: float, records: int, subsample: int, eta: float | None
+    demand: Demand, epsilon: float, delta: float, records: int, subsample: int, eta: float | None
 ) -> tuple[float, float] | None:
     """(ε_A, δ_A) that the sparse vector may spend so that the release is (ε, δ)-DP, or None if nothing is left.
 
@@ -27,10 +27,10 @@ def votes_budget(
     """
     if subsample < 1:
         return None
-    rate, hypotheses, public = subsample / records, request.hypotheses, request.public
+    rate, hypotheses, public = subsample / records, demand.hypotheses, demand.public
     left = unamplified(epsilon * (1.0 - RESERVE), rate)
     if eta is not None:
-        error = hypotheses.log_probability_error(subsample, eta, features=request.features, public=public)
+        error = hypotheses.log_probability_error(subsample, eta, features=demand.features, public=public)
         left -= relabel_cost(eta, fixed=hypotheses.is_fixed or public is not None) + 2.0 * error
     left, chance = left * (1.0 - RESERVE), delta * (1.0 - RESERVE) / rate
     return (left, min(chance, LARGEST_DELTA)) if left > 0 else None

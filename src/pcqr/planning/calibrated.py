@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.mechanisms.exponential import inverse_temperature_for
@@ -58,7 +58,7 @@ class Votes:
 
     def best(self, queries: int) -> Candidate | None:
         """The plan with the smallest loss at m = `queries`; None where no vote could ever be stable."""
-        part = replace(self.request, queries=queries)
+        part = self.request.but(queries=queries)
         for fewest in _FEWEST_RECORDS:
             for spot in self._survey(fewest).spots(queries, _SPOTS):
                 found = _refined(part, spot, fewest)
@@ -93,7 +93,7 @@ def plan_votes(request: Request, *, relabel: bool) -> VoteStage:
     ladder = rungs(request.queries)
 
     def found(records: int, ladder: Sequence[int]) -> list[VoteStage]:
-        votes = Votes(replace(request, records=records, queries=ladder[-1]), relabel=relabel)
+        votes = Votes(request.but(records=records, queries=ladder[-1]), relabel=relabel)
         return [candidate.plan for rung in ladder if (candidate := votes.best(rung)) is not None]
 
     plans = found(request.records, ladder)
@@ -109,8 +109,8 @@ def plan_universal(request: Request) -> tuple[VoteStage, DrawStage]:
     ladder = rungs(after)
 
     def found(records: int, ladder: Sequence[int]) -> list[tuple[VoteStage, float]]:
-        wider = replace(request, records=records)
-        shares = (request.publish_share,) if request.publish_share else PUBLISH_SHARES
+        wider = request.but(records=records)
+        shares = (request.pins.publish_share,) if request.pins.publish_share else PUBLISH_SHARES
         votes = {share: Votes(split(wider, share, ladder[-1])[0], relabel=True) for share in shares}
         return [option for rung in ladder if (option := _best_share(wider, votes, rung)) is not None]
 
@@ -118,7 +118,7 @@ def plan_universal(request: Request) -> tuple[VoteStage, DrawStage]:
     if not options:
         what = "no vote of teachers can ever be stable beside a published classifier"
         raise _refused(request, what, lambda records: bool(found(records, _ends(ladder))))
-    part = replace(request, queries=after)
+    part = request.but(queries=after)
     plan, share = max(reversed(options), key=lambda option: answers(part, option[0]))
     return plan, split(request, share, after)[1]
 
@@ -143,7 +143,7 @@ def split(request: Request, share: float, after: int) -> tuple[Request, DrawStag
     """The votes' part of a universal release, ε·(1 − `share`), β/2 and m_o = `after` queries, and its publication."""
     publish = DrawStage(publish_temperature(request, request.epsilon * share, after + (request.public or 0)), after)
     epsilon = request.epsilon * (1.0 - share) * (1.0 - RESERVE)
-    return replace(request, epsilon=epsilon, beta=request.beta / 2.0, queries=after), publish
+    return request.but(epsilon=epsilon, beta=request.beta / 2.0, queries=after), publish
 
 
 def publish_temperature(request: Request, epsilon: float, public: int | None) -> float:
@@ -178,8 +178,8 @@ def _refined(request: Request, spot: Spot, fewest: int) -> Candidate | None:
 
     most = math.floor(spot.rate * request.records) // fewest
     bounds = {
-        "unstable": _range(request.unstable, request.queries),
-        "teachers": _range(request.teachers, most - (most % 2 == 0)),
+        "unstable": _range(request.pins.unstable, request.queries),
+        "teachers": _range(request.pins.teachers, most - (most % 2 == 0)),
     }
     starts: list[Knobs] = [
         {"unstable": float(spot.unstable), "teachers": float(teachers)}
@@ -224,7 +224,7 @@ def _refused(request: Request, what: str, is_enough: Callable[[int], bool]) -> I
     while not is_enough(high := 2 * high):
         low = high
         if high > _MOST_RECORDS:
-            pinned = "" if request.teachers is None else " or more teachers"
+            pinned = "" if request.pins.teachers is None else " or more teachers"
             return InfeasiblePlan(at, f"a larger ε{pinned}; no number of records is enough")
     while high - low > max(1, high // 10):
         middle = (low + high) // 2

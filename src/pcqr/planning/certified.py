@@ -7,7 +7,7 @@ plan is certified before it is returned.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector
 from pcqr.plan import VoteStage
@@ -15,7 +15,7 @@ from pcqr.planning import search
 from pcqr.planning.budget import sparse_vectors, votes_budget
 from pcqr.planning.certificate import EVENTS, SHARES, VoteCertificate, certify_share, margin_needed
 from pcqr.planning.deviations import sampling_slack
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand, Request
 from pcqr.planning.search import Knobs
 
 MOST_RECORDS = 10**13
@@ -39,27 +39,27 @@ class CertifiedVotes:
     knobs: Knobs
 
 
-def fewest_records(request: Request, start: Knobs | None = None) -> CertifiedVotes | None:
+def fewest_records(demand: Demand, start: Knobs | None = None) -> CertifiedVotes | None:
     """A plan for about the fewest records at which (α, β) is proved for m queries, or None below 10¹³.
 
-    `request.records` is not used. `start` is where to begin the search, for instance the knobs of a similar request.
+    `start` is where to begin the search, for instance the knobs of a similar demand.
     """
-    if sampling_slack(request.queries, request.beta) >= request.alpha:
+    if sampling_slack(demand.queries, demand.beta) >= demand.alpha:
         return None  # so few queries that their labels alone may deviate by more than α
 
     fewest: CertifiedVotes | None = None
 
     def records(knobs: Knobs) -> float:
         nonlocal fewest
-        found = _fewest_at(request, knobs, None if fewest is None else fewest.plan.records, exact=False)
+        found = _fewest_at(demand, knobs, None if fewest is None else fewest.plan.records, exact=False)
         fewest = found or fewest
         return math.inf if found is None else found.plan.records
 
     if start is None:
-        search.smallest(records, _starts(request), _BOUNDS)
+        search.smallest(records, _starts(demand), _BOUNDS)
     else:
         search.smallest(records, (start,), _BOUNDS, search.FINE)
-    return fewest and (_fewest_at(request, fewest.knobs, fewest.plan.records) or fewest)
+    return fewest and (_fewest_at(demand, fewest.knobs, fewest.plan.records) or fewest)
 
 
 def rounded_up(records: int, digits: int = 2) -> int:
@@ -95,9 +95,7 @@ def at_hand(request: Request, knobs: Knobs) -> CertifiedVotes | None:
     return None if vector is None else _certified(request, knobs, request.records, vector)
 
 
-def _fewest_at(
-    request: Request, knobs: Knobs, below: int | None = None, *, exact: bool = True
-) -> CertifiedVotes | None:
+def _fewest_at(demand: Demand, knobs: Knobs, below: int | None = None, *, exact: bool = True) -> CertifiedVotes | None:
     """The fewest records at these knobs, fewer than `below` if that is given; None if there are none such.
 
     The certificate improves with every record that a teacher gets.
@@ -105,19 +103,19 @@ def _fewest_at(
     for most in (10**9, MOST_RECORDS):
         # The draw's numerical error grows with n: with that of the largest n one sparse vector serves all of them.
         if below is None or below <= most or most == MOST_RECORDS:
-            vector = _sparse_vector(request, knobs, most, exact=exact)
-            found = None if vector is None else _fewest_with(request, knobs, vector, most, below)
+            vector = _sparse_vector(demand, knobs, most, exact=exact)
+            found = None if vector is None else _fewest_with(demand, knobs, vector, most, below)
             if found is not None or below is not None:
                 return found
     return None
 
 
 def _fewest_with(
-    request: Request, knobs: Knobs, vector: CalibratedSparseVector, most: int, below: int | None
+    demand: Demand, knobs: Knobs, vector: CalibratedSparseVector, most: int, below: int | None
 ) -> CertifiedVotes | None:
     def enough(records: int) -> CertifiedVotes | None:
-        found = _certified(request, knobs, records, vector)
-        return found if found is not None and found.certificate.excess <= request.alpha else None
+        found = _certified(demand, knobs, records, vector)
+        return found if found is not None and found.certificate.excess <= demand.alpha else None
 
     high = 1000 if below is None else below - 1
     while (best := enough(high)) is None:
@@ -132,36 +130,32 @@ def _fewest_with(
     return best
 
 
-def _sparse_vector(
-    request: Request, knobs: Knobs, records: int, *, exact: bool = True
-) -> CalibratedSparseVector | None:
+def _sparse_vector(demand: Demand, knobs: Knobs, records: int, *, exact: bool = True) -> CalibratedSparseVector | None:
     subsample = math.ceil(knobs["rate"] * records)  # rounded up: the vector serves plans for fewer records, too
-    private = replace(request, public=None)  # the certificate is for ĥ drawn from a class of the private points
-    budget = votes_budget(private, request.epsilon, request.delta, records, subsample, knobs["temperature"])
+    private = demand.but(public=None)  # the certificate is for ĥ drawn from a class of the private points
+    budget = votes_budget(private, demand.epsilon, demand.delta, records, subsample, knobs["temperature"])
     if budget is None:
         return None
-    failure = _failure(request, knobs)
-    forms = sparse_vectors(*budget, round(knobs["unstable"]), request.queries, failure, exact=exact)
-    return min(forms, key=lambda form: margin_needed(form, request.queries, failure))
+    failure = _failure(demand, knobs)
+    forms = sparse_vectors(*budget, round(knobs["unstable"]), demand.queries, failure, exact=exact)
+    return min(forms, key=lambda form: margin_needed(form, demand.queries, failure))
 
 
-def _certified(request: Request, knobs: Knobs, records: int, vector: CalibratedSparseVector) -> CertifiedVotes | None:
+def _certified(demand: Demand, knobs: Knobs, records: int, vector: CalibratedSparseVector) -> CertifiedVotes | None:
     """The plan that these knobs make of n = `records`, if anything is proved for it."""
     subsample = math.floor(knobs["rate"] * records)
-    support = None if request.hypotheses.is_fixed else request.hypotheses.largest_support
-    margin = margin_needed(vector, request.queries, _failure(request, knobs))
+    support = None if demand.hypotheses.is_fixed else demand.hypotheses.largest_support
+    margin = margin_needed(vector, demand.queries, _failure(demand, knobs))
     teachers = 2 * math.ceil((margin + 0.5) / (1.0 - 2.0 * knobs["dissent"])) + 1
     if teachers > subsample or (support is not None and subsample > support):
         return None
     plan = VoteStage(records, subsample, teachers, knobs["temperature"], vector)
-    certificate = certify_share(
-        plan, request.hypotheses, request.features, request.queries, request.beta, _share(knobs)
-    )
+    certificate = certify_share(plan, demand.hypotheses, demand.features, demand.queries, demand.beta, _share(knobs))
     return None if certificate is None else CertifiedVotes(plan, certificate, knobs)
 
 
-def _failure(request: Request, knobs: Knobs) -> float:
-    return request.beta * _share(knobs) / EVENTS
+def _failure(demand: Demand, knobs: Knobs) -> float:
+    return demand.beta * _share(knobs) / EVENTS
 
 
 def _share(knobs: Knobs) -> float:
@@ -169,10 +163,10 @@ def _share(knobs: Knobs) -> float:
     return min(SHARES, key=lambda share: abs(math.log(share / knobs["failure"])))
 
 
-def _starts(request: Request) -> tuple[Knobs, ...]:
-    load = request.queries * request.alpha
+def _starts(demand: Demand) -> tuple[Knobs, ...]:
+    load = demand.queries * demand.alpha
     fitting = min(
-        0.2, math.expm1(min(1.0, request.epsilon)) / 8.5
+        0.2, math.expm1(min(1.0, demand.epsilon)) / 8.5
     )  # so small that relabelling does not use up a small ε
     return tuple(
         {"rate": rate, "temperature": 0.05, "unstable": max(1.0, part * load), "dissent": 0.2, "failure": 0.2}

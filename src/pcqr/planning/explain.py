@@ -11,7 +11,7 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, RenyiSparseVecto
 from pcqr.planning.budget import LARGEST_DELTA
 from pcqr.planning.certified import CertifiedVotes
 from pcqr.planning.paper import PaperFigures
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def explain_paper(figures: PaperFigures) -> tuple[Line, ...]:
     )
 
 
-def explain_calibrated(request: Request, votes: CertifiedVotes) -> tuple[Line, ...]:
+def explain_calibrated(demand: Demand, votes: CertifiedVotes) -> tuple[Line, ...]:
     """The calibrated plan from (ε, δ) to n, then the terms of its certificate."""
     plan, proved, vector = votes.plan, votes.certificate, votes.plan.sparse_vector
     rate, eta = plan.sampling_rate, plan.inverse_temperature or 0.0
-    cost = relabel_cost(eta, fixed=request.hypotheses.is_fixed)
-    price = "2η: the class is fixed" if request.hypotheses.is_fixed else "2·ln(1 + e^η)"
+    cost = relabel_cost(eta, fixed=demand.hypotheses.is_fixed)
+    price = "2η: the class is fixed" if demand.hypotheses.is_fixed else "2·ln(1 + e^η)"
     lines = [
         Line(
             "q", rate, "n'/n, searched; amplification: ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A", "proofs/subsample.md"
@@ -60,11 +60,11 @@ def explain_calibrated(request: Request, votes: CertifiedVotes) -> tuple[Line, .
         Line("R", cost, f"{price}, the price of relabelling", "proofs/relabel.md"),
         Line(
             "ε_A",
-            unamplified(request.epsilon, rate) - cost,
+            unamplified(demand.epsilon, rate) - cost,
             "ln(1 + (e^ε − 1)/q) − R, for the votes",
             "proofs/ag_priv_cl.md",
         ),
-        Line("δ_A", min(request.delta / rate, LARGEST_DELTA), "min(δ/q, ¼)", "proofs/ag_priv_cl.md"),
+        Line("δ_A", min(demand.delta / rate, LARGEST_DELTA), "min(δ/q, ¼)", "proofs/ag_priv_cl.md"),
         Line("T", vector.unstable, "searched; P(Binomial(m, p) ≥ T) ≤ b", "proofs/certificate.md, E6"),
     ]
     if isinstance(vector, OneSidedSparseVector):

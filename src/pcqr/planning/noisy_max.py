@@ -114,14 +114,14 @@ def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: F
 
 def _teacher_counts(request: Request) -> FloatArray:
     """Odd numbers of teachers to choose from, at most one a record."""
-    if request.teachers is None:
+    if request.pins.teachers is None:
         return np.unique(2.0 * np.floor((np.geomspace(1.0, request.records, _TEACHER_GRID) - 1.0) / 2.0) + 1.0)
-    if request.teachers > request.records:
+    if request.pins.teachers > request.records:
         raise InfeasiblePlan(
-            f"{request.teachers:,} teachers need as many records; n_samples = {request.records:,}.",
-            f"n ≥ {request.teachers:,} records, or at most {request.records:,} teachers",
+            f"{request.pins.teachers:,} teachers need as many records; n_samples = {request.records:,}.",
+            f"n ≥ {request.pins.teachers:,} records, or at most {request.records:,} teachers",
         )
-    return np.array([request.teachers], dtype=np.float64)
+    return np.array([request.pins.teachers], dtype=np.float64)
 
 
 def _largest_rate(make: Callable[[float], NoisyMax], start: float, request: Request) -> NoisyMax | None:

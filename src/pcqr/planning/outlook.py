@@ -11,7 +11,7 @@ from pcqr.planning.certified import MOST_RECORDS, CertifiedVotes, fewest_records
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.options import Option, Recommendation, compare, recommend
 from pcqr.planning.paper import PaperFigures
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand, Request
 from pcqr.planning.solving import (
     ASSUMED,
     SYMBOLS,
@@ -30,13 +30,14 @@ from pcqr.planning.solving import (
 class Outlook:
     """What is possible.
 
-    `request` is complete: given, solved for, or assumed (`ASSUMED`, said in a note) where nothing could be proved.
+    `request` is complete: given, solved for, or assumed (`ASSUMED`, said in a note) where nothing could be proved. It
+    is a `Request` unless n was asked for and no n was found: nothing is assumed of n.
     `fewest` is the calibrated plan with the fewest records for (α, β, m) that is proved, `figures` the paper's.
     `is_proved`: n records are enough. With two unknowns `points` is the frontier, over values of the one that `runs`.
     """
 
     question: Question
-    request: Request
+    request: Demand
     solved: Solved | None
     fewest: CertifiedVotes | None
     figures: PaperFigures
@@ -48,8 +49,13 @@ class Outlook:
     notes: tuple[str, ...]
 
     @property
+    def records(self) -> int | None:
+        """n, given or solved for. None: n was asked for, and none was found."""
+        return self.request.records if isinstance(self.request, Request) else None
+
+    @property
     def is_proved(self) -> bool:
-        return self.fewest is not None and self.fewest.plan.records <= self.request.records
+        return _is_enough(self.records, self.fewest)
 
 
 @np.errstate(all="ignore")
@@ -63,13 +69,14 @@ def look(question: Question) -> Outlook:
         question = replace(question, **{runs: at})  # type: ignore[arg-type]
     else:
         solved = solve(question)
-    request = question.request() if solved is None or not question.unknown else solved.request
+    request = _complete(question, solved)
     fewest = None if solved is None else solved.votes
     if solved is None and question.unknown not in ((), ("records",)):
         fewest = fewest_records(request)  # at what is assumed instead of the unknown
-    request = replace(request, public=question.public)
-    has_records = question.records is not None or solved is not None
-    options = compare(request, None if fewest is None else fewest.knobs) if has_records else ()
+    request = request.but(public=question.public)
+    options: tuple[Option, ...] = ()
+    if isinstance(request, Request):
+        options = compare(request, None if fewest is None else fewest.knobs)
     figures = paper.figures(
         request.hypotheses.vc_bound(request.features),
         request.queries,
@@ -88,9 +95,21 @@ def look(question: Question) -> Outlook:
         recommendation=recommend(options, request.alpha),
         runs=runs,
         points=points,
-        changes=_changes(question, request, fewest),
+        changes=_changes(request, fewest),
         notes=_notes(question, request, solved, fewest),
     )
+
+
+def _complete(question: Question, solved: Solved | None) -> Demand:
+    """What is known in the end: with n wherever there is one."""
+    if question.unknown and solved is not None:
+        return solved.request
+    known = question.assuming()
+    return known.demand() if known.records is None else known.request()
+
+
+def _is_enough(records: int | None, fewest: CertifiedVotes | None) -> bool:
+    return records is not None and fewest is not None and fewest.plan.records <= records
 
 
 def _shown(points: tuple[tuple[float, Solved | None], ...]) -> tuple[float, Solved | None]:
@@ -99,20 +118,18 @@ def _shown(points: tuple[tuple[float, Solved | None], ...]) -> tuple[float, Solv
     return next((point for point in (middle, *points) if point[1] is not None), middle)
 
 
-def _changes(question: Question, request: Request, fewest: CertifiedVotes | None) -> dict[Unknown, float]:
+def _changes(request: Demand, fewest: CertifiedVotes | None) -> dict[Unknown, float]:
     """What would help where there are too few records, or where no number of them is known to be enough."""
-    if question.records is None and fewest is None:
-        return nearest_changes(replace(request, records=MOST_RECORDS), None)
-    if fewest is None or fewest.plan.records > request.records:
-        return nearest_changes(request, fewest)
-    return {}
+    if not isinstance(request, Request):
+        return nearest_changes(request.on(MOST_RECORDS), None)
+    return {} if _is_enough(request.records, fewest) else nearest_changes(request, fewest)
 
 
 def _notes(
-    question: Question, request: Request, solved: Solved | None, fewest: CertifiedVotes | None
+    question: Question, request: Demand, solved: Solved | None, fewest: CertifiedVotes | None
 ) -> tuple[str, ...]:
     notes = []
-    if request.records > 1 and request.delta >= 1.0 / request.records:
+    if isinstance(request, Request) and request.records > 1 and request.delta >= 1.0 / request.records:
         notes.append(
             f"δ = {request.delta:.3g} is not below 1/n = {1.0 / request.records:.2g}. By convention it should be far "
             "below: a mechanism that publishes a random record outright is (0, 1/n)-private. Give a smaller --delta."
@@ -134,11 +151,11 @@ def _notes(
     return tuple(notes)
 
 
-def _why_not(request: Request) -> str:
+def _why_not(request: Demand) -> str:
     """Why no number of records is known to be enough."""
     least = sampling_slack(request.queries, request.beta)
     if least >= request.alpha:
-        wider = enough_queries(replace(request, records=MOST_RECORDS, public=None))
+        wider = enough_queries(request.but(public=None).on(MOST_RECORDS))
         would_do = (
             ""
             if wider is None

@@ -8,7 +8,7 @@ claim on disagreement rates) are the paper's; they are not checked, so `Plan.cer
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pcqr.checks import check_probability
 from pcqr.errors import InfeasiblePlan, ParameterError
@@ -156,10 +156,9 @@ def _check(request: Request) -> None:
     check_probability("epsilon", request.epsilon)
     if request.delta > LARGEST_DELTA:
         raise ParameterError("delta", f"at most {LARGEST_DELTA} in paper mode", request.delta)
-    pinned = ("sampling_rate", "inverse_temperature", "publish_share", "public", "teachers", "unstable")
-    for name in pinned:
-        if getattr(request, name) is not None:
-            raise ParameterError(name, "None in paper mode, which fixes it", getattr(request, name))
+    for name, pinned in {**asdict(request.pins), "public": request.public}.items():
+        if pinned is not None:
+            raise ParameterError(name, "None in paper mode, which fixes it", pinned)
 
 
 def _refuse_below(request: Request, needed: int) -> None:

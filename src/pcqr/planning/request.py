@@ -2,94 +2,114 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, TypedDict
 
-from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
+from pcqr.checks import check_delta, check_integer, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import Mode
+from pcqr.plan import Aim, Budget, Mode, Pins
+from pcqr.unit import RECORD, Unit, check_proved
+
+NO_PINS = Pins()
 
 
 class Promise(TypedDict):
     """The fields that all plans have."""
 
     mode: Mode
-    epsilon: float
-    delta: float
-    queries: int
-    alpha: float
-    beta: float
+    budget: Budget
+    aim: Aim | None
     guarantee: Guarantee
 
 
-@dataclass(frozen=True)
-class Request:
-    """n = `records`, p = `features`, the class, (ε, δ), m = `queries`, (α, β), and what the user pinned.
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What is asked of any number of records: p = `features` columns, the class, a budget, an aim, and pins.
 
-    None among the pins means "choose for me": `teachers` = k (odd), `unstable` = T, `sampling_rate` = q,
-    `inverse_temperature` = η of the relabelling, `publish_share` = the share of ε for the published classifier.
-    `public` is the number of public points at hand; None: there are none.
+    `aim` is None where nobody aims at an accuracy. `public` is the number of public points at hand; None: there are
+    none. `unit` is whom privacy protects.
     """
 
-    records: int
     features: int
     hypotheses: Combinatorics
-    epsilon: float
-    delta: float
-    queries: int
-    alpha: float
-    beta: float
-    teachers: int | None = None
-    unstable: int | None = None
-    sampling_rate: float | None = None
-    inverse_temperature: float | None = None
-    publish_share: float | None = None
+    budget: Budget
+    aim: Aim | None = None
+    pins: Pins = NO_PINS
     public: int | None = None
+    unit: Unit = RECORD
+
+    def __post_init__(self) -> None:
+        check_proved(self.unit)
+        if self.aim is not None and self.aim.queries is not None:
+            check_delta(self.budget.delta)  # answers to queries, one by one, are not pure
+        if not isinstance(self.hypotheses, Combinatorics):
+            raise ParameterError("hypotheses", "a class from pcqr.hypotheses", self.hypotheses)
+        check_integer("features", self.features, least=1)
+        if self.public is not None:
+            check_integer("public", self.public, least=1)
+        keep_plain(self, integers=("features", "public"))
+
+    @property
+    def epsilon(self) -> float:
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        return self.budget.delta
+
+    @property
+    def queries(self) -> int:
+        """m. ParameterError where no number of queries was asked for: votes cannot be planned then."""
+        if self.aim is None or self.aim.queries is None:
+            raise ParameterError("queries", "an integer ≥ 1", None)
+        return self.aim.queries
+
+    @property
+    def alpha(self) -> float:
+        return self._aimed("alpha").alpha
+
+    @property
+    def beta(self) -> float:
+        return self._aimed("beta").beta
 
     @property
     def is_pinned(self) -> bool:
         """Did the user fix anything that the planner would choose, or bring public points for the relabelling?"""
-        pins = (self.teachers, self.unstable, self.sampling_rate, self.inverse_temperature, self.publish_share)
-        return any(pin is not None for pin in (*pins, self.public))
+        return self.pins != NO_PINS or self.public is not None
 
-    def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_delta(self.delta)
-        check_integer("queries", self.queries, least=1)
-        check_probability("alpha", self.alpha)
-        check_probability("beta", self.beta)
-        if not isinstance(self.hypotheses, Combinatorics):
-            raise ParameterError("hypotheses", "a class from pcqr.hypotheses", self.hypotheses)
-        if self.teachers is not None:
-            check_integer("teachers", self.teachers, least=1)
-            if self.teachers % 2 == 0:
-                raise ParameterError("teachers", "odd, so that votes cannot tie", self.teachers)
-        if self.unstable is not None:
-            check_integer("unstable", self.unstable, least=1)
-        if self.sampling_rate is not None:
-            check_probability("sampling_rate", self.sampling_rate, one_allowed=True)
-        if self.inverse_temperature is not None:
-            check_positive("inverse_temperature", self.inverse_temperature)
-        if self.publish_share is not None:
-            check_probability("publish_share", self.publish_share)
-        keep_plain(
-            self,
-            floats=("epsilon", "delta", "alpha", "beta", "sampling_rate", "inverse_temperature", "publish_share"),
-            integers=("records", "features", "queries", "teachers", "unstable", "public"),
-        )
+    def but(self, **changes: Any) -> Self:
+        """The same with some numbers changed, by name: its own, or those of its budget, its aim and its pins."""
+        parts = {"budget": self.budget, "aim": self.aim, "pins": self.pins}
+        for name, part in parts.items():
+            inner = () if part is None else (field.name for field in fields(part))
+            if own := {key: changes.pop(key) for key in inner if key in changes}:
+                changes[name] = replace(part, **own)  # type: ignore[type-var]
+        return replace(self, **changes)
+
+    def on(self, records: int) -> Request:
+        """The same, asked of n = `records` records."""
+        own = {field.name: getattr(self, field.name) for field in fields(Demand)}
+        return Request(records=records, **own)
 
     def promise(self, guarantee: Guarantee, mode: Mode = "calibrated") -> Promise:
-        """What a plan with this `guarantee` starts from. The last check before anything private: ε and δ are kept."""
-        if not guarantee.within(self.epsilon, self.delta):
-            raise AssertionError(f"The plan gives {guarantee}, more than ε = {self.epsilon}, δ = {self.delta}.")
-        return {
-            "mode": mode,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "queries": self.queries,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "guarantee": guarantee,
-        }
+        """What a plan with this `guarantee` starts from."""
+        return {"mode": mode, "budget": self.budget, "aim": self.aim, "guarantee": guarantee}
+
+    def _aimed(self, name: str) -> Aim:
+        if self.aim is None:
+            raise ParameterError(name, "a number in (0, 1)", None)
+        return self.aim
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Demand):
+    """A `Demand` on n = `records` records: all that `fit` knows before it looks at one of them."""
+
+    records: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("records", self.records, least=1)
+        keep_plain(self, integers=("records",))

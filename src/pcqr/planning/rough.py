@@ -117,31 +117,32 @@ def _undominated(settings: list[tuple[float, float | None]], tables: FloatArray,
 
 
 def _temperatures(request: Request) -> tuple[float, ...]:
-    if request.inverse_temperature is not None:
-        return (request.inverse_temperature,)
+    if request.pins.inverse_temperature is not None:
+        return (request.pins.inverse_temperature,)
     return tuple(float(eta) for eta in np.geomspace(0.005, max(4.0, request.epsilon / 4.0), 11))
 
 
 def _rates(request: Request, *, relabel: bool) -> tuple[float, ...]:
     """The sampling rates to try; no sub-sample may be larger than what the relabelling's class can be drawn on."""
+    pinned = request.pins.sampling_rate
     if not relabel:
-        return (request.sampling_rate or 1.0,)
+        return (pinned or 1.0,)
     support = None if request.hypotheses.is_fixed or request.public else request.hypotheses.largest_support
     largest = 1.0 if support is None else min(1.0, support / request.records)
-    if request.sampling_rate is None:
+    if pinned is None:
         # A small ε pays for a relabelling, 2·ln 2 over an open class, only when it is amplified: ln(1 + (e^ε − 1)/q).
         small = [part * math.expm1(min(1.0, request.epsilon)) for part in _SMALL]
         rates = (*_RATES, *(rate for rate in small if rate < _RATES[-1]))
         return (largest, *(rate for rate in rates if rate < largest))
-    if request.sampling_rate > largest:
-        raise ParameterError("sampling_rate", f"at most {largest:.3g} for {request.hypotheses}", request.sampling_rate)
-    return (request.sampling_rate,)
+    if pinned > largest:
+        raise ParameterError("sampling_rate", f"at most {largest:.3g} for {request.hypotheses}", pinned)
+    return (pinned,)
 
 
 def _budgets(request: Request) -> tuple[float, ...]:
     """The T to try: no more than m."""
-    if request.unstable is not None:
-        return (float(request.unstable),)
+    if request.pins.unstable is not None:
+        return (float(request.pins.unstable),)
     return tuple(value for value in _UNSTABLE if value <= max(1, request.queries))
 
 
@@ -182,9 +183,10 @@ def _judged(
     """
     hurdle = threshold + reach
     margin = hurdle + scale
-    teachers = _odd(2.0 * margin / part + 1.0) if request.teachers is None else np.full_like(margin, request.teachers)
+    pinned = request.pins.teachers
+    teachers = _odd(2.0 * margin / part + 1.0) if pinned is None else np.full_like(margin, pinned)
     unanimous = (teachers - 1.0) / 2.0
-    possible = (teachers <= (most if request.teachers is None else subsample)) & (unanimous > np.floor(hurdle))
+    possible = (teachers <= (most if pinned is None else subsample)) & (unanimous > np.floor(hurdle))
     per_teacher = np.floor(subsample / teachers)
     if eta is None:
         trained, selection = model.agnostic(request.hypotheses, per_teacher), 0.0

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from pcqr.checks import check_integer
 from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.plan import Aim, Budget
 from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records
 from pcqr.planning.deviations import sampling_slack
-from pcqr.planning.request import Request
+from pcqr.planning.request import Demand, Request
 from pcqr.planning.search import Knobs
 
 Unknown = Literal["records", "alpha", "queries", "epsilon", "delta", "beta"]
@@ -38,15 +39,8 @@ SYMBOLS: dict[Unknown, str] = {
     "delta": "δ",
     "beta": "β",
 }
-ASSUMED: dict[Unknown, float] = {
-    "records": 1,
-    "epsilon": 1.0,
-    "delta": 1e-6,
-    "queries": 1_000,
-    "alpha": 0.1,
-    "beta": 0.05,
-}
-"""δ and β where they are not given; the others stand in where a request must be complete before they are known."""
+ASSUMED: dict[Unknown, float] = {"epsilon": 1.0, "delta": 1e-6, "queries": 1_000, "alpha": 0.1, "beta": 0.05}
+"""δ and β where they are not given, and each of them where it was asked for, none was found, and the rest is shown."""
 _GRIDS: dict[Unknown, tuple[float, float, float]] = {
     "queries": (100, 1_000, 10_000),
     "epsilon": (0.3, 1.0, 3.0),
@@ -95,13 +89,30 @@ class Question:
         asked = tuple(name for name in names if getattr(self, name) is None)
         return asked if self.solve is None or self.solve in asked else (*asked, self.solve)
 
+    def value(self, name: Unknown) -> Any:
+        """As given, or the default of δ or β. Refused where it is what is asked for."""
+        value = getattr(self, name)
+        if value is None and name in ("delta", "beta") and name != self.solve:
+            return ASSUMED[name]
+        if value is None:
+            raise ParameterError(name, "known before anything is planned", None)
+        return value
+
+    def demand(self, **known: float) -> Demand:
+        """What is asked of any number of records, with the values of `known` for what is unknown."""
+        values: dict[str, Any] = {name: known[name] if name in known else self.value(name) for name in ASSUMED}
+        budget = Budget(values["epsilon"], values["delta"])
+        aim = Aim(values["queries"], values["alpha"], values["beta"])
+        return Demand(features=self.features, hypotheses=self.hypotheses, budget=budget, aim=aim)
+
     def request(self, **known: float) -> Request:
-        """The request with placeholders for what is unknown and not in `known`."""
-        values: dict[str, float] = {
-            name: assumed if getattr(self, name) is None else getattr(self, name) for name, assumed in ASSUMED.items()
-        }
-        values |= known
-        return Request(features=self.features, hypotheses=self.hypotheses, public=None, **values)  # type: ignore[arg-type]
+        """The `demand` on n = `records` records, which must be known as well."""
+        return self.demand(**known).on(self.value("records"))
+
+    def assuming(self) -> Question:
+        """The same question with what `ASSUMED` says in the place of unknown numbers. n stays unknown."""
+        assumed = {name: ASSUMED[name] for name in self.unknown if name in ASSUMED}
+        return replace(self, solve=None, **assumed)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -153,7 +164,7 @@ def nearest_changes(request: Request, fewest: CertifiedVotes | None) -> dict[Unk
     start = None if fewest is None else Solved(request, fewest)
     if fewest is not None:
         changes["records"] = fewest.plan.records
-    known = {name: getattr(request, name) for name in ASSUMED}
+    known = {name: getattr(request, name) for name in FLAGS}
     for name in ("epsilon", "alpha", "queries"):
         asked = getattr(request, name)
         if name == "queries" and sampling_slack(asked, request.beta) >= request.alpha:
@@ -171,7 +182,7 @@ def enough_queries(request: Request) -> Solved | None:
     """More queries than were asked for, so that the sampling of their labels leaves something of α, if n is enough."""
     least = request.queries * (sampling_slack(request.queries, request.beta) / request.alpha) ** 2
     for factor in (1.2, 2.0, 4.0):
-        wider = replace(request, queries=math.ceil(factor * least))
+        wider = request.but(queries=math.ceil(factor * least))
         found = fewest_records(wider)
         if found is not None and found.plan.records <= request.records:
             return Solved(wider, found)
@@ -180,15 +191,14 @@ def enough_queries(request: Request) -> Solved | None:
 
 def _records(question: Question, start: Solved | None) -> Solved | None:  # noqa: ARG001
     """By the search that `fit` makes, which knows of no similar solution: what is stated must be certified there."""
-    request = question.request()
-    found = fewest_records(request)
-    return None if found is None else Solved(replace(request, records=found.plan.records), found)
+    demand = question.demand()
+    found = fewest_records(demand)
+    return None if found is None else Solved(demand.on(found.plan.records), found)
 
 
 def _alpha(question: Question, start: Solved | None) -> Solved | None:
     """The smallest α: u = 1/(α − s), since the sampling of labels takes s of it whatever n is."""
-    request = question.request()
-    slack = sampling_slack(request.queries, request.beta)
+    slack = sampling_slack(question.value("queries"), question.value("beta"))
     if slack >= _LARGEST_ALPHA:
         return None
     starts = [1.0 / (_LARGEST_ALPHA - slack)]
@@ -199,14 +209,14 @@ def _alpha(question: Question, start: Solved | None) -> Solved | None:
     if solved is None:
         return None
     # n records are more than the fewest, so a little more than α is proved.
-    closer = replace(solved.request, alpha=solved.votes.certificate.excess)
+    closer = solved.request.but(alpha=solved.votes.certificate.excess)
     votes = certified_votes(closer)
     return solved if votes is None else Solved(closer, votes)
 
 
 def _queries(question: Question, start: Solved | None) -> Solved | None:
     """The most queries: from those for which the sampling of labels costs a third of α, upwards while n allows it."""
-    alpha, beta = question.request().alpha, question.request().beta
+    alpha, beta = question.value("alpha"), question.value("beta")
     few = 1
     while sampling_slack(few, beta) > alpha / 3.0 and few < MOST_QUERIES:
         few *= 2
@@ -255,7 +265,7 @@ def _hardest(
     What is returned is settled by the search that `fit` makes (`_settled`).
     """
     rounds = _ROUNDS if start is None else _FEW_ROUNDS
-    records = question.request().records
+    records = question.value("records")
 
     def needed(demand: float) -> tuple[float, Solved | None]:
         nonlocal start
@@ -264,7 +274,7 @@ def _hardest(
         found = fewest_records(request) if start is None else fewest_records(request, _carried(start, request))
         if found is None:
             return math.inf, None
-        start = Solved(replace(request, records=records), found)
+        start = Solved(request, found)
         return found.plan.records, start if found.plan.records <= records else None
 
     tried: list[tuple[float, float]] = []
