@@ -9,6 +9,7 @@ predicates" (1997); its bound is derived in proofs/halfspaces.md.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,109 +63,174 @@ def turn_about_each(
     """
     fraction, exponent = np.frexp(locations)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    return _turn_about_each(locations, mantissa, exponent.astype(np.int64), gain, is_shown)
+    parts = _Parts(mantissa, exponent.astype(np.int64), np.empty(4400 // _HALF_WORD, np.int64))
+    return _turn_about_each(locations, parts, gain, is_shown)
+
+
+class _Parts(NamedTuple):
+    """Locations as integers, for exact comparisons: locations[k] = mantissa[k]·2^(exponent[k] − 53)."""
+
+    mantissa: IntArray
+    exponent: IntArray
+    limbs: IntArray
+    """Digits of one wide integer, in base 2^`_HALF_WORD`."""
+
+
+# What a kernel calls is written out at its place when it is compiled. Handing on an array then means counting one more
+# reference to it, so the comparison that is made most often takes numbers only.
 
 
 @compiled
-def _turn_about_each(  # noqa: PLR0912, PLR0915
-    locations: FloatArray, mantissa: IntArray, exponent: IntArray, gain: IntArray, is_shown: NDArray[np.bool_]
+def _turn_about_each(
+    locations: FloatArray, parts: _Parts, gain: IntArray, is_shown: NDArray[np.bool_]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """`turn_about_each`, given locations[k] = mantissa[k]·2^(exponent[k] − 53) in parts for the exact comparisons.
-
-    A merge sort brings the locations into the order in which the line about i meets them.
-    """
-    count = locations.shape[0]
-    limbs = np.empty(4400 // _HALF_WORD, np.int64)
-    low_half = (1 << _HALF_WORD) - 1
-    dx, dy = np.empty(count, np.float64), np.empty(count, np.float64)
-
-    def exact_turn(a: int, b: int, c: int) -> int:
-        """The sign of Σ (pₓ·q_y − p_y·qₓ) over (p, q) = (a, b), (b, c), (c, a), added up in one wide integer."""
-        lowest, highest = 1 << 40, -(1 << 40)
-        for p, q in ((a, b), (b, c), (c, a)):
-            for axis in range(2):
-                if mantissa[p, axis] != 0 and mantissa[q, 1 - axis] != 0:
-                    place = exponent[p, axis] + exponent[q, 1 - axis]
-                    lowest, highest = min(lowest, place), max(highest, place)
-        if lowest > highest:
-            return 0
-        used = (highest - lowest) // _HALF_WORD + 4
-        limbs[:used] = 0
-        for p, q in ((a, b), (b, c), (c, a)):
-            for axis in range(2):
-                u, v = mantissa[p, axis] * (1 - 2 * axis), mantissa[q, 1 - axis]
-                if u != 0 and v != 0:
-                    place = exponent[p, axis] + exponent[q, 1 - axis] - lowest
-                    limb, shift = place // _HALF_WORD, place % _HALF_WORD
-                    u0, u1, v0, v1 = u & low_half, u >> _HALF_WORD, v & low_half, v >> _HALF_WORD
-                    for part in (u0 * v0, u0 * v1 + u1 * v0, u1 * v1):
-                        limbs[limb] += (part & low_half) << shift
-                        limbs[limb + 1] += (part >> _HALF_WORD) << shift
-                        limb += 1
-        carry, rest = 0, 0
-        for k in range(used):
-            carry += limbs[k]
-            rest |= carry & low_half
-            carry >>= _HALF_WORD
-        return -1 if carry < 0 else int(carry > 0 or rest != 0)
-
-    def met_first(i: int, a: int, b: int) -> int:
-        """+1 when the line about i meets a before b, 0 when it meets them at once, −1 when it meets b first."""
-        first, second = dx[a] * dy[b], dy[a] * dx[b]
-        difference = first - second
-        if abs(difference) > RELATIVE_DOUBT * (abs(first) + abs(second)) + ABSOLUTE_DOUBT:
-            return 1 if difference > 0.0 else -1
-        turn = exact_turn(i, a, b)
-        return turn if (a > i) == (b > i) else -turn
-
+    """`turn_about_each`: for each i the others are brought into the order in which the line meets them, then swept."""
     shown = np.flatnonzero(is_shown)
     tail = np.empty(shown.size * (shown.size - 1), np.int64)
     head, pair_gain = np.empty_like(tail), np.empty_like(tail)
-    met, merged = np.empty(count - 1, np.int64), np.empty(count - 1, np.int64)
-    everything = gain.sum()
+    met, spare = np.empty(locations.shape[0] - 1, np.int64), np.empty(locations.shape[0] - 1, np.int64)
+    dx, dy = np.empty(locations.shape[0]), np.empty(locations.shape[0])
     pairs = 0
     for index in range(shown.size):
         i = int(shown[index])
-        left = 0
-        for k in range(count):
-            # Directions with an angle in [π, 2π) are reversed: what counts is when the line, not the ray, meets k.
-            dx[k], dy[k] = locations[k, 0] - locations[i, 0], locations[k, 1] - locations[i, 1]
-            if k < i:
-                dx[k], dy[k], met[k] = -dx[k], -dy[k], k
-            elif k > i:
-                met[k - 1] = k
-                left += gain[k]
-
-        width = 1
-        while width < met.size:
-            for start in range(0, met.size, 2 * width):
-                middle, end = min(start + width, met.size), min(start + 2 * width, met.size)
-                a, b = start, middle
-                for k in range(start, end):
-                    if b == end or (a < middle and met_first(i, met[a], met[b]) >= 0):
-                        merged[k] = met[a]
-                        a += 1
-                    else:
-                        merged[k] = met[b]
-                        b += 1
-            met, merged = merged, met
-            width *= 2
-
-        k = 0
-        while k < met.size:
-            first, ahead, behind = met[k], count, -1
-            while k < met.size and (met[k] == first or met_first(i, first, met[k]) == 0):
-                if met[k] > i:
-                    left -= gain[met[k]]
-                    ahead = min(ahead, met[k]) if is_shown[met[k]] else ahead
-                else:
-                    left += gain[met[k]]
-                    behind = max(behind, met[k]) if is_shown[met[k]] else behind
-                k += 1
-            if ahead < count:
-                tail[pairs], head[pairs], pair_gain[pairs] = i, ahead, left + gain[i]
-                pairs += 1
-            if behind >= 0:
-                tail[pairs], head[pairs], pair_gain[pairs] = i, behind, everything - left
-                pairs += 1
+        _face(i, locations, dx, dy, met)
+        met, spare = _sort_as_met(i, met, spare, dx, dy, parts)
+        pairs = _sweep(i, met, dx, dy, parts, gain, is_shown, tail, head, pair_gain, pairs)
     return tail[:pairs], head[:pairs], pair_gain[:pairs]
+
+
+@compiled
+def _face(i: int, locations: FloatArray, dx: FloatArray, dy: FloatArray, met: IntArray) -> None:
+    """List all locations but i in `met`, and write the direction (dx, dy) of each of them from i.
+
+    Directions with an angle in [π, 2π) are reversed: what counts is when the line, not the ray, meets a location.
+    """
+    for k in range(locations.shape[0]):
+        sign = -1.0 if k < i else 1.0
+        dx[k], dy[k] = sign * (locations[k, 0] - locations[i, 0]), sign * (locations[k, 1] - locations[i, 1])
+        if k != i:
+            met[k - (k > i)] = k
+
+
+@compiled
+def _sort_as_met(
+    i: int, met: IntArray, spare: IntArray, dx: FloatArray, dy: FloatArray, parts: _Parts
+) -> tuple[IntArray, IntArray]:
+    """`met` in the order in which the line about i meets them, by a stable merge sort; and the other array."""
+    width = 1
+    while width < met.size:
+        for start in range(0, met.size, 2 * width):
+            middle, end = min(start + width, met.size), min(start + 2 * width, met.size)
+            a, b = start, middle
+            for k in range(start, end):
+                order = 1 if b == end else -1
+                if a < middle and b < end:
+                    order = _rounded_order(dx[met[a]], dy[met[a]], dx[met[b]], dy[met[b]])
+                    if order == 0:
+                        order = _exact_order(i, met[a], met[b], parts)
+                if order >= 0:
+                    spare[k] = met[a]
+                    a += 1
+                else:
+                    spare[k] = met[b]
+                    b += 1
+        met, spare = spare, met
+        width *= 2
+    return met, spare
+
+
+@compiled
+def _sweep(
+    i: int, met: IntArray, dx: FloatArray, dy: FloatArray, parts: _Parts, gain: IntArray, is_shown: NDArray[np.bool_],
+    tail: IntArray, head: IntArray, pair_gain: IntArray, pairs: int,
+) -> int:  # fmt: skip
+    """Turn the line about i through the locations in the order of `met`; write the pairs of i from row `pairs` on.
+
+    Of those met at once the nearest shown one ahead of i makes a pair, and the nearest one behind it. Returns how many
+    rows are written.
+    """
+    count, everything, left = gain.size, gain.sum(), gain[i + 1 :].sum()
+    start = 0
+    while start < met.size:
+        first, end = met[start], start + 1
+        while end < met.size and _rounded_order(dx[first], dy[first], dx[met[end]], dy[met[end]]) == 0:
+            if _exact_order(i, first, met[end], parts) != 0:
+                break
+            end += 1
+        ahead, behind = count, -1
+        for place in range(start, end):
+            k = met[place]
+            if k > i:
+                left -= gain[k]
+                ahead = min(ahead, k) if is_shown[k] else ahead
+            else:
+                left += gain[k]
+                behind = max(behind, k) if is_shown[k] else behind
+        start = end
+        if ahead < count:
+            tail[pairs], head[pairs], pair_gain[pairs] = i, ahead, left + gain[i]
+            pairs += 1
+        if behind >= 0:
+            tail[pairs], head[pairs], pair_gain[pairs] = i, behind, everything - left
+            pairs += 1
+    return pairs
+
+
+@compiled
+def _rounded_order(dx_a: float, dy_a: float, dx_b: float, dy_b: float) -> int:
+    """+1 when the line surely meets a before b, −1 when surely b before a, 0 when rounding leaves it open."""
+    first, second = dx_a * dy_b, dy_a * dx_b
+    difference = first - second
+    if abs(difference) > RELATIVE_DOUBT * (abs(first) + abs(second)) + ABSOLUTE_DOUBT:
+        return 1 if difference > 0.0 else -1
+    return 0
+
+
+@compiled
+def _exact_order(i: int, a: int, b: int, parts: _Parts) -> int:
+    """+1 when the line about i meets a before b, 0 when it meets them at once, −1 when it meets b first."""
+    turn = _exact_turn(i, a, b, parts)
+    return turn if (a > i) == (b > i) else -turn
+
+
+@compiled
+def _exact_turn(a: int, b: int, c: int, parts: _Parts) -> int:
+    """The sign of Σ (pₓ·q_y − p_y·qₓ) over (p, q) = (a, b), (b, c), (c, a), added up in one wide integer."""
+    mantissa, exponent, limbs, low_half = parts.mantissa, parts.exponent, parts.limbs, (1 << _HALF_WORD) - 1
+    lowest, highest = 1 << 40, -(1 << 40)
+    for p, q in ((a, b), (b, c), (c, a)):
+        for axis in range(2):
+            if mantissa[p, axis] != 0 and mantissa[q, 1 - axis] != 0:
+                place = exponent[p, axis] + exponent[q, 1 - axis]
+                lowest, highest = min(lowest, place), max(highest, place)
+    if lowest > highest:
+        return 0
+    used = (highest - lowest) // _HALF_WORD + 4
+    limbs[:used] = 0
+    for p, q in ((a, b), (b, c), (c, a)):
+        for axis in range(2):
+            _add_product(
+                mantissa[p, axis] * (1 - 2 * axis),
+                mantissa[q, 1 - axis],
+                exponent[p, axis] + exponent[q, 1 - axis] - lowest,
+                limbs,
+            )
+    carry, rest = 0, 0
+    for k in range(used):
+        carry += limbs[k]
+        rest |= carry & low_half
+        carry >>= _HALF_WORD
+    return -1 if carry < 0 else int(carry > 0 or rest != 0)
+
+
+@compiled
+def _add_product(u: int, v: int, place: int, limbs: IntArray) -> None:
+    """Add u·v·2^place to the wide integer, without carrying; nothing where u or v is 0."""
+    if u != 0 and v != 0:
+        low_half = (1 << _HALF_WORD) - 1
+        limb, shift = place // _HALF_WORD, place % _HALF_WORD
+        u0, u1, v0, v1 = u & low_half, u >> _HALF_WORD, v & low_half, v >> _HALF_WORD
+        for part in (u0 * v0, u0 * v1 + u1 * v0, u1 * v1):
+            limbs[limb] += (part & low_half) << shift
+            limbs[limb + 1] += (part >> _HALF_WORD) << shift
+            limb += 1

@@ -214,7 +214,7 @@ def _row_pair_sums(gain: IntArray, support: BoolArray, decay: FloatArray) -> tup
         occupied[:] = False
         for top in range(bottom, rows):
             last_bottom, last_top, summed, gained = -1, -1, 0, 0
-            lowest, left_sum, best, total = 0, 0.0, 0, 0.0
+            left_best, left_total, best, total = 0, 0.0, 0, 0.0
             for b in range(columns):
                 column_gain[b] += gain[top, b]
                 occupied[b] |= support[top, b]
@@ -227,25 +227,23 @@ def _row_pair_sums(gain: IntArray, support: BoolArray, decay: FloatArray) -> tup
                 if not occupied[b] or last_bottom < 0 or last_top < 0:
                     continue
                 for a in range(summed, min(last_bottom, last_top) + 1):
-                    if not occupied[a]:
-                        continue
-                    if left_sum == 0.0:
-                        lowest = before[a]
-                    if before[a] < lowest:
-                        left_sum *= decay[lowest - before[a]]
-                        lowest = before[a]
-                    left_sum += decay[before[a] - lowest]
+                    if occupied[a]:
+                        left_best, left_total = _sum(left_best, left_total, -before[a], 1.0, decay)
                 summed = min(last_bottom, last_top) + 1
-                here = gained - lowest
-                if total == 0.0:
-                    best = here
-                if here > best:
-                    total *= decay[here - best]
-                    best = here
-                total += left_sum * decay[best - here]
+                best, total = _sum(best, total, gained + left_best, left_total, decay)
             best_of_pair[pair], total_of_pair[pair] = best, total
             pair += 1
     return best_of_pair, total_of_pair
+
+
+@compiled
+def _sum(best: int, total: float, gain: int, weight: float, decay: FloatArray) -> tuple[int, float]:
+    """e^{η·best}·total + e^{η·gain}·weight, with the larger exponent; a sum of nothing has total 0."""
+    if total == 0.0:
+        return gain, weight
+    if gain > best:
+        return gain, total * decay[gain - best] + weight
+    return best, total + weight * decay[best - gain]
 
 
 @compiled
