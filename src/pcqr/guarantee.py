@@ -16,6 +16,7 @@ from functools import reduce
 from typing import Any
 
 from pcqr.checks import keep_plain
+from pcqr.documents import Document
 from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.unit import RECORD, Unit, check_proved
 
@@ -40,7 +41,7 @@ def positive(probability: float) -> float:
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Document):
     """(ε, δ)-differential privacy: P[M(S) ∈ O] ≤ e^ε · P[M(S') ∈ O] + δ for all neighbours S, S' and all sets O of
     outputs.
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pcqr.checks import check_integer, keep_plain
+from pcqr.documents import Document
 from pcqr.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Unit:
+class Unit(Document):
     """`kind` "record": one row. `kind` "person": all rows of one person, who has at most `rows` of them.
 
     Neighbours are two tables of the same public size n that differ in one unit.

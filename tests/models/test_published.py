@@ -177,8 +177,8 @@ class TestConstructing:
         [
             DecisionTree(Leaf(0), 3),
             DecisionTree(Leaf(5), 7),
-            DecisionTree(Split(Predicate(9, 0.5), Leaf(0), Leaf(1)), 7),
-            Stump(9, np.inf, True, 7),
+            Stump(7, np.inf, True, 8),
+            Stump(0, np.nan, True, 7),
             Interval(0.0, 1.0),
         ],
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.entropy import Entropy
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, check_label
 from pcqr.progress import tracked
 
 _FIXED_VOTE = 0
@@ -23,6 +23,9 @@ class Constant(Hypothesis):
     """The same label everywhere: the vote of a teacher that could not be trained."""
 
     label: int
+
+    def __post_init__(self) -> None:
+        check_label(self.label)
 
     def predict(self, X: ArrayLike) -> Labels:
         return np.full(np.asarray(X).shape[0], self.label, dtype=np.int8)

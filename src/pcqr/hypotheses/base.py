@@ -19,7 +19,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcqr.checks import check_inverse_temperature
+from pcqr.checks import check_integer, check_inverse_temperature
+from pcqr.documents import Document
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.noise import Chooser
@@ -28,6 +29,7 @@ from pcqr.schema import Schema
 
 __all__ = [
     "LARGEST_EXPONENT",
+    "MOST_LABELS",
     "Combinatorics",
     "Draw",
     "Hypothesis",
@@ -36,16 +38,23 @@ __all__ = [
     "Points",
     "as_labels",
     "as_points",
+    "check_label",
 ]
 
+MOST_LABELS = 127
+"""Labels are integers of 8 bits."""
 LARGEST_EXPONENT = 2.0**52
 """Largest η·n that a draw accepts: a log-weight up to here has an absolute error of at most ½."""
 
 
-class Hypothesis(ABC):
+class Hypothesis(Document, ABC):
     """A classifier: a function from points to labels, 0 or 1 unless its class has more of them.
 
     Every member of a class in `pcqr.hypotheses` is one. A classifier of your own needs `predict` alone.
+
+    `to_json` writes it down and `Hypothesis.from_json` reads one of any class; a class of your own needs a tag for that
+    (`pcqr.documents.register`). A published hypothesis is public, and so is its document. A teacher is a hypothesis,
+    too: it is secret, and its document is as secret as it.
 
     Examples
     --------
@@ -374,3 +383,10 @@ class HypothesisClass(Combinatorics):
         if labels.shape[0] != points.shape[0]:
             raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.shape[0]} labels")
         return points, labels
+
+
+def check_label(label: object, labels: int = MOST_LABELS) -> None:
+    """A hypothesis says integers from 0 on, below `labels`."""
+    check_integer("label", label, least=0)
+    if label >= labels:  # type: ignore[operator]
+        raise ParameterError("label", f"at most {labels - 1}", label)

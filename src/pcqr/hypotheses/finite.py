@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
 from pcqr.hypotheses.cuts import IntArray, log_weights
@@ -29,6 +30,9 @@ class Member(Hypothesis):
 
     index: int
     predictor: Predictor = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_integer("index", self.index, least=0)
 
     def predict(self, X: ArrayLike) -> Labels:
         """1 where the model says 1, else 0. A row on which it fails is labelled 0: an error would speak of records."""

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.checks import check_finite
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points, check_label
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.hypotheses.orientation import turn_about_each, turns
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
@@ -23,6 +24,9 @@ class Constant(Hypothesis):
     """The same label everywhere."""
 
     label: int
+
+    def __post_init__(self) -> None:
+        check_label(self.label)
 
     def predict(self, X: ArrayLike) -> Labels:
         return np.full(as_points(X, 2, owner="Constant").shape[0], self.label, dtype=np.int8)
@@ -38,6 +42,13 @@ class Halfspace(Hypothesis):
 
     tail: tuple[float, float]
     head: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        for name, value in (("tail", self.tail), ("head", self.head)):
+            for coordinate in value:
+                check_finite(name, coordinate)
+        if self.tail == self.head:
+            raise ParameterError("head", "another point than tail", "the same")
 
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X, 2, owner="Halfspace")

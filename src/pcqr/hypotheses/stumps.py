@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
 from pcqr.hypotheses.cuts import Groups, IntArray, cell_counts, group_counts, log_weights
@@ -28,6 +29,12 @@ class Stump(Hypothesis):
     cut: float
     above: bool
     features: int
+
+    def __post_init__(self) -> None:
+        check_integer("features", self.features, least=1)
+        check_integer("feature", self.feature, least=0)
+        if self.feature >= self.features:
+            raise ParameterError("feature", f"at most {self.features - 1}, the last column", self.feature)
 
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X, self.features, owner="this stump")

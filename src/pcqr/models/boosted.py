@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.drawing import BODY, INK
+from pcqr.documents.reading import read_list, read_number, read_object
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees
@@ -23,7 +24,6 @@ from pcqr.models.linear import check_two_labels
 from pcqr.models.panels import shapes_block, speaking_for
 from pcqr.models.picture import tree_block
 from pcqr.models.possible import without_impossible
-from pcqr.models.reading import read_list, read_number, read_object
 from pcqr.models.rules import indented_rules, paths
 from pcqr.models.shapes import Level, Shape, Values, column_shapes
 from pcqr.models.trees import check_node, describe_node, restore_node

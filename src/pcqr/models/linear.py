@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.linear import LARGEST_WEIGHT
 from pcqr.drawing import LABELS, MUTED, TINY
+from pcqr.documents.reading import read_integer, read_list, read_number, read_object
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
@@ -18,7 +19,6 @@ from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
 from pcqr.models.graph import Graph, largest_labels, sign_labels, table_scores
 from pcqr.models.kind import ScoredKind
 from pcqr.models.panels import Side, shapes_block, speaking_for
-from pcqr.models.reading import read_integer, read_list, read_number, read_object
 from pcqr.models.scorecard import question_table, scorecard, shapes_of, signed
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary

@@ -6,7 +6,7 @@ from typing import Any
 
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.models.reading import read_flag, read_list, read_number, read_object, read_text
+from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.unit import RECORD
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcqr.checks import check_integer, check_inverse_temperature
+from pcqr.documents.reading import read_count, read_list, read_number, read_object, read_setting, read_text
 from pcqr.errors import ParameterError
-from pcqr.models.reading import read_count, read_list, read_number, read_object, read_setting, read_text
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.predicates import Predicate

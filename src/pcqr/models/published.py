@@ -27,7 +27,7 @@ from pcqr.models.kinds import kind_named, kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
 from pcqr.models.promise import describe_guarantee, restore_guarantee
 from pcqr.models.provenance import Provenance
-from pcqr.models.reading import parse, read_list, read_object
+from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes, printable
 from pcqr.schema import Schema
 from pcqr.schema.schema import has_columns
@@ -310,7 +310,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             When it is anything else, with the place where it differs.
         """
-        document = parse(text)
+        document = parse(text, "model")
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
         version = document.get("version")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pcqr.documents.reading import read_list, read_number, read_object
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval
@@ -21,7 +22,6 @@ from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models.canvas import Caption, write_page
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.kind import ONE_DRAW, H, Kind
-from pcqr.models.reading import read_list, read_number, read_object
 from pcqr.models.region_picture import box_region, half_plane, line_block, plane_block
 from pcqr.models.trees import read_cut, written_cut
 from pcqr.models.vocabulary import Vocabulary, amount, number, printable

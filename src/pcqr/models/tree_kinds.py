@@ -77,8 +77,8 @@ class StumpKind(TreeKind[Stump]):
 
     def check(self, hypothesis: Stump, words: Vocabulary) -> None:
         super().check(hypothesis, words)
-        if not 0 <= hypothesis.feature < hypothesis.features or math.isnan(hypothesis.cut):
-            raise ParameterError("hypothesis", "a stump on a feature of the schema", hypothesis)
+        if math.isnan(hypothesis.cut):
+            raise ParameterError("hypothesis", "a stump with a cut", hypothesis)
 
     def as_tree(self, hypothesis: Stump) -> DecisionTree:
         return _one_question(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from pcqr.documents.reading import read_number, read_object
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees.tree import Leaf, Split
-from pcqr.models.reading import read_number, read_object
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.predicates import Predicate
 

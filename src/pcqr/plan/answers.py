@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from pcqr.documents import Document
+
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
 
 
 @dataclass(frozen=True)
-class Usage:
+class Usage(Document):
     """A number of queries and, among them, of unstable answers.
 
     `queries` is None where it has no limit, `unstable` where no answer can be unstable.
@@ -40,7 +42,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[L]):
+class Answer(Document, Generic[L]):
     """One answer: `label` (None stands for ⊥), how it came about, and what has been spent and is left.
 
     `beyond_plan` is True past the planned number of queries: privacy holds, the accuracy bound was for fewer.
@@ -54,7 +56,7 @@ class Answer(Generic[L]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchCost:
+class BatchCost(Document):
     """What a batch of queries will cost, said before it is sent. It holds as long as nobody asks in between.
 
     The `requested` rows are `repeated` (asked before, or earlier in the batch: free), `new` (one vote each, at most

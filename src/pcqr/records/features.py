@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.checks import check_integer
+from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points, as_points
 from pcqr.records.predicates import Predicate, evaluate
@@ -35,7 +36,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True)
-class LinearFeatures:
+class LinearFeatures(Document):
     """φ: coordinate j is `holding`[j] where `predicates`[j] holds and `failing`[j] where it fails; last comes `UNIT`.
 
     `features` is the number of columns of the tables that φ reads. Integers of at most `LARGEST_ENTRY`; φ is never 0.

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.checks import check_finite, check_integer, keep_plain
+from pcqr.documents import Document
 from pcqr.records.arrays import Points
 
 
 @dataclass(frozen=True, order=True)
-class Predicate:
+class Predicate(Document):
     """x[`feature`] > `cut`."""
 
     feature: int

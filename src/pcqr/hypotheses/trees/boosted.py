@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.checks import check_integer, check_positive, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
-from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, nodes_of
 from pcqr.hypotheses.trees.weighted import ABSTAIN
 
 VOTES = np.array([-1, 1, 0], dtype=np.int8)
@@ -36,6 +36,9 @@ class BoostedTrees(Hypothesis):
         keep_plain(self, floats=("step",), integers=("features",))
         if not self.trees or any(tree.features != self.features for tree in self.trees):
             raise ParameterError("trees", f"at least one tree on tables with {self.features} columns", "other trees")
+        leaves = (node for tree in self.trees for node in nodes_of(tree.root) if isinstance(node, Leaf))
+        if any(leaf.label >= VOTES.size for leaf in leaves):
+            raise ParameterError("trees", f"with leaves whose labels are 0, 1 or {ABSTAIN}", "other leaves")
 
     def predict(self, X: ArrayLike) -> Labels:
         return (self.votes(X) > 0).astype(np.int8)

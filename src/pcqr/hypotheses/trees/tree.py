@@ -9,19 +9,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
+from pcqr.checks import check_integer
+from pcqr.documents import Document
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points, check_label
 from pcqr.records.predicates import Predicate
 
 
 @dataclass(frozen=True)
-class Leaf:
+class Leaf(Document):
     """The end of a path: `label` for every record that comes here."""
 
     label: int
 
+    def __post_init__(self) -> None:
+        check_label(self.label)
+
 
 @dataclass(frozen=True)
-class Split:
+class Split(Document):
     """Ask `predicate`; go to `fails` or `holds`."""
 
     predicate: Predicate
@@ -55,6 +61,11 @@ class DecisionTree(Hypothesis):
 
     root: Leaf | Split
     features: int
+
+    def __post_init__(self) -> None:
+        check_integer("features", self.features, least=1)
+        if any(isinstance(node, Split) and node.predicate.feature >= self.features for node in nodes_of(self.root)):
+            raise ParameterError("root", f"a tree that asks for columns 0 to {self.features - 1}", "another one")
 
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X, self.features, owner="this tree")
@@ -91,6 +102,16 @@ class DecisionTree(Hypothesis):
             holds = X[rows, node.predicate.feature] > node.predicate.cut
             waiting.append((rows[~holds], node.fails))
             waiting.append((rows[holds], node.holds))
+
+
+def nodes_of(root: Leaf | Split) -> Iterator[Leaf | Split]:
+    """Every node of the tree that begins at `root`."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, Split):
+            waiting += (node.holds, node.fails)
 
 
 def _depth(node: Leaf | Split) -> int:

@@ -1,0 +1,72 @@
+"""A document: one value as JSON text, with its format, its version and its type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Self
+
+from pcqr.documents.codec import codec_for
+from pcqr.documents.reading import check_unicode, parse
+from pcqr.errors import ParameterError
+
+FORMAT, VERSION = "pcqr-document", 1
+MOST_LEVELS = 100
+"""Objects and lists within each other. A tree has one for each question on its longest path, and a few more."""
+_NAME, _HEAD = "document", ("format", "version")
+
+
+class Document:
+    """What frozen dataclasses with a tag in `pcqr.documents.table` inherit: `to_json` and `from_json`."""
+
+    def to_json(self) -> str:
+        """This value as JSON. `from_json` gives an equal one; all digits of every number are kept.
+
+        The text says all that the value says. What is secret, such as the hypothesis of one teacher, stays as secret as
+        it was: publish the document only if the value itself was paid for.
+        """
+        try:
+            described = {"format": FORMAT, "version": VERSION} | codec_for(type(self)).write(self, _NAME)
+        except RecursionError:
+            raise _too_deep() from None
+        _check_depth(described)
+        text = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        check_unicode(text, _NAME)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The value that `to_json` wrote, of this class or of one below it.
+
+        Anything else is refused by a `ParameterError` that says where the text differs. No code is run, and no class is
+        made that is not in the table of documents.
+        """
+        document = parse(text, _NAME)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise ParameterError(_NAME, f'a JSON object with "format": "{FORMAT}"', "something else")
+        version = document.get("version")
+        if type(version) is not int or version != VERSION:
+            raise ParameterError(f"{_NAME}.version", f"{VERSION}, which this pcqr reads", version)
+        _check_depth(document)
+        value: Self = codec_for(cls).read({key: document[key] for key in document if key not in _HEAD}, _NAME)
+        return value
+
+
+def _check_depth(described: Any) -> None:
+    """Refuse, whatever room the caller's stack has, what is nested too deeply for recursion."""
+    level = [described]
+    for _ in range(MOST_LEVELS):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _children(node: Any) -> Iterable[Any]:
+    if isinstance(node, dict):
+        return node.values()
+    return node if isinstance(node, list) else ()
+
+
+def _too_deep() -> ParameterError:
+    return ParameterError(_NAME, f"at most {MOST_LEVELS} levels deep", "one nested more deeply")

@@ -1,0 +1,77 @@
+"""Which classes have documents, and under which tag: the only classes that reading one can ever make.
+
+A tag is never given to another class and never taken away, since documents are kept for years. Classes may move: the
+table says where they are now. They are looked up when a document needs them, so this room stands below all of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from pcqr.errors import ParameterError
+
+_HOMES = {
+    # what is promised
+    "unit": "pcqr.unit:Unit",
+    "guarantee": "pcqr.guarantee:Guarantee",
+    # hypotheses
+    "threshold": "pcqr.hypotheses.thresholds:Threshold",
+    "interval": "pcqr.hypotheses.intervals:Interval",
+    "interval-union": "pcqr.hypotheses.unions:IntervalUnion",
+    "stump": "pcqr.hypotheses.stumps:Stump",
+    "rectangle": "pcqr.hypotheses.rectangles:Rectangle",
+    "halfspace": "pcqr.hypotheses.halfspaces:Halfspace",
+    "constant": "pcqr.hypotheses.halfspaces:Constant",
+    "member": "pcqr.hypotheses.finite:Member",
+    "predicate": "pcqr.records.predicates:Predicate",
+    "leaf": "pcqr.hypotheses.trees.tree:Leaf",
+    "split": "pcqr.hypotheses.trees.tree:Split",
+    "decision-tree": "pcqr.hypotheses.trees.tree:DecisionTree",
+    "boosted-trees": "pcqr.hypotheses.trees.boosted:BoostedTrees",
+    "linear-features": "pcqr.records.features:LinearFeatures",
+    "linear": "pcqr.hypotheses.linear:LinearHypothesis",
+    "one-against-rest": "pcqr.hypotheses.linear:OneAgainstRest",
+    "fixed-vote": "pcqr.algorithms.ensemble:Constant",
+    # answers
+    "usage": "pcqr.plan.answers:Usage",
+    "answer": "pcqr.plan.answers:Answer",
+    "batch-cost": "pcqr.plan.answers:BatchCost",
+}
+_REGISTERED: dict[str, type[Any]] = {}
+
+
+def register(tag: str, cls: type[Any]) -> None:
+    """Give a class of your own documents, under a `tag` that no other class has.
+
+    `cls` is a frozen dataclass below `Document`, as every `Hypothesis` is, whose fields have type hints that a document
+    can hold. Documents of it can be read by every program that has registered it.
+    """
+    if not (isinstance(tag, str) and tag) or tag in _HOMES or _REGISTERED.get(tag, cls) is not cls:
+        raise ParameterError("tag", "a text that is the tag of no other class", tag)
+    if tag_of(cls) not in (None, tag):
+        raise ParameterError("tag", f"{tag_of(cls)!r}, the one that {cls.__name__} has", tag)
+    _REGISTERED[tag] = cls
+
+
+def tags() -> tuple[str, ...]:
+    """All tags of pcqr's own classes."""
+    return tuple(_HOMES)
+
+
+def tag_of(cls: type[Any]) -> str | None:
+    """The tag of exactly this class: a subclass may know more than a document of its parent would say."""
+    own = (tag for tag, home in _HOMES.items() if home == f"{cls.__module__}:{cls.__qualname__}")
+    registered = (tag for tag, other in _REGISTERED.items() if other is cls)
+    return next(own, None) or next(registered, None)
+
+
+def class_of(tag: object) -> type[Any] | None:
+    """The class that `tag` stands for, imported if need be; None if it stands for none."""
+    if not isinstance(tag, str):
+        return None
+    if tag not in _HOMES:
+        return _REGISTERED.get(tag)
+    module, _, name = _HOMES[tag].partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found

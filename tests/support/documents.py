@@ -1,0 +1,183 @@
+"""One example and one strategy for each type of document.
+
+    python tests/support/documents.py
+
+writes a golden document for each type that has none. A golden document is never rewritten: it stands for those that
+users keep, and must be readable for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pcqr.algorithms.ensemble import Constant as FixedVote
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.finite import Member
+from pcqr.hypotheses.halfspaces import Constant, Halfspace
+from pcqr.hypotheses.intervals import Interval
+from pcqr.hypotheses.linear import LARGEST_ENTRY, LinearFeatures, LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.rectangles import Rectangle
+from pcqr.hypotheses.stumps import Stump
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.hypotheses.trees.boosted import BoostedTrees
+from pcqr.hypotheses.trees.predicates import Predicate
+from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.unions import IntervalUnion
+from pcqr.plan import Answer, BatchCost, Usage
+from pcqr.unit import Unit
+
+GOLDEN = Path(__file__).parents[1] / "documents" / "golden"
+INF = math.inf
+
+TREE = DecisionTree(Split(Predicate(1, 0.1), Leaf(0), Split(Predicate(0, -1e300), Leaf(1), Leaf(2))), 2)
+PHI = LinearFeatures((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2)
+LINEAR = LinearHypothesis(PHI, (1.0, -1 / 3, 5e-324))
+
+EXAMPLES: dict[str, Any] = {
+    "unit": Unit.person(5),
+    "guarantee": Guarantee(0.1 + 0.2, 1e-6, "sspp", ("the names of the labels",), is_private=False, steps=("2η + 2λ",)),
+    "threshold": Threshold(1 / 3, up=False),
+    "interval": Interval(-INF, 0.1),
+    "interval-union": IntervalUnion((-1.0, 0.0, 2.5)),
+    "stump": Stump(2, INF, above=True, features=3),
+    "rectangle": Rectangle(-INF, 1.0, 0.0, 1e-9),
+    "halfspace": Halfspace((0.0, 1.0), (-2.0, 0.1)),
+    "constant": Constant(1),
+    "member": Member(3, Interval(0.0, 1.0)),
+    "predicate": Predicate(4, 27.5),
+    "leaf": Leaf(1),
+    "split": Split(Predicate(0, 0.5), Leaf(0), Leaf(1)),
+    "decision-tree": TREE,
+    "boosted-trees": BoostedTrees((TREE, DecisionTree(Leaf(1), 2)), 0.25, 2),
+    "linear-features": PHI,
+    "linear": LINEAR,
+    "one-against-rest": OneAgainstRest((LINEAR, LINEAR, LinearHypothesis(PHI, (0.0, 0.0, 1.0)))),
+    "fixed-vote": FixedVote(0),
+    "usage": Usage(None, 3),
+    "answer": Answer("cat", "stable", Usage(7, 2), Usage(None, 3), beyond_plan=True),
+    "batch-cost": BatchCost(
+        requested=10,
+        repeated=1,
+        new=9,
+        published=0,
+        certain=3,
+        left=Usage(None, 3),
+        beyond_plan=0,
+        expected_unstable=1.25,
+        chance_of_halting=0.1,
+        unstable_range=(0.5, 2.5),
+    ),
+}
+
+integers = st.integers(-(2**63) + 1, 2**63 - 1)
+counts = st.integers(0, 2**63 - 1)
+numbers = st.floats(allow_nan=False)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+labels = st.none() | st.booleans() | integers | finite | texts | st.sampled_from(["inf", "-inf", "NaN", "null"])
+planes = st.tuples(finite, finite)
+ranges = st.none() | st.tuples(numbers, numbers)
+
+units = st.just(Unit("record")) | st.builds(Unit.person, st.integers(1, 2**63 - 1))
+guarantees = st.builds(
+    Guarantee,
+    st.floats(0, 1e300),
+    st.floats(0, 1, exclude_max=True),
+    texts,
+    st.lists(texts, max_size=2).map(tuple),
+    st.booleans(),
+    units,
+    st.lists(texts, max_size=2).map(tuple),
+)
+usages = st.builds(Usage, st.none() | counts, st.none() | counts)
+predicates = st.builds(Predicate, st.integers(0, 2), finite)
+leaves = st.builds(Leaf, st.integers(0, 126))
+votes = st.builds(Leaf, st.integers(0, 2))
+
+
+def roots(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[Leaf | Split]:
+    return st.recursive(ends, lambda below: st.builds(Split, predicates, below, below), max_leaves=8)
+
+
+def trees(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[DecisionTree]:
+    return st.builds(DecisionTree, roots(ends), st.just(3))
+
+
+@st.composite
+def feature_maps(draw: st.DrawFn) -> LinearFeatures:
+    asked = draw(st.lists(predicates, min_size=1, max_size=4))
+    entries = st.lists(st.integers(-LARGEST_ENTRY, LARGEST_ENTRY), min_size=len(asked), max_size=len(asked))
+    return LinearFeatures(tuple(asked), tuple(draw(entries)), tuple(draw(entries)), 3)
+
+
+@st.composite
+def linears(draw: st.DrawFn, count: int) -> tuple[LinearHypothesis, ...]:
+    shared = draw(feature_maps())
+    weights = st.lists(finite, min_size=shared.size, max_size=shared.size).map(tuple)
+    return tuple(LinearHypothesis(shared, draw(weights)) for _ in range(count))
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> Interval:
+    return Interval(*sorted((draw(numbers), draw(numbers))))
+
+
+STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
+    "unit": units,
+    "guarantee": guarantees,
+    "threshold": st.builds(Threshold, numbers, st.booleans()),
+    "interval": intervals(),
+    "interval-union": st.builds(IntervalUnion, st.lists(numbers, unique=True).map(sorted).map(tuple)),
+    "stump": st.builds(Stump, st.integers(0, 3), numbers, st.booleans(), st.integers(4, 9)),
+    "rectangle": st.builds(Rectangle, numbers, numbers, numbers, numbers),
+    "halfspace": st.tuples(planes, planes).filter(lambda line: line[0] != line[1]).map(lambda line: Halfspace(*line)),
+    "constant": st.builds(Constant, st.integers(0, 1)),
+    "member": st.builds(Member, counts, intervals() | trees(leaves)),
+    "predicate": st.builds(Predicate, counts, finite),
+    "leaf": leaves,
+    "split": st.builds(Split, predicates, roots(leaves), roots(leaves)),
+    "decision-tree": trees(leaves),
+    "boosted-trees": st.builds(
+        BoostedTrees, st.lists(trees(votes), min_size=1, max_size=3).map(tuple), st.floats(1e-9, 1e9), st.just(3)
+    ),
+    "linear-features": feature_maps(),
+    "linear": linears(1).map(lambda members: members[0]),
+    "one-against-rest": linears(3).map(OneAgainstRest),
+    "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),
+    "usage": usages,
+    "answer": st.builds(
+        Answer, labels, st.sampled_from(["stable", "unstable", "published", "repeated"]), usages, usages, st.booleans()
+    ),
+    "batch-cost": st.builds(
+        BatchCost,
+        requested=counts,
+        repeated=counts,
+        new=counts,
+        published=counts,
+        certain=counts,
+        left=usages,
+        beyond_plan=counts,
+        expected_unstable=st.none() | numbers,
+        chance_of_halting=st.none() | numbers,
+        unstable_range=ranges,
+        epsilon=numbers,
+        delta=numbers,
+    ),
+}
+
+
+def main() -> None:
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for tag, value in EXAMPLES.items():
+        path = GOLDEN / f"{tag}.json"
+        if not path.exists():
+            path.write_text(value.to_json(), encoding="utf-8")
+            print(path.name)
+
+
+if __name__ == "__main__":
+    main()
