@@ -178,7 +178,6 @@ class TestConstructing:
             DecisionTree(Leaf(0), 3),
             DecisionTree(Leaf(5), 7),
             Stump(7, np.inf, True, 8),
-            Stump(0, np.nan, True, 7),
             Interval(0.0, 1.0),
         ],
     )

@@ -75,11 +75,6 @@ class StumpKind(TreeKind[Stump]):
     title = "decision stump"
     hypothesis = Stump
 
-    def check(self, hypothesis: Stump, words: Vocabulary) -> None:
-        super().check(hypothesis, words)
-        if math.isnan(hypothesis.cut):
-            raise ParameterError("hypothesis", "a stump with a cut", hypothesis)
-
     def as_tree(self, hypothesis: Stump) -> DecisionTree:
         return _one_question(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)
 
