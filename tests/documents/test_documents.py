@@ -25,9 +25,9 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.intervals import Interval, Intervals
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.plan import Answer, Usage
+from pcqr.records.predicates import Predicate
 
 TAGS = pytest.mark.parametrize("tag", tags())
 FAMILIES = (Hypothesis,)

@@ -19,15 +19,16 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval
-from pcqr.hypotheses.linear import LARGEST_ENTRY, LinearFeatures, LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.hypotheses.trees.predicates import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
+from pcqr.records.features import LARGEST_ENTRY, LinearFeatures
+from pcqr.records.predicates import Predicate
 from pcqr.unit import Unit
 
 GOLDEN = Path(__file__).parents[1] / "documents" / "golden"

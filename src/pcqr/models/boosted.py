@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.drawing import BODY, INK
 from pcqr.documents.reading import read_list, read_number, read_object
+from pcqr.drawing import BODY, INK
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.linear import LARGEST_WEIGHT
-from pcqr.drawing import LABELS, MUTED, TINY
 from pcqr.documents.reading import read_integer, read_list, read_number, read_object
+from pcqr.drawing import LABELS, MUTED, TINY
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
