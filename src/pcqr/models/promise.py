@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.unit import RECORD
 
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Points, as_points
@@ -27,7 +28,6 @@ from pcqr.models.kinds import kind_named, kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
 from pcqr.models.promise import describe_guarantee, restore_guarantee
 from pcqr.models.provenance import Provenance
-from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes, printable
 from pcqr.schema import Schema
 from pcqr.schema.schema import has_columns
