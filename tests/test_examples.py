@@ -20,6 +20,7 @@ ROOMS = (
     "pcqr",
     "pcqr.accounting",
     "pcqr.datasets",
+    "pcqr.documents",
     "pcqr.estimators",
     "pcqr.hypotheses",
     "pcqr.mechanisms",

@@ -16,9 +16,34 @@ from pcqr.errors import ParameterError
 
 @dataclass(frozen=True)
 class Unit(Document):
-    """`kind` "record": one row. `kind` "person": all rows of one person, who has at most `rows` of them.
+    """What two neighbouring tables, of the same public size n, differ in.
 
-    Neighbours are two tables of the same public size n that differ in one unit.
+    Parameters
+    ----------
+    kind : {"record", "person"}
+        One row, or all rows of one person.
+    rows : int or None, default None
+        The most rows that a person has; None for a record.
+
+    Attributes
+    ----------
+    adjacency : str
+        What turns a table into a neighbour, in words.
+    revealed : str
+        What a δ that is too large might show of some units, in words.
+
+    Raises
+    ------
+    ParameterError
+        When `kind` is another, or `rows` does not fit it.
+
+    Examples
+    --------
+    >>> from pcqr.unit import RECORD, Unit
+    >>> RECORD.adjacency
+    'replace one record'
+    >>> Unit.person(5).adjacency
+    'replace one person, who has at most 5 rows'
     """
 
     kind: Literal["record", "person"]

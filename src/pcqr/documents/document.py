@@ -17,13 +17,34 @@ _NAME, _HEAD = "document", ("format", "version")
 
 
 class Document:
-    """What frozen dataclasses with a tag in `pcqr.documents.table` inherit: `to_json` and `from_json`."""
+    """A value with `to_json` and `from_json`: a frozen dataclass that has a tag in `pcqr.documents.table`.
+
+    Examples
+    --------
+    >>> from pcqr import Guarantee
+    >>> from pcqr.documents import Document
+    >>> isinstance(Guarantee(1.0), Document)
+    True
+    >>> Guarantee.from_json(Guarantee(1.0).to_json()) == Guarantee(1.0)
+    True
+    """
 
     def to_json(self) -> str:
-        """This value as JSON. `from_json` gives an equal one; all digits of every number are kept.
+        """This value as JSON, with all digits of every number.
 
         The text says all that the value says. What is secret, such as the hypothesis of one teacher, stays as secret as
         it was: publish the document only if the value itself was paid for.
+
+        Returns
+        -------
+        str
+            A JSON document of which `from_json` makes an equal value.
+
+        Raises
+        ------
+        ParameterError
+            When the value, or one inside it, is of a class without a tag or is nothing that JSON can hold. The error
+            says where, and of which type it is.
         """
         try:
             described = {"format": FORMAT, "version": VERSION} | codec_for(type(self)).write(self, _NAME)
@@ -36,10 +57,22 @@ class Document:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The value that `to_json` wrote, of this class or of one below it.
+        """Read what `to_json` wrote. No code is run, and nothing is made of a class that has no tag.
 
-        Anything else is refused by a `ParameterError` that says where the text differs. No code is run, and no class is
-        made that is not in the table of documents.
+        Parameters
+        ----------
+        text : str
+            A JSON document.
+
+        Returns
+        -------
+        Document
+            A value of this class, or of one below it.
+
+        Raises
+        ------
+        ParameterError
+            When it is anything else, with the place where it differs.
         """
         document = parse(text, _NAME)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
