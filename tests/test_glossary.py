@@ -1,0 +1,88 @@
+"""The glossary names only what exists."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr import SemiPrivateLearner, UniversalRelease, estimators
+from pcqr.hypotheses import Thresholds
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+ROOMS = ("pcqr", "pcqr.accounting", "pcqr.hypotheses", "pcqr.mechanisms", "pcqr.plan", "pcqr.planning", "pcqr.schema")
+PARAMETERS = {
+    name
+    for called in (*(getattr(estimators, each) for each in estimators.__all__), UniversalRelease.fit)
+    for name in inspect.signature(called).parameters
+}
+
+
+def names_in(title: str) -> list[str]:
+    """What stands in code quotes in the tables under a heading, the commands of a shell left out."""
+    section = GLOSSARY.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    return sorted({name for row in rows for name in re.findall(r"`([^`]+)`", row) if " " not in name})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> list[Any]:
+    X = np.random.default_rng(0).uniform(size=(10_000, 1))
+    y = X[:, 0] > 0.5
+    release = UniversalRelease(Thresholds(), queries=10, entropy=0).fit(X, y)
+    return [release, SemiPrivateLearner(Thresholds(), entropy=0).fit(X, y, public=np.linspace(0.05, 0.95, 10)[:, None])]
+
+
+@pytest.mark.parametrize("name", [*names_in("Symbols"), *names_in("The paper's words, and ours")])
+def test_what_the_glossary_names_exists(name: str, fitted: list[Any]) -> None:
+    assert _exists(name, fitted)
+
+
+@pytest.mark.parametrize(
+    "name", ["teecher", "plan_.vote.pupils", "VoteStage.pupils", "pcqr.mechanisms.pupils", "no/such.py"]
+)
+def test_what_does_not_exist_is_noticed(name: str, fitted: list[Any]) -> None:
+    assert not _exists(name, fitted)
+
+
+def test_every_symbol_is_there() -> None:
+    cells = [line.split("|")[1].strip() for line in GLOSSARY.splitlines() if line.startswith("| ")]
+    symbols = {symbol for cell in cells for symbol in cell.split(", ")}
+    assert symbols >= set("n p m k T q η λ γ α β ε δ w b B D C σ J M".split()) | {"m_o", "n′"}  # noqa: SIM905
+
+
+def _exists(name: str, fitted: list[Any]) -> bool:
+    """A file of the package, a function of a room, an attribute of a public class or of a fitted estimator, or a
+    parameter of one.
+    """
+    first, *rest = name.split(".")
+    if name in PARAMETERS or any(hasattr(estimator, name) for estimator in fitted):
+        return True
+    if "/" in name:
+        return (ROOT / "src" / "pcqr" / name).exists()
+    if first == "pcqr":
+        room, _, last = name.rpartition(".")
+        return hasattr(importlib.import_module(room), last)
+    if first[0].isupper():
+        owner = next(
+            (getattr(room, first) for room in map(importlib.import_module, ROOMS) if hasattr(room, first)), None
+        )
+        fields = {field.name for field in dataclasses.fields(owner)} if dataclasses.is_dataclass(owner) else set()
+        return owner is not None and all(hasattr(owner, part) or part in fields for part in rest)
+    return any(_has(estimator, [first, *rest]) for estimator in fitted)
+
+
+def _has(value: Any, path: list[str]) -> bool:
+    try:
+        reduce(getattr, path, value)
+    except AttributeError:
+        return False
+    return True
