@@ -11,7 +11,8 @@ from typer import BadParameter
 from typer.main import get_command
 
 import pcqr
-from pcqr.cli.main import Algorithm, app
+from pcqr.cli.main import app
+from pcqr.cli.options import Algorithm
 from pcqr.names import NAMES, option_named
 
 ROOT = Path(__file__).parents[1]

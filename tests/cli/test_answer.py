@@ -366,6 +366,13 @@ def test_private_rows_are_not_public(files: Files, public: tuple[str, str]) -> N
     assert "--public must be rows that are free to be shown, not private ones" in result.stderr
 
 
+@pytest.mark.parametrize("more", [("--surely-public",), ("--surely-public", "--preview")])
+def test_the_private_file_is_not_public_whatever_is_said(files: Files, more: tuple[str, ...]) -> None:
+    result = files.bare("--class", "trees", "--depth", "1", "--public", str(files.directory / "train.csv"), *more)
+    assert result.exit_code == 2
+    assert "--public must be rows that are public, not the private records" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -228,7 +228,11 @@ def test_a_table_without_a_declared_column_is_named(files: Files) -> None:
     (files.directory / "schema.toml").write_text(SCHEMA + '[[columns]]\nname = "height"\n')
     result = files.publish("--schema", files.path("schema.toml"))
     assert result.exit_code == 2
-    assert "train.csv" in result.stderr
+    assert "public.csv must be a table with the columns" in result.stderr
+    assert "without 'height'" in result.stderr
+    result = files.bare("--schema", files.path("schema.toml"))
+    assert result.exit_code == 2
+    assert "train.csv must be a table with the columns" in result.stderr
     assert "without 'height'" in result.stderr
 
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 
 from pcqr import AgnosticRelease, SubsampleAggregate, SurelyPublic, UniversalRelease
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
-from pcqr.cli.inputs import check_drop, check_label, check_public, declared_schema, label_names, labels_of, naming, read
+from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
+from pcqr.cli.jobs import Answer
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.stopping import Signals
-from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
-from pcqr.datasets.tables import Columns, check_suffix, table_size
-from pcqr.errors import BudgetExhausted, DataError, ParameterError
+from pcqr.cli.words import KINDS, guarantee_facts, plan_facts, plan_lines, promise
+from pcqr.datasets.tables import check_suffix, table_size
+from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.answering import first_batch_cost
 from pcqr.hypotheses import (
     DecisionTrees,
@@ -34,8 +33,7 @@ from pcqr.hypotheses import (
     UnionsOfIntervals,
 )
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import Mode, counted
-from pcqr.schema import Column, Schema
+from pcqr.plan import counted
 
 ALGORITHMS = {"subsamp": SubsampleAggregate, "agnostic": AgnosticRelease, "universal": UniversalRelease}
 CLASSES: dict[str, Callable[[], HypothesisClass]] = {
@@ -50,55 +48,6 @@ MODEL_UNSAVED = 1
 """Exit code: all answers are there, but the model that was published could not be written."""
 
 Release = SubsampleAggregate | AgnosticRelease | UniversalRelease
-Points = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Job:
-    """The options of one run, as they were typed."""
-
-    private: Path
-    label: str
-    queries: Path
-    out: Path | None
-    model_out: Path | None
-    class_name: str
-    intervals: int
-    depth: int | None
-    algorithm: str
-    publish_after: int | None
-    epsilon: float
-    delta: float
-    alpha: float
-    beta: float
-    mode: Mode
-    on_unstable: str
-    public: Path | None
-    surely_public: bool
-    schema: Path | None
-    categories: tuple[str, ...]
-    drop: tuple[str, ...]
-    labels: str | None
-    seed: int | None
-    show: bool
-    overwrite: bool
-
-    @property
-    def not_features(self) -> tuple[str, ...]:
-        return (self.label, *self.drop)
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        return tuple(path for path in (self.private, self.queries, self.public, self.schema) if path is not None)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is public about a run: the columns, the queries and the public rows, encoded."""
-
-    schema: Schema
-    points: Points
-    public: Points | None
 
 
 @dataclass(frozen=True)
@@ -122,7 +71,7 @@ class Done:
         return None if self.publication.saved is None else self.publication.folder
 
 
-def run(job: Job, *, as_json: bool) -> None:
+def run(job: Answer, *, as_json: bool) -> None:
     """Read, check, fit, answer, write, summarise. Whatever can be refused is refused before the fit.
 
     Each answer is on disk before it is shown or counted. However the run ends, what was given is kept and said.
@@ -130,24 +79,22 @@ def run(job: Job, *, as_json: bool) -> None:
     out = _checked_out(job, as_json=as_json)
     price = Price(job.epsilon, job.delta)
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
-        private = read(job.private, "--private")
-        asked = _asked(job, private)
-        declared = label_names(job.labels, most=2)
-        names: tuple[Any, ...] = declared or (0, 1)
-        y = labels_of(private, job.label, declared)
-        X = asked.schema.encode(private, drop=job.not_features, name=str(job.private))
-        _check_public(job, asked, X)
-        release = _release(job, asked)
+        inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
+        points = inputs.shown.queries
+        if job.algorithm == "universal":  # its classifier is made of them
+            check_public(points, inputs.X, option="--queries", path=job.queries, surely_public=job.surely_public)
+        release = _release(job, inputs.shown)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
-                release.fit(X, y, public=SurelyPublic(asked.public if job.class_name == "trees" else None))
-            answers.begin(signals, asked.points.shape[0], show=job.show)
+                public = inputs.shown.public if job.class_name == "trees" else None
+                release.fit(inputs.X, inputs.places, public=SurelyPublic(public))
+            answers.begin(signals, points.shape[0], show=job.show)
             halted = None
-            answering = bar.add_task("answering", total=asked.points.shape[0])
-            publication = Publication(_model_folder(job, out), asked.schema, names)
+            answering = bar.add_task("answering", total=points.shape[0])
+            publication = Publication(_model_folder(job, out), inputs.shown.schema, inputs.names)
             try:
-                for point in asked.points:
-                    label, kind, error = _answer(release, point, names)
+                for point in points:
+                    label, kind, error = _answer(release, point, inputs.names)
                     halted = halted or error
                     with signals.held():
                         bar.update(answering, completed=answers.give(label, kind))
@@ -157,7 +104,7 @@ def run(job: Job, *, as_json: bool) -> None:
                 if publication.saved is not None:
                     answers.beside = f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
-        done = Done(release, X.shape[0], answers.kinds, halted, out, publication)
+        done = Done(release, inputs.records, answers.kinds, halted, out, publication)
         _summarise(done, as_json=as_json)
     if publication.unsaved is not None:
         complain(publication.complaint)
@@ -177,25 +124,23 @@ def _answer(release: Release, point: Points, names: Sequence[Any]) -> tuple[Any,
     return None if answer.label is None else names[int(answer.label)], answer.kind, None
 
 
-def preview(job: Job, *, as_json: bool) -> None:
+def preview(job: Answer, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
     with naming("--private"):
         columns, records = table_size(job.private)
     label_names(job.labels, most=2)
     check_label(columns, job.label)
-    asked = _asked(job, columns)
-    points = asked.points
+    shown = read_shown(job, columns, queries=job.queries, categories=job.categories)
+    points = shown.queries
     nothing = dict.fromkeys(columns, ())
-    asked.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
-    plan = _release(job, asked).plan(records, points.shape[1])
+    shown.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
+    plan = _release(job, shown).plan(records, points.shape[1])
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
     if as_json:
         print_json(
-            {
-                "promise": promise(plan.guarantee, records),
-                "guarantee": plan.guarantee.facts(),
-                "records": records,
+            guarantee_facts(plan.guarantee, records)
+            | {
                 "queries": points.shape[0],
                 "cost": asdict(cost) | {"is_certain": cost.is_certain},
                 "plan": plan_facts(plan),
@@ -206,31 +151,13 @@ def preview(job: Job, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"spent": "nothing: this is a preview"}))
 
 
-def _asked(job: Job, private: Collection[str]) -> Asked:
-    queries = read(job.queries, "--queries")
-    public = None if job.public is None else read(job.public, "--public")
-    schema = _declared_schema(job, queries, public)
-    check_drop(job.drop, private, queries, public or (), schema.names)
-    schema = schema.without(*(name for name in schema.names if name in job.not_features))
-    shown = None if public is None else schema.encode(public, drop=job.not_features, name=str(job.public))
-    return Asked(schema, schema.encode(queries, drop=job.not_features, name=str(job.queries)), shown)
-
-
-def _check_public(job: Job, asked: Asked, X: Points) -> None:
-    """Public rows, and the queries that a published classifier is made of, must not be private records."""
-    if job.public is not None and asked.public is not None:
-        check_public(asked.public, X, option="--public", path=job.public, surely_public=job.surely_public)
-    if job.algorithm == "universal":
-        check_public(asked.points, X, option="--queries", path=job.queries, surely_public=job.surely_public)
-
-
-def _release(job: Job, asked: Asked) -> Release:
+def _release(job: Answer, shown: Shown) -> Release:
     """The release, planned for all the queries; a universal one is planned for those that come before publication."""
-    queries = asked.points.shape[0]
+    queries = shown.queries.shape[0]
     if job.algorithm == "universal":
         queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
     return ALGORITHMS[job.algorithm](
-        hypotheses=_hypotheses(job, asked),
+        hypotheses=_hypotheses(job, shown),
         epsilon=job.epsilon,
         delta=job.delta,
         queries=queries,
@@ -243,7 +170,7 @@ def _release(job: Job, asked: Asked) -> Release:
     )
 
 
-def _hypotheses(job: Job, asked: Asked) -> HypothesisClass:
+def _hypotheses(job: Answer, shown: Shown) -> HypothesisClass:
     if job.depth is not None and job.class_name != "trees":
         raise ParameterError("--depth", "left out, but for --class trees", job.depth)
     if job.class_name == "unions":
@@ -254,30 +181,10 @@ def _hypotheses(job: Job, asked: Asked) -> HypothesisClass:
         raise ParameterError(
             "--class", "one that needs no public questions, unless --public or --schema is given", "trees"
         )
-    return DecisionTrees(depth=job.depth).prepared(asked.public, asked.schema)
+    return DecisionTrees(depth=job.depth).prepared(shown.public, shown.schema)
 
 
-def _declared_schema(job: Job, queries: Columns, public: Columns | None) -> Schema:
-    """The declared columns; else what the public rows say; else the columns of the queries, as numbers."""
-    if job.schema is not None:
-        declared = declared_schema(job.schema)
-    elif public is not None:
-        declared = Schema.from_public(public, drop=tuple(name for name in job.not_features if name in public))
-    else:
-        features = [name for name in queries if name not in job.not_features]
-        if not features:
-            raise DataError(str(job.queries), "a table with a column besides those that are left out", "none")
-        declared = Schema(tuple(map(Column, features)))
-    columns = {column.name: column for column in declared.columns}
-    for declaration in job.categories:
-        name, given, values = declaration.partition("=")
-        if not given or name not in columns:
-            raise ParameterError("--categories", "'column=first,second,…' for a column of the queries", declaration)
-        columns[name] = Column(name, "categorical", [value.strip() for value in values.split(",")])
-    return Schema(tuple(columns.values()))
-
-
-def _checked_out(job: Job, *, as_json: bool) -> Path:
+def _checked_out(job: Answer, *, as_json: bool) -> Path:
     if job.out is None:
         raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
     if job.show and as_json:
@@ -294,7 +201,7 @@ def _checked_out(job: Job, *, as_json: bool) -> Path:
     return job.out
 
 
-def _model_folder(job: Job, out: Path) -> Path:
+def _model_folder(job: Answer, out: Path) -> Path:
     """Where a published model goes: as asked, or beside the answers."""
     return job.model_out or out.with_name(f"{out.name.partition('.')[0]}.model")
 
@@ -302,10 +209,7 @@ def _model_folder(job: Job, out: Path) -> Path:
 def _summarise(done: Done, *, as_json: bool) -> None:
     release, counts, asked = done.release, Counter(done.kinds), len(done.kinds)
     if as_json:
-        summary: dict[str, Any] = {
-            "promise": promise(release.guarantee_, done.records),
-            "guarantee": release.guarantee_.facts(),
-            "records": done.records,
+        summary = guarantee_facts(release.guarantee_, done.records) | {
             "queries": asked,
             "counts": {kind: counts[kind] for kind in KINDS},
             "plan": plan_facts(release.plan_),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,9 +15,8 @@ from rich.text import Text
 from pcqr.audit.report import FAST, FULL, Report, Row, make_report
 from pcqr.audit.statistical import processes
 from pcqr.cli.audit_picture import draw, lines_of
-from pcqr.cli.console import complain, make_directory, print_json, progress
-from pcqr.errors import MissingExtra
-from pcqr.files import replacing
+from pcqr.cli.console import complain, draw_into, make_directory, print_json, progress
+from pcqr.cli.jobs import Audit
 
 WORKERS = 2
 FILE_WIDTH = 140
@@ -27,22 +25,16 @@ FLAGGED = 1
 """Exit code: something shipped was flagged, or a bug escaped."""
 
 
-def run(out: Path, *, full: bool, as_json: bool) -> None:
-    make_directory(out)
+def run(job: Audit, *, as_json: bool) -> None:
+    make_directory(job.out)
     with progress(hidden=as_json) as bar, processes(WORKERS) as submit:
 
         def stage(description: str, total: int) -> Any:
             task = bar.add_task(description, total=total)
             return lambda done: bar.advance(task, done)
 
-        report = make_report(FULL if full else FAST, submit=submit, stage=stage)
-    picture: Path | None = out / "audit.png"
-    notice = f"Picture: {picture}"
-    try:
-        with replacing(out / "audit.png") as draft:
-            draw(draft, lines_of(report))
-    except MissingExtra as missing:
-        picture, notice = None, f"No picture. {missing}"
+        report = make_report(FULL if job.full else FAST, submit=submit, stage=stage)
+    picture, notice = draw_into(job.out / "audit.png", lambda draft: draw(draft, lines_of(report)))
     if as_json:
         print_json(summary(report) | {"picture": None if picture is None else str(picture)})
     else:

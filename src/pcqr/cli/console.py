@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -29,7 +29,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
-from pcqr.errors import ParameterError, PcqrError, PcqrWarning, WeakGuarantee
+from pcqr.errors import MissingExtra, ParameterError, PcqrError, PcqrWarning, WeakGuarantee
+from pcqr.files import replacing
 from pcqr.progress import Progress as Told
 from pcqr.progress import reporting as listening
 
@@ -99,6 +100,16 @@ def make_directory(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ParameterError("--out", "a directory that can be written to", f"{out} ({error.strerror})") from None
+
+
+def draw_into(path: Path, draw: Callable[[Path], None]) -> tuple[Path | None, str]:
+    """Draw a picture, whole or not at all: where it is, and a sentence that says so. None without matplotlib."""
+    try:
+        with replacing(path) as draft:
+            draw(draft)
+    except MissingExtra as missing:
+        return None, f"No picture. {missing}"
+    return path, f"Picture: {path}"
 
 
 @contextmanager

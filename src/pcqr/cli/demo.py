@@ -20,12 +20,11 @@ from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from pcqr import BudgetExhausted, PrivateClassifier, SurelyPublic, UniversalRelease
-from pcqr.cli.console import field_table, make_directory, print_json, progress, stages
+from pcqr.cli.console import draw_into, field_table, make_directory, print_json, progress, stages
 from pcqr.cli.demo_picture import draw
+from pcqr.cli.jobs import Demo
 from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
 from pcqr.datasets import Dataset, load_adult
-from pcqr.errors import MissingExtra
-from pcqr.files import replacing
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel, in_words
 
@@ -129,10 +128,10 @@ class Comparison:
         draw(path, self.traces, epsilon=EPSILON, delta=DELTA, others=self.task.others_truth.size)
 
 
-def run(out: Path, *, fast: bool, as_json: bool) -> None:
+def run(job: Demo, *, as_json: bool) -> None:
     """Make both releases, ask them about the same people, and compare."""
-    make_directory(out)
-    data, sizes = load_adult(), FAST if fast else FULL
+    make_directory(job.out)
+    data, sizes = load_adult(), FAST if job.fast else FULL
     if not as_json:
         Console().print(
             f"UCI Adult: {sizes.records:,} private records, {PUBLIC:,} public rows without labels. Of "
@@ -142,13 +141,7 @@ def run(out: Path, *, fast: bool, as_json: bool) -> None:
         )
     with progress(hidden=as_json) as bar:
         made = Comparison.make(data, sizes, bar)
-    picture: Path | None = out / "demo.png"
-    notice = f"Picture: {picture}"
-    try:
-        with replacing(out / "demo.png") as draft:
-            made.draw(draft)
-    except MissingExtra as missing:
-        picture, notice = None, f"No picture. {missing}"
+    picture, notice = draw_into(job.out / "demo.png", made.draw)
     if as_json:
         print_json(_summary(made) | {"picture": None if picture is None else str(picture)})
     else:

@@ -1,9 +1,10 @@
-"""What `answer` and `publish` read alike: labels, schemas, and rows that are called public but are private."""
+"""What `answer` and `publish` read alike: records, labels, schemas, and rows that are called public but are private."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
+from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema import Column, Schema
@@ -18,6 +20,92 @@ from pcqr.schema.cells import category
 from pcqr.schema.overlap import coinciding_rows, is_mostly_private
 
 Labels = NDArray[np.int8]
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is public about a run: the columns and, encoded, the rows that are called public and the queries, if any."""
+
+    schema: Schema
+    public: Points | None
+    queries: Points
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the files hold, encoded. `places` of the labels among `names`, which are the declared ones, or 0 and 1."""
+
+    X: Points
+    places: Labels
+    names: tuple[Any, ...]
+    shown: Shown
+
+    @property
+    def records(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The labels by their names."""
+        return np.array(self.names)[self.places]
+
+
+def read_inputs(
+    job: OnPrivateFiles, *, most_labels: int, queries: Path | None = None, categories: Sequence[str] = ()
+) -> Inputs:
+    """All that the job names, or a refusal. Nothing about a column is read off the private records."""
+    private = read(job.private, "--private")
+    shown = read_shown(job, private, queries=queries, categories=categories)
+    declared = label_names(job.labels, most=most_labels)
+    places = labels_of(private, job.label, declared)
+    X = shown.schema.encode(private, drop=job.not_features, name=str(job.private))
+    if job.public is not None and shown.public is not None:
+        check_public(shown.public, X, option="--public", path=job.public, surely_public=job.surely_public)
+    return Inputs(X, places, declared or (0, 1), shown)
+
+
+def read_shown(
+    job: OnPrivateFiles, private: Collection[str], *, queries: Path | None = None, categories: Sequence[str] = ()
+) -> Shown:
+    """The public files of the job; of the private one only the names of its columns, `private`, are looked at."""
+    asked = None if queries is None else read(queries, "--queries")
+    public = None if job.public is None else read(job.public, "--public")
+    if job.public is not None and job.private.samefile(job.public):
+        raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
+    if job.schema is not None:
+        schema = declared_schema(job.schema)
+    elif public is not None:
+        schema = Schema.from_public(public, drop=job.not_features)
+    else:
+        schema = _numbers(asked or {}, job.not_features, str(queries))
+    schema = _with_categories(schema, categories)
+    check_drop(job.drop, private, asked or (), public or (), schema.names)
+    schema = schema.without(*(name for name in schema.names if name in job.not_features))
+
+    def encoded(table: Columns, path: Path | None) -> Points:
+        return schema.encode(table, drop=job.not_features, name=str(path))
+
+    points = np.empty((0, len(schema.features))) if asked is None else encoded(asked, queries)
+    return Shown(schema, None if public is None else encoded(public, job.public), points)
+
+
+def _numbers(table: Columns, not_features: Collection[str], name: str) -> Schema:
+    """The columns of a public table, as numbers: what is left where nothing is declared."""
+    features = [column for column in table if column not in not_features]
+    if not features:
+        raise DataError(name, "a table with a column besides those that are left out", "none")
+    return Schema(tuple(map(Column, features)))
+
+
+def _with_categories(schema: Schema, declarations: Sequence[str]) -> Schema:
+    columns = {column.name: column for column in schema.columns}
+    for declaration in declarations:
+        name, given, values = declaration.partition("=")
+        if not given or name not in columns:
+            raise ParameterError("--categories", "'column=first,second,…' for a column of the queries", declaration)
+        columns[name] = Column(name, "categorical", [value.strip() for value in values.split(",")])
+    return Schema(tuple(columns.values()))
 
 
 def read(path: Path, option: str) -> Columns:

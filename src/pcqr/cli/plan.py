@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +13,7 @@ from rich.text import Text
 from pcqr.cli.advice import advice_object, print_advice
 from pcqr.cli.command_lines import EXAMPLES, line_for_option
 from pcqr.cli.console import field_table, print_json
+from pcqr.cli.jobs import Plan
 from pcqr.cli.plan_json import SCHEMA, as_object, class_in_words
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
@@ -41,29 +41,7 @@ _TABULATED: tuple[Unknown, ...] = ("records", "epsilon", "queries", "alpha")
 _FORMS = {"OneSidedSparseVector": "one-sided", "RenyiSparseVector": "Rényi"}
 
 
-@dataclass(frozen=True)
-class Job:
-    """The options of one run, as they were typed."""
-
-    class_name: str | None
-    vc: int | None
-    intervals: int
-    features: int | None
-    records: int | None
-    epsilon: float | None
-    delta: float | None
-    queries: int | None
-    alpha: float | None
-    beta: float | None
-    public: int | None
-    schema: bool
-    solve: Unknown | None
-    explain: bool
-    plot: Path | None
-    overwrite: bool
-
-
-def run(job: Job, *, as_json: bool) -> None:
+def run(job: Plan, *, as_json: bool) -> None:
     """Without a class: what to do with n records at ε. With one: what is proved and expected for it."""
     if job.class_name is not None and job.vc is not None:
         raise ParameterError("vc", "left out where --class is given, which has a VC dimension of its own", job.vc)
@@ -90,7 +68,7 @@ def run(job: Job, *, as_json: bool) -> None:
         console.print(f"\nPicture: {job.plot}")
 
 
-def _advice(job: Job) -> Advice | None:
+def _advice(job: Plan) -> Advice | None:
     """What to do, where enough is known to say so: n and ε."""
     if job.records is None or job.epsilon is None:
         return None
@@ -107,12 +85,12 @@ def _advice(job: Job) -> Advice | None:
     )
 
 
-def _command(job: Job, outlook: Outlook) -> str | None:
+def _command(job: Plan, outlook: Outlook) -> str | None:
     best = outlook.recommendation.option
     return None if best is None else line_for_option(best, outlook.request, job.class_name, job.intervals)
 
 
-def _question(job: Job, class_name: str | None) -> Question:
+def _question(job: Plan, class_name: str | None) -> Question:
     hypotheses = CLASSES[class_name](job.intervals) if class_name else VcClass(job.vc or 0)
     width = hypotheses.features or _WIDTHS.get(class_name or "", 1)
     if job.features is not None and hypotheses.features not in (None, job.features):
@@ -334,7 +312,7 @@ def _print_explanation(console: Console, outlook: Outlook) -> None:
         console.print(table)
 
 
-def _without_a_class(job: Job, *, as_json: bool) -> None:
+def _without_a_class(job: Plan, *, as_json: bool) -> None:
     """No class was named: advice, and the question about proofs for each of some classes where that was asked."""
     advice = _advice(job)
     asks_for_proofs = advice is None or job.alpha is not None or job.solve is not None
@@ -357,7 +335,7 @@ def _without_a_class(job: Job, *, as_json: bool) -> None:
     console.print("\nWhat is proved, for a class of hypotheses: add --class.", style="dim")
 
 
-def _some_classes(job: Job) -> dict[str, Outlook]:
+def _some_classes(job: Plan) -> dict[str, Outlook]:
     return {
         name: look(_question(job if name == "stumps" else replace(job, features=None), name))
         for name in ("thresholds", "intervals", "stumps")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from pcqr.cli.console import field_table, print_json
+from pcqr.cli.jobs import Predict
 from pcqr.datasets.tables import Columns, check_suffix, read_table, write_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
@@ -24,19 +24,7 @@ from pcqr.schema.cells import listed
 FREE = "Nothing: whatever is computed from a published model costs nothing, however often."
 
 
-@dataclass(frozen=True)
-class Job:
-    """The options of one run, as they were typed."""
-
-    model: Path
-    file: Path
-    out: Path
-    drop: tuple[str, ...]
-    scores: bool
-    overwrite: bool
-
-
-def run(job: Job, *, as_json: bool) -> None:
+def run(job: Predict, *, as_json: bool) -> None:
     """Load, check, predict, write, summarise."""
     check_suffix(job.out)
     check_output(job.out, inputs=(job.model, job.file, job.model / "model.json"), overwrite=job.overwrite)
@@ -61,7 +49,7 @@ def _loaded(path: Path) -> PublishedModel:
         raise ParameterError("MODEL", "a folder with a published model, or its model.json", error.received) from None
 
 
-def _features(table: Columns, model: PublishedModel, job: Job) -> Columns:
+def _features(table: Columns, model: PublishedModel, job: Predict) -> Columns:
     """The columns of `table` that the model takes; others are refused unless they are to be dropped."""
     for name in job.drop:
         if name not in table:
@@ -85,7 +73,7 @@ def _scores(model: PublishedModel, table: Columns) -> dict[str, list[float]]:
     return {f"score {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
 
 
-def _summarise(job: Job, model: PublishedModel, labels: list[Any], *, as_json: bool) -> None:
+def _summarise(job: Predict, model: PublishedModel, labels: list[Any], *, as_json: bool) -> None:
     counts = Counter(labels)
     if as_json:
         print_json(

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
-from pcqr.cli.inputs import check_drop, check_public, declared_schema, label_names, labels_of, read
+from pcqr.cli.inputs import Inputs, read_inputs
+from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
-from pcqr.cli.words import promise
+from pcqr.cli.words import guarantee_facts, promise
 from pcqr.errors import ParameterError
 from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
@@ -47,42 +46,6 @@ SPENT = 1
 """Exit code: the model was drawn, ε is spent, and something failed afterwards."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """The options of one run, as they were typed."""
-
-    private: Path
-    label: str
-    public: Path | None
-    surely_public: bool
-    schema: Path | None
-    epsilon: float
-    delta: float | None
-    method: Choice | None
-    out: Path
-    depth: int | None
-    operations: float
-    labels: str | None
-    drop: tuple[str, ...]
-    seed: int | None
-    overwrite: bool
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        return tuple(path for path in (self.private, self.public, self.schema) if path is not None)
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the files hold, encoded. `names` are the declared label names, or 0 and 1."""
-
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    names: tuple[Any, ...]
-    public: NDArray[np.float64] | None
-    schema: Schema
-
-
 @dataclass
 class Made:
     """How far a run has come: what was fitted, the model that it holds, and what of it was written."""
@@ -101,7 +64,7 @@ class Made:
             self.saved = self.model.save(out)
 
 
-def run(job: Job, *, as_json: bool) -> None:
+def run(job: Publish, *, as_json: bool) -> None:
     """Read, check, rehearse, draw, write, summarise. Whatever can be refused is refused before the draw.
 
     Once the model is drawn, no signal comes between it and the disk.
@@ -117,19 +80,19 @@ def run(job: Job, *, as_json: bool) -> None:
         try:
             with progress(hidden=as_json) as bar:
                 with stages(bar, "reading and encoding"):
-                    inputs = _read(job)
+                    inputs = read_inputs(job, most_labels=MOST_CLASSES)
                     trees, method = _chosen(job, inputs, method)
                     _rehearse(trees, inputs, job.epsilon, method)
                 if not as_json:
-                    _announce(bar, trees, inputs.X.shape[0], method)
+                    _announce(bar, trees, inputs.records, method)
                 with stages(bar, f"publishing ({method})"), _own_directory(job):
                     made.learner = _learner(job, inputs, trees, method)
                     try:
-                        made.learner.fit(inputs.X, inputs.y, public=SurelyPublic(inputs.public))
+                        made.learner.fit(inputs.X, inputs.y, public=SurelyPublic(inputs.shown.public))
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
-                                made.save(inputs.schema, job.out)
+                                made.save(inputs.shown.schema, job.out)
             _summarise(job, made, _depth(trees, made, inputs), method, as_json=as_json)
         except BaseException as cause:
             if made.is_drawn:
@@ -143,7 +106,7 @@ def run(job: Job, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _own_directory(job: Job) -> Iterator[None]:
+def _own_directory(job: Publish) -> Iterator[None]:
     """Two runs that publish to one place at a time would lose a model that was paid for."""
     with ExitStack() as held:
         try:
@@ -157,17 +120,17 @@ def _own_directory(job: Job) -> Iterator[None]:
         yield
 
 
-def _chosen(job: Job, inputs: Inputs, method: Choice) -> tuple[DecisionTrees, Method]:
+def _chosen(job: Publish, inputs: Inputs, method: Choice) -> tuple[DecisionTrees, Method]:
     """The class of trees with its public questions, and the method, from public numbers."""
     trees = DecisionTrees(depth=job.depth, operations=job.operations)
     if not _is_sized(job):
-        trees = trees_for(inputs.X.shape[0], job.epsilon)
+        trees = trees_for(inputs.records, job.epsilon)
     if method == "auto":
-        method = choose(inputs.X.shape[0], job.epsilon, len(inputs.names))
-    return trees.prepared(inputs.public, inputs.schema), method
+        method = choose(inputs.records, job.epsilon, len(inputs.names))
+    return trees.prepared(inputs.shown.public, inputs.shown.schema), method
 
 
-def _method(job: Job) -> Choice:
+def _method(job: Publish) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
     method = job.method or ("tree" if job.delta is None else "auto")
     if method != "tree" and _is_sized(job):
@@ -175,12 +138,12 @@ def _method(job: Job) -> Choice:
     return method
 
 
-def _is_sized(job: Job) -> bool:
+def _is_sized(job: Publish) -> bool:
     """Did the user say how large a tree may be?"""
     return job.depth is not None or job.operations != MOST_OPERATIONS
 
 
-def _learner(job: Job, inputs: Inputs, trees: DecisionTrees, method: Method) -> Learner:
+def _learner(job: Publish, inputs: Inputs, trees: DecisionTrees, method: Method) -> Learner:
     if method == "tree":
         return SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
     delta = DEFAULT_DELTA if job.delta is None else job.delta
@@ -199,7 +162,7 @@ def _depth(trees: DecisionTrees, made: Made, inputs: Inputs) -> int | None:
         return plan.compared.depth
     if isinstance(plan, CountedPlan):
         return plan.counted.depth
-    return trees.with_labels(len(model.classes)).depth_for(inputs.X.shape[0])
+    return trees.with_labels(len(model.classes)).depth_for(inputs.records)
 
 
 def _announce(bar: Progress, trees: DecisionTrees, records: int, method: Method) -> None:
@@ -223,20 +186,20 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
         return  # `fit` says what is wrong
     if method in TWO_CLASSES_ONLY and len(names) > 2:
         raise ParameterError("--method", "tree or linear for more than two labels", method)
-    features = len(inputs.schema.features)
+    features = len(inputs.shown.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)
     made_up: list[Hypothesis] = []
     if method in ("tree", "counted", "compared"):
         made_up.append(tree)
     if method in ("linear", "counted", "compared"):
-        feature_map = LinearFeatures.of(trees.predicates, features, inputs.public)
+        feature_map = LinearFeatures.of(trees.predicates, features, inputs.shown.public)
         line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
         made_up.append(line if len(names) == 2 else OneAgainstRest((line,) * len(names)))
     if method == "boosted":
         made_up.append(BoostedTrees((tree,), 1.0, features))
     origin = Provenance(predicates=trees.predicates)
     for hypothesis in made_up:
-        PublishedModel(hypothesis, names, inputs.schema, Guarantee(epsilon), origin).texts()
+        PublishedModel(hypothesis, names, inputs.shown.schema, Guarantee(epsilon), origin).texts()
 
 
 def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
@@ -247,51 +210,26 @@ def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
     return Split(predicates[middle], _made_up(predicates[:middle], 0), _made_up(predicates[middle + 1 :], 1))
 
 
-def _read(job: Job) -> Inputs:
-    private = read(job.private, "--private")
-    public = None if job.public is None else read(job.public, "--public")
-    if job.public is not None and job.private.samefile(job.public):
-        raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
-    declared_names = label_names(job.labels, most=MOST_CLASSES)
-    places = labels_of(private, job.label, declared_names)
-    names: tuple[Any, ...] = declared_names or (0, 1)
-    not_features = (job.label, *job.drop)
-    declared = None if job.schema is None else declared_schema(job.schema)
-    check_drop(job.drop, private, public or {}, () if declared is None else declared.names)
-    if declared is None:
-        schema = Schema.from_public(public or {}, drop=not_features)
-    else:
-        schema = declared.without(*(name for name in declared.names if name in not_features))
-    X = schema.encode(private, drop=not_features, name=str(job.private))
-    shown = None if public is None else schema.encode(public, drop=not_features, name=str(job.public))
-    if job.public is not None and shown is not None:
-        check_public(shown, X, option="--public", path=job.public, surely_public=job.surely_public)
-    return Inputs(X, np.array(names)[places], names, shown, schema)
-
-
-def _check_out(job: Job) -> None:
+def _check_out(job: Publish) -> None:
     cost = f"A new model is a new release and costs {_price(job)} again."
     check_folder(job.out, job.inputs, overwrite=job.overwrite, cost=cost)
 
 
-def _price(job: Job) -> str:
+def _price(job: Publish) -> str:
     return f"ε = {job.epsilon:.12g}"
 
 
-def _summarise(job: Job, made: Made, depth: int | None, method: Method, *, as_json: bool) -> None:
+def _summarise(job: Publish, made: Made, depth: int | None, method: Method, *, as_json: bool) -> None:
     model, saved = made.model, made.saved
     if model is None or saved is None or model.provenance.records is None:
         raise AssertionError("A fitted learner was saved, and it knows the number of records.")
     origin, records = model.provenance, model.provenance.records
     if isinstance(made.learner, PrivateClassifier):
         method = made.learner.method_
-    said = promise(model.guarantee, records)
     if as_json:
         print_json(
-            {
-                "promise": said,
-                "guarantee": model.guarantee.facts(),
-                "records": records,
+            guarantee_facts(model.guarantee, records)
+            | {
                 "public_rows": origin.public_rows,
                 "predicates": len(origin.predicates or ()),
                 "method": method,
@@ -305,7 +243,7 @@ def _summarise(job: Job, made: Made, depth: int | None, method: Method, *, as_js
             }
         )
         return
-    fields = {"guarantee": said}
+    fields = {"guarantee": promise(model.guarantee, records)}
     fields |= {"drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
     if model.guarantee.assumptions:
         fields["treated as public"] = "; ".join(model.guarantee.assumptions)
@@ -325,7 +263,7 @@ def _shortened(rules: str) -> str:
     return "\n".join([*lines[:_MOST_LINES], f"… and {len(lines) - _MOST_LINES:,} more lines, in rules.txt"])
 
 
-def _report_failure(job: Job, cause: BaseException, made: Made, *, as_json: bool) -> None:
+def _report_failure(job: Publish, cause: BaseException, made: Made, *, as_json: bool) -> None:
     """Say that ε is spent and what failed; print the model if it was not written. ASCII, lest this fail as well."""
     spent = f"The model was drawn and {_price(job)} is spent"
     if made.saved is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.console import print_json
+from pcqr.cli.jobs import MakeSchema
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
@@ -25,16 +26,15 @@ DECLARES = (
 )
 
 
-def run(
-    file: Path, *, out: Path | None, drop: tuple[str, ...], most_categories: int, overwrite: bool, as_json: bool
-) -> None:
+def run(job: MakeSchema, *, as_json: bool) -> None:
     """Read the public rows, say what becomes of each column, and write that where it is asked for."""
+    out = job.out
     if out is not None:
         if out.suffix.lower() not in (".toml", ".json"):
             raise ParameterError("--out", "a name that ends in .toml or .json", str(out))
-        check_output(out, inputs=(file,), overwrite=overwrite)
-    rows = read_table(file)
-    schema = _schema(rows, drop, most_categories)
+        check_output(out, inputs=(job.file,), overwrite=job.overwrite)
+    rows = read_table(job.file)
+    schema = _schema(rows, job.drop, job.most_categories)
     if out is not None:
         with replacing(out) as draft:
             (schema.to_json if out.suffix.lower() == ".json" else schema.to_toml)(draft)
@@ -47,7 +47,7 @@ def run(
         _print(schema, count, cut_short, out)
 
 
-def _schema(rows: Columns, drop: tuple[str, ...], most_categories: int) -> Schema:
+def _schema(rows: Columns, drop: Sequence[str], most_categories: int) -> Schema:
     for name in drop:
         if name not in rows:
             raise ParameterError("--drop", "the name of a column of the file", name)

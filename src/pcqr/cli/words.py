@@ -32,6 +32,11 @@ def promise(guarantee: Guarantee, records: int) -> str:
     return " ".join((figures, *guarantee.caveats(records)))
 
 
+def guarantee_facts(guarantee: Guarantee, records: int) -> dict[str, Any]:
+    """How the JSON of every release begins."""
+    return {"promise": promise(guarantee, records), "guarantee": guarantee.facts(), "records": records}
+
+
 def plan_facts(plan: Plan) -> dict[str, Any]:
     """All numbers of the plan, by name, for JSON. What nobody asked for is left out."""
     facts = asdict(plan)

@@ -1,0 +1,238 @@
+"""The options of each command, as they are typed: names, help, defaults. What is done with them is in its own file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pcqr.cli.options import (
+    AlgorithmOption,
+    AnsweringClass,
+    ClassName,
+    Drop,
+    Folder,
+    Intervals,
+    Label,
+    Overwrite,
+    Private,
+    SurelyPublic,
+)
+
+
+class OnPrivateFiles:
+    """What jobs on private records have in common."""
+
+    private: Path
+    label: str
+    public: Path | None
+    surely_public: bool
+    schema: Path | None
+    drop: list[str]
+    labels: str | None
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        return (self.label, *self.drop)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """Every file that is read, and must never be written to."""
+        return tuple(path for path in (self.private, self.public, self.schema) if path is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(OnPrivateFiles):
+    """Of `pcqr answer`."""
+
+    private: Private
+    label: Label
+    queries: Annotated[Path, typer.Option(help="The points to label, with the same feature columns in any order.")]
+    epsilon: Annotated[float, typer.Option(help="ε for everything that this run releases.")]
+    delta: Annotated[float, typer.Option(help="δ for everything that this run releases; far below 1/n.")]
+    out: Annotated[
+        Path | None, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. Needed but for --preview.")
+    ] = None
+    preview: Annotated[
+        bool,
+        typer.Option(
+            "--preview",
+            help="Spend nothing: say what the run would promise, plan and use up. Of the private file only the column "
+            "names and the number of rows are used.",
+        ),
+    ] = False
+    class_name: Annotated[
+        AnsweringClass, typer.Option("--class", help="The hypothesis class H. trees need --public or --schema.")
+    ] = "stumps"
+    depth: Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")] = None
+    intervals: Intervals = 2
+    algorithm: AlgorithmOption = "agnostic"
+    model_out: Annotated[
+        Path | None,
+        typer.Option(help="universal: the folder of the published model. Default: NAME.model beside the answers."),
+    ] = None
+    publish_after: Annotated[
+        int | None, typer.Option(min=1, help="universal: votes before it publishes. Default: half of the queries.")
+    ] = None
+    mode: Annotated[
+        Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
+    ] = "calibrated"
+    alpha: Annotated[float, typer.Option(help="The excess error that is planned for.")] = 0.1
+    beta: Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")] = 0.05
+    on_unstable: Annotated[
+        Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
+    ] = "abstain"
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public rows without labels: trees make their questions, and all classes the schema, of them."
+        ),
+    ] = None
+    surely_public: SurelyPublic = False
+    schema: Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")] = None
+    categories: Annotated[
+        list[str],
+        typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
+    ] = field(default_factory=list)
+    drop: Drop = field(default_factory=list)
+    labels: Annotated[
+        str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
+    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
+    show: Annotated[
+        bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
+    ] = False
+    overwrite: Overwrite = False
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (*super().inputs, self.queries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publish(OnPrivateFiles):
+    """Of `pcqr publish`."""
+
+    private: Private
+    label: Label
+    epsilon: Annotated[float, typer.Option(help="ε for the published model.")]
+    out: Annotated[Path, typer.Option(help="The directory that the model is written to.")]
+    delta: Annotated[
+        float | None,
+        typer.Option(help="δ for boosted and linear models, far below 1/n. A tree is pure and needs none."),
+    ] = None
+    method: Annotated[
+        Literal["auto", "tree", "linear", "counted", "compared", "boosted"] | None,
+        typer.Option(
+            help="What to publish; counted: a tree where one label is rare, else a linear model, by a private count; "
+            "compared: the better of the two, privately. "
+            "Default: tree, or with --delta auto, which chooses from n and ε."
+        ),
+    ] = None
+    public: Annotated[
+        Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")
+    ] = None
+    surely_public: SurelyPublic = False
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="The columns, categories and bounds: .toml or .json. Default: read from the public rows."),
+    ] = None
+    depth: Annotated[int | None, typer.Option(help="The depth of the tree. Default: 4, or less on large tables.")] = (
+        None
+    )
+    operations: Annotated[float, typer.Option(help="Refuse a depth that takes more word operations.")] = 2e11
+    labels: Annotated[
+        str | None,
+        typer.Option(help="The label names, which are public, e.g. '<=50K,>50K'. Default: 0 and 1."),
+    ] = None
+    drop: Drop = field(default_factory=list)
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict:
+    """Of `pcqr predict`."""
+
+    model: Annotated[
+        Path, typer.Argument(help="A published model: the folder that pcqr publish or answer wrote, or its model.json.")
+    ]
+    file: Annotated[Path, typer.Argument(help="The rows to label: .csv, .csv.gz or .parquet.")]
+    out: Annotated[Path, typer.Option(help="Where the labels go: .csv, .csv.gz or .parquet.")]
+    drop: Drop = field(default_factory=list)
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Add the scores of a linear or boosted model. They are no probabilities."),
+    ] = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakeSchema:
+    """Of `pcqr schema`."""
+
+    file: Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .csv.gz or .parquet. Never private records.")]
+    out: Annotated[Path | None, typer.Option(help="Where the schema goes: .toml or .json. Default: nowhere.")] = None
+    drop: Drop = field(default_factory=list)
+    most_categories: Annotated[int, typer.Option(min=1, help="The most categories that a column keeps.")] = 100
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Of `pcqr plan`."""
+
+    class_name: Annotated[
+        ClassName | None,
+        typer.Option("--class", help="The hypothesis class H, for what is proved. Without it: what to run."),
+    ] = None
+    vc: Annotated[int | None, typer.Option(min=1, help="Instead of --class: any class of this VC dimension.")] = None
+    intervals: Intervals = 2
+    features: Annotated[
+        int | None, typer.Option("--columns", "--features", min=1, help="The number of columns of the table.")
+    ] = None
+    records: Annotated[int | None, typer.Option("--n", min=1, help="n, the number of private records.")] = None
+    epsilon: Annotated[float | None, typer.Option(help="ε for everything that is released.")] = None
+    delta: Annotated[float | None, typer.Option(help="δ, far below 1/n. Default: 1e-6.")] = None
+    queries: Annotated[int | None, typer.Option(min=1, help="m, the number of queries.")] = None
+    alpha: Annotated[float | None, typer.Option(help="The excess error over the best of the class.")] = None
+    beta: Annotated[float | None, typer.Option(help="The chance of a larger excess error. Default: 0.05.")] = None
+    public: Annotated[int | None, typer.Option(min=1, help="The number of public rows without labels at hand.")] = None
+    schema: Annotated[
+        bool,
+        typer.Option("--schema/--no-schema", help="Can a schema be written without a look at the private records?"),
+    ] = True
+    solve: Annotated[
+        Literal["records", "alpha", "queries", "epsilon", "delta", "beta"] | None,
+        typer.Option(help="What to solve for. Default: the one of n, ε, α and m that is left out."),
+    ] = None
+    explain: Annotated[bool, typer.Option("--explain", help="Derive every number, with its formula and proof.")] = False
+    plot: Annotated[Path | None, typer.Option(help="Draw n against m, α against ε, k against T: .svg, .png, .pdf.")] = (
+        None
+    )
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """Of `pcqr demo`."""
+
+    out: Folder = Path("out")
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer records and queries.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """Of `pcqr audit`."""
+
+    full: Annotated[
+        bool, typer.Option("--full/--fast", help="More cases, more queries, more runs: minutes instead of seconds.")
+    ] = False
+    out: Folder = Path("out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Datasets:
+    """Of `pcqr datasets`: none."""
