@@ -18,6 +18,7 @@ from pcqr.errors import MissingParameters, ParameterError
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.plan import Aim, Budget
 from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records
+from pcqr.planning.crossing import hardest_demand
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.request import Demand, Request
 from pcqr.planning.search import Knobs
@@ -51,9 +52,10 @@ _WHOLE: frozenset[Unknown] = frozenset({"queries", "records"})
 MOST_QUERIES = 10**6
 _MOST_OPEN = 2
 _LARGEST_ALPHA = 0.45
-_ROUNDS, _FEW_ROUNDS = 4, 2  # few where the search begins near a similar solution
-_CLOSE, _USED = 1.03, 0.985
+_ROUNDS, _FEW_ROUNDS = 4, 2
+"""Secants of a search from nothing, and of one that begins near a similar solution."""
 _EASIER = (1.0, 1.003, 1.01, 1.03, 1.1, 1.3, 2.0)
+"""By how much a demand is eased, at most, until `fit` certifies it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,47 +262,36 @@ def _hardest(
 ) -> Solved | None:
     """The hardest value of the unknown at which n records are still enough, to within a few per cent of u.
 
-    `value` turns a demand u into a value; the records needed grow with u, nearly as a power of it, so that secants
-    between logarithms find the crossing in a few rounds from the first of `starts` that n records are enough for.
-    What is returned is settled by the search that `fit` makes (`_settled`).
+    `value` turns a demand u into a value; the records needed grow with u (crossing.py). What is returned is settled by
+    the search that `fit` makes (`_settled`).
     """
+    needs = _Needs(question, name, value, start)
     rounds = _ROUNDS if start is None else _FEW_ROUNDS
-    records = question.value("records")
+    demand = hardest_demand(needs.records, question.value("records"), starts, limit, rounds)
+    return None if demand is None else _settled(question, name, value, demand)
 
-    def needed(demand: float) -> tuple[float, Solved | None]:
-        nonlocal start
-        request = question.request(**{name: value(demand)})
-        # A first search starts from nothing; where a later one finds nothing near the last solution, u is too hard.
-        found = fewest_records(request) if start is None else fewest_records(request, _carried(start, request))
-        if found is None:
-            return math.inf, None
-        start = Solved(request, found)
-        return found.plan.records, start if found.plan.records <= records else None
 
-    tried: list[tuple[float, float]] = []
-    waiting, best = list(starts), None
-    while best is None:
-        if not waiting:
-            return None
-        easy = waiting.pop(0)
-        at_easy, best = needed(easy)
-        tried.append((easy, at_easy))
-        if best is None and at_easy < 3 * records and easy in starts and easy > min(starts):
-            waiting.insert(0, max(min(starts), 0.95 * easy * records / at_easy))  # nearly: a little easier will do
-    known = {demand: at for demand, at in tried if demand >= easy and math.isfinite(at)}
-    hard = min((demand for demand, _ in tried if demand > easy), default=math.inf)
-    for _ in range(rounds):
-        if easy >= limit or hard < _CLOSE * easy or at_easy > _USED * records:
-            break
-        demand = min(_crossing(known, easy, hard, records), limit)
-        at_demand, found = needed(demand)
+@dataclass
+class _Needs:
+    """How many records a demand u needs; each search begins at the solution that the one before it found."""
+
+    question: Question
+    name: Unknown
+    value: Callable[[float], float]
+    last: Solved | None
+
+    def records(self, demand: float) -> float:
+        """∞ where no number of records is found to be enough.
+
+        A first search starts from nothing; where a later one finds nothing near the last solution, u is too hard.
+        """
+        request = self.question.request(**{self.name: self.value(demand)})
+        near = None if self.last is None else _carried(self.last, request)
+        found = fewest_records(request, near)
         if found is None:
-            hard = demand
-        else:
-            easy, at_easy, best = demand, at_demand, found
-        if math.isfinite(at_demand):
-            known[demand] = at_demand
-    return _settled(question, name, value, easy)
+            return math.inf
+        self.last = Solved(request, found)
+        return found.plan.records
 
 
 def _settled(question: Question, name: Unknown, value: Callable[[float], float], demand: float) -> Solved | None:
@@ -311,27 +302,6 @@ def _settled(question: Question, name: Unknown, value: Callable[[float], float],
         if votes is not None:
             return Solved(request, votes)
     return None
-
-
-def _crossing(known: dict[float, float], easy: float, hard: float, records: int) -> float:
-    """Where ln(needed) as a function of ln u crosses ln(records), kept off the ends of what is left: (easy, hard).
-
-    By the secant through the two `known` points next to it; without a `hard` end yet a little farther, so as to find
-    one; with one a little less far, since the search for the fewest records is not exact.
-    """
-    near = sorted(known.items(), key=lambda point: abs(math.log(point[1] / records)))[:2]
-    slope = 1.0
-    if len(near) > 1:
-        (u, at_u), (v, at_v) = near
-        slope = max(0.1, math.log(at_u / at_v) / math.log(u / v))
-    aim = math.log(records / near[0][1])
-    if math.isinf(hard):
-        return _CLOSE * max(near[0][0] * math.exp(aim / slope), easy)
-    if max(known) <= easy:
-        return math.sqrt(easy * hard)  # nothing is known of the hard side
-    demand = near[0][0] * math.exp((aim - 0.01) / slope)
-    edge = math.pow(hard / easy, 0.1)
-    return min(max(demand, easy * edge), hard / edge)
 
 
 _SOLVERS: dict[Unknown, Callable[[Question, Solved | None], Solved | None]] = {
