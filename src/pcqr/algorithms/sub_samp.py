@@ -44,7 +44,7 @@ class StableVotes:
 
 def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VoteStage, entropy: Entropy) -> StableVotes:
     """Train the teachers on a secret sub-sample of the records as they are (no relabelling)."""
-    if plan.inverse_temperature is not None or plan.copies is not None:
+    if plan.inverse_temperature is not None:
         raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
     check_size(X, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)

@@ -18,6 +18,7 @@ from pcqr.plan.plans import (
     NoisyMaxPlan,
     Plan,
     Prediction,
+    QueryPlan,
     UniversalPlan,
     VotingPlan,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "Pins",
     "Plan",
     "Prediction",
+    "QueryPlan",
     "UniversalPlan",
     "Usage",
     "VoteStage",
