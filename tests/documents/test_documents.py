@@ -26,11 +26,13 @@ from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.intervals import Interval, Intervals
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.plan import Answer, Usage
+from pcqr.plan import Answer, Plan, Usage
+from pcqr.plan.plans import QueryPlan
 from pcqr.records.predicates import Predicate
 
 TAGS = pytest.mark.parametrize("tag", tags())
-FAMILIES = (Hypothesis,)
+FAMILIES = (Hypothesis, Plan)
+BASES = {Hypothesis, Plan, QueryPlan}
 
 
 def everything_in_pcqr() -> Iterator[type]:
@@ -49,8 +51,13 @@ class TestEveryType:
     @pytest.mark.parametrize("family", FAMILIES)
     def test_every_class_of_a_family_has_a_tag(self, family: type) -> None:
         found = {cls for cls in everything_in_pcqr() if issubclass(cls, family) and not inspect.isabstract(cls)}
-        assert len(found - {family}) > 5
-        assert {cls.__name__ for cls in found - {family} if tag_of(cls) is None} == set()
+        assert len(found - BASES) > 5
+        assert {cls.__name__ for cls in found - BASES if tag_of(cls) is None} == set()
+
+    def test_every_stage_has_a_tag(self) -> None:
+        found = [cls for cls in everything_in_pcqr() if cls.__name__.endswith("Stage")]
+        assert len(found) > 5
+        assert [cls.__name__ for cls in found if tag_of(cls) is None] == []
 
     @TAGS
     @given(data=st.data())
@@ -77,13 +84,20 @@ class TestEveryType:
 
 
 class TestReading:
-    def test_a_family_reads_each_of_its_classes(self) -> None:
+    @pytest.mark.parametrize("family", FAMILIES)
+    def test_a_family_reads_each_of_its_classes(self, family: type[Document]) -> None:
         for tag, value in EXAMPLES.items():
-            if isinstance(value, Hypothesis):
-                assert Hypothesis.from_json(value.to_json()) == value
+            if isinstance(value, family):
+                assert family.from_json(value.to_json()) == value
             else:
-                with pytest.raises(ParameterError, match=f"of the type of a Hypothesis; .* of type '{tag}'"):
-                    Hypothesis.from_json(value.to_json())
+                with pytest.raises(ParameterError, match=f"of the type of a {family.__name__}; .* of type '{tag}'"):
+                    family.from_json(value.to_json())
+
+    def test_a_plan_whose_guarantee_is_beyond_its_budget_is_refused(self) -> None:
+        document = json.loads(EXAMPLES["draw-plan"].to_json())
+        document["budget"]["epsilon"] = 0.5
+        with pytest.raises(ParameterError, match=r"document\.guarantee must be within ε = 0\.5"):
+            Plan.from_json(json.dumps(document))
 
     def test_a_class_reads_no_other(self) -> None:
         with pytest.raises(ParameterError, match=r"an object of type 'interval'; received .* of type 'threshold'"):
@@ -249,6 +263,7 @@ PIECES: tuple[Any, ...] = (
     True,
     0,
     -1,
+    2**63 - 1,
     2**63,
     10**30,
     0.5,
@@ -301,7 +316,7 @@ def test_a_document_that_was_tampered_with_is_read_or_refused_and_nothing_else(t
     text = json.dumps(document)
     if change == "raw":
         text = json.dumps(put(document, path, "@@")).replace('"@@"', data.draw(st.sampled_from(RAW)))
-    for reader in (type(EXAMPLES[tag]), Hypothesis):
+    for reader in (type(EXAMPLES[tag]), *FAMILIES):
         try:
             value = reader.from_json(text)
         except ParameterError:

@@ -85,6 +85,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (BOOSTING, "offered", 0),
     (BOOSTING, "depth", 0),
     (BOOSTING, "depth", 9),
+    (BOOSTING, "depth", 2**62),
     (BOOSTING, "rounds", 0),
     (BOOSTING, "step", 0.0),
     (BOOSTING, "step", math.nan),

@@ -30,6 +30,7 @@ from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.records.features import LARGEST_ENTRY, LinearFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.unit import Unit
+from support import plan_documents
 
 GOLDEN = Path(__file__).parents[1] / "documents" / "golden"
 INF = math.inf
@@ -72,7 +73,7 @@ EXAMPLES: dict[str, Any] = {
         chance_of_halting=0.1,
         unstable_range=(0.5, 2.5),
     ),
-}
+} | plan_documents.EXAMPLES
 
 integers = st.integers(-(2**63) + 1, 2**63 - 1)
 counts = st.integers(0, 2**63 - 1)
@@ -168,7 +169,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         epsilon=numbers,
         delta=numbers,
     ),
-}
+} | plan_documents.STRATEGIES
 
 
 def main() -> None:

@@ -37,6 +37,33 @@ _HOMES = {
     "usage": "pcqr.plan.answers:Usage",
     "answer": "pcqr.plan.answers:Answer",
     "batch-cost": "pcqr.plan.answers:BatchCost",
+    # mechanisms
+    "one-sided-sparse-vector": "pcqr.mechanisms.sparse_vector.one_sided:OneSidedSparseVector",
+    "renyi-sparse-vector": "pcqr.mechanisms.sparse_vector.renyi:RenyiSparseVector",
+    "paper-sparse-vector": "pcqr.mechanisms.sparse_vector.paper:PaperSparseVector",
+    "gaussian-max": "pcqr.mechanisms.noisy_max:GaussianMax",
+    "exponential-max": "pcqr.mechanisms.noisy_max:ExponentialMax",
+    # what was asked for and what is expected
+    "budget": "pcqr.plan.asked:Budget",
+    "aim": "pcqr.plan.asked:Aim",
+    "prediction": "pcqr.plan.plans:Prediction",
+    # stages
+    "vote-stage": "pcqr.plan.stages:VoteStage",
+    "noisy-max-stage": "pcqr.plan.stages:NoisyMaxStage",
+    "draw-stage": "pcqr.plan.stages:DrawStage",
+    "descent-stage": "pcqr.plan.stages:DescentStage",
+    "boosting-stage": "pcqr.plan.stages:BoostingStage",
+    "counted-stage": "pcqr.plan.stages:CountedStage",
+    "compared-stage": "pcqr.plan.stages:ComparedStage",
+    # whole plans
+    "voting-plan": "pcqr.plan.plans:VotingPlan",
+    "universal-plan": "pcqr.plan.plans:UniversalPlan",
+    "noisy-max-plan": "pcqr.plan.plans:NoisyMaxPlan",
+    "draw-plan": "pcqr.plan.plans:DrawPlan",
+    "linear-plan": "pcqr.plan.plans:LinearPlan",
+    "boosted-plan": "pcqr.plan.plans:BoostedPlan",
+    "counted-plan": "pcqr.plan.plans:CountedPlan",
+    "compared-plan": "pcqr.plan.plans:ComparedPlan",
 }
 _REGISTERED: dict[str, type[Any]] = {}
 

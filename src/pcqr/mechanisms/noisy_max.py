@@ -16,6 +16,7 @@ import numpy as np
 
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent
 from pcqr.checks import check_positive, keep_plain
+from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import rounded_up
@@ -23,7 +24,7 @@ from pcqr.noise import LARGEST_SCALE, UNIT_ROUNDOFF, check_scale, discrete_gauss
 
 
 @dataclass(frozen=True)
-class GaussianMax:
+class GaussianMax(Document):
     """Label 1 iff c₁ + Z > k/2, Z ~ discrete Gaussian of σ = `scale`, c₁ the votes for 1 among k teachers.
 
     c₁ is an integer and one changed vote moves it by 1, so an answer is 1/(2σ²)-zCDP: it is a function of c₁ + Z. With
@@ -47,7 +48,7 @@ class GaussianMax:
 
 
 @dataclass(frozen=True)
-class ExponentialMax:
+class ExponentialMax(Document):
     """Label y with probability ∝ e^{η·c_y}, η = `inverse_temperature`: odds e^{η(c₁ − c₀)} of 1 against 0.
 
     One changed vote moves the *gap* c₁ − c₀ by 2, so the loss of an answer has a range of 2η and the answer is

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, check_teachers, keep_plain
+from pcqr.documents import Document
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Document):
     """(ε, δ): the most that everything which a plan releases may cost together. δ = 0 asks for pure privacy."""
 
     epsilon: float
@@ -25,7 +26,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Aim:
+class Aim(Document):
     """At most α beyond the best error of the class, but for a chance β, on m = `queries` queries.
 
     `queries` is None where any number of them will be answered: by a classifier that is published at once.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
+from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan.asked import Aim, Budget
@@ -23,7 +24,7 @@ Mode = Literal["paper", "calibrated"]
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Document):
     """What the planner expects, from public numbers: a model's estimate, not a bound and not a measurement.
 
     `unanswered_share` of the planned queries get no label, those after a halt included; `unstable_share` is the chance
@@ -39,7 +40,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Document):
     """What was decided before the private data was touched. `prediction` is None in paper mode and for SSPP.
 
     `budget` and `aim` are what was asked for; `aim` is None where nobody aimed at an accuracy. The `guarantee` is

@@ -20,6 +20,7 @@ from pcqr.checks import (
     check_teachers,
     keep_plain,
 )
+from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.hypotheses.trees.weighted import MOST_LOG_TREES
@@ -32,7 +33,7 @@ MOST_LINEAR_RECORDS, LARGEST_LINEAR_TERM = 2**31 - 1, 2**24
 
 
 @dataclass(frozen=True)
-class VoteStage:
+class VoteStage(Document):
     """prepare + vote: sub-sample n' of n, relabel at η (None: no relabelling), partition, k teachers, sparse vector.
 
     `copies`: the paper re-samples S'' with replacement before the partition, and its guarantee allows for that many
@@ -78,7 +79,7 @@ class VoteStage:
 
 
 @dataclass(frozen=True)
-class NoisyMaxStage:
+class NoisyMaxStage(Document):
     """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities.
 
     k may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
@@ -104,7 +105,7 @@ class NoisyMaxStage:
 
 
 @dataclass(frozen=True)
-class DrawStage:
+class DrawStage(Document):
     """publish: the exponential mechanism at η = `inverse_temperature` over a class fixed by public points.
 
     `after_queries` = m_o votes come first; their queries are the public points. 0: public points are at hand.
@@ -120,7 +121,7 @@ class DrawStage:
 
 
 @dataclass(frozen=True)
-class DescentStage:
+class DescentStage(Document):
     """A linear classifier by noisy gradient descent on n = `records` records and B = `predicates` public predicates.
 
     T = `steps` sums of one integer vector a record, each vector of norm at most M = `bound`, each sum with discrete
@@ -177,7 +178,7 @@ class DescentStage:
 
 
 @dataclass(frozen=True)
-class BoostingStage:
+class BoostingStage(Document):
     """boost: J = `rounds` trees of `depth`, each drawn at η = `inverse_temperature` and each with the weight `step`.
 
     For n = `records` rows and B = `predicates` public predicates. A round offers `offered` of them, public choices made
@@ -203,7 +204,7 @@ class BoostingStage:
         check_inverse_temperature(self.inverse_temperature)
         if self.delta != 0:
             check_delta(self.delta)
-        leaves = 1 << self.depth
+        leaves = 2.0 ** min(self.depth, 64)  # of a deeper tree there are too many in any case
         if (leaves - 1) * math.log(self.offered) + leaves * math.log(3.0) > MOST_LOG_TREES:
             raise ParameterError("depth", f"such that a round has at most e^{MOST_LOG_TREES:g} trees", self.depth)
         _check_exponent(self.inverse_temperature, self.records)
@@ -215,7 +216,7 @@ class BoostingStage:
 
 
 @dataclass(frozen=True)
-class CountedStage:
+class CountedStage(Document):
     """A noisy count of the labels for ε = `count`; if the rarer one has `fewest` records, `linear`, else a tree.
 
     The tree has `depth` and is drawn at η = `tree`. The step size of `linear` is for labels that are equally common; it
@@ -237,7 +238,7 @@ class CountedStage:
 
 
 @dataclass(frozen=True)
-class ComparedStage:
+class ComparedStage(Document):
     """A tree of `depth` at η = `tree`, a `linear` classifier, and a choice between the two at η = `comparison`."""
 
     tree: float

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
+from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
@@ -18,7 +19,7 @@ from pcqr.noise import check_scale, discrete_laplace, geometric
 
 
 @dataclass(frozen=True)
-class OneSidedSparseVector:
+class OneSidedSparseVector(Document):
     """The calibrated sparse vector: the threshold is noised once, the queries by one-sided noise.
 
     Stable iff d + ν > w + ρ: ρ ~ discrete Laplace(`threshold_scale`) once, ν = −Geometric(`query_scale`) each time.

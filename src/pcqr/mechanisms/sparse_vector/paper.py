@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
+from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, positive, rounded_up
@@ -17,7 +18,7 @@ from pcqr.noise import check_scale, discrete_laplace
 
 
 @dataclass(frozen=True)
-class PaperSparseVector:
+class PaperSparseVector(Document):
     """The sparse vector of the paper [1]_, corrected: the threshold is noised afresh after each unstable answer.
 
     Stable iff d + ν > w + ρ: ν ~ discrete Laplace(2λ) each time, ρ ~ discrete Laplace(λ) anew after each ⊥. Halts after

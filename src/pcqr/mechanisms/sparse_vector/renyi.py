@@ -17,6 +17,7 @@ import numpy as np
 
 from pcqr.accounting.renyi import renyi_epsilon
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
+from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.guarantee import ROUNDING, Guarantee, positive, rounded_up
 from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
@@ -30,7 +31,7 @@ _LARGEST_ARGUMENT = 300.0  # of sinh, squared
 
 
 @dataclass(frozen=True)
-class RenyiSparseVector:
+class RenyiSparseVector(Document):
     """The calibrated sparse vector for many unstable answers: noise made for Rényi accounting.
 
     Stable iff d + ν > w + ρ: ρ ~ discrete Gaussian(σ) once, ν = −max(0, G − j) each time, P(G ≥ t) = sech²(ct/2). Halts

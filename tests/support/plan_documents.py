@@ -1,0 +1,179 @@
+"""One example and one strategy for each type of document that a plan is made of. See `support.documents`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
+from pcqr.noise import LARGEST_SCALE
+from pcqr.plan import (
+    Aim,
+    BoostedPlan,
+    BoostingStage,
+    Budget,
+    ComparedPlan,
+    ComparedStage,
+    CountedPlan,
+    CountedStage,
+    DescentStage,
+    DrawPlan,
+    DrawStage,
+    LinearPlan,
+    NoisyMaxPlan,
+    NoisyMaxStage,
+    Prediction,
+    UniversalPlan,
+    VoteStage,
+    VotingPlan,
+)
+
+AIM = Aim(300, 0.1, 0.05)
+PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
+ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
+VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
+DESCENT = DescentStage(32_561, 106, 30, 2**20, 1e8 / 3, 0.9, 0.1)
+PROMISE: dict[str, Any] = {
+    "mode": "calibrated",
+    "budget": Budget(1.0, 1e-6),
+    "guarantee": Guarantee(0.999, 1e-6, proof="ag_priv_cl", steps=("sparse vector",)),
+}
+
+EXAMPLES: dict[str, Any] = {
+    "one-sided-sparse-vector": ONE_SIDED,
+    "renyi-sparse-vector": RenyiSparseVector(40, 2.5, 7.5, 12, 30, 1e-7),
+    "paper-sparse-vector": PaperSparseVector(4_000, 123.25, 20, 1_000, 5e-7),
+    "gaussian-max": GaussianMax(41.5),
+    "exponential-max": ExponentialMax(0.01),
+    "budget": Budget(0.5),
+    "aim": Aim(None, 0.1, 0.05),
+    "prediction": PREDICTION,
+    "vote-stage": VOTE,
+    "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
+    "draw-stage": DrawStage(0.2, after_queries=40),
+    "descent-stage": DESCENT,
+    "boosting-stage": BoostingStage(32_561, 106, 80, 3, 20, 0.25, 0.0275, 1e-6, seed=7),
+    "counted-stage": CountedStage(0.05, 800, 0.2, 2, DESCENT),
+    "compared-stage": ComparedStage(0.2, 2, DESCENT, 0.05),
+    "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
+    "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
+    "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
+    "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
+    "linear-plan": LinearPlan(**PROMISE, descent=DESCENT),
+    "boosted-plan": BoostedPlan(**PROMISE, boosting=BoostingStage(500, 10, 10, 2, 5, 0.5, 0.01, 0.0)),
+    "counted-plan": CountedPlan(**PROMISE, counted=CountedStage(0.05, 800, 0.2, 2, DESCENT)),
+    "compared-plan": ComparedPlan(**PROMISE, compared=ComparedStage(0.2, 2, DESCENT, 0.05)),
+}
+
+whole = st.integers(1, 2**63 - 1)
+counts = st.integers(0, 2**63 - 1)
+scales = st.floats(0, LARGEST_SCALE, exclude_min=True)
+chances = st.floats(0, 1, exclude_min=True, exclude_max=True)
+temperatures = st.floats(0, 1e9)
+numbers = st.floats(allow_nan=False)
+ranges = st.none() | st.tuples(numbers, numbers)
+
+one_sided = st.builds(OneSidedSparseVector, counts, scales, scales, whole)
+renyi = st.builds(RenyiSparseVector, counts, scales, scales, counts, whole, chances)
+papers = st.builds(PaperSparseVector, counts, st.floats(0, LARGEST_SCALE / 2, exclude_min=True), whole, whole, chances)
+gaussian = st.builds(GaussianMax, scales)
+exponential = st.builds(ExponentialMax, st.floats(1 / LARGEST_SCALE, LARGEST_SCALE))
+budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1e-300, 0.999))
+aims = st.builds(Aim, whole, chances, chances)
+predictions = st.builds(Prediction, numbers, numbers, numbers, ranges, ranges)
+draws = st.builds(DrawStage, temperatures, counts)
+descents = st.builds(
+    DescentStage,
+    st.integers(1, 10**6),
+    whole,
+    whole,
+    st.integers(1, 2**24),
+    scales,
+    st.floats(0, 1, exclude_max=True),
+    st.floats(1e-300, 1e300),
+    st.integers(2, 127),
+)
+boosts = st.builds(
+    BoostingStage,
+    st.integers(1, 10**6),
+    st.integers(50, 2**63 - 1),
+    st.integers(1, 50),
+    st.integers(1, 3),
+    whole,
+    st.floats(1e-300, 1e300),
+    st.floats(0, 1e9),
+    st.just(0.0) | st.floats(1e-300, 0.999),
+    counts,
+)
+counted = st.builds(CountedStage, st.floats(1e-300, 1e300), whole, temperatures, whole, descents)
+compared = st.builds(ComparedStage, temperatures, whole, descents, temperatures)
+
+
+@st.composite
+def votes(draw: st.DrawFn) -> VoteStage:
+    records, subsample, teachers = sorted((draw(whole), draw(whole), draw(whole)), reverse=True)
+    relabelled = draw(st.booleans())
+    more = st.none() | whole if relabelled else st.none()
+    return VoteStage(
+        records,
+        subsample,
+        teachers - 1 + teachers % 2,
+        draw(temperatures) if relabelled else None,
+        draw(one_sided | renyi | papers),
+        draw(more),
+        draw(more),
+    )
+
+
+@st.composite
+def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
+    teachers, records = sorted((draw(whole), draw(whole)))
+    return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential))
+
+
+@st.composite
+def plans(draw: st.DrawFn, /, kind: type, aimed: bool = False, **stages: st.SearchStrategy[Any]) -> Any:
+    """A plan of `kind`, whose guarantee is within its budget."""
+    budget = draw(budgets)
+    stated = Guarantee(budget.epsilon, budget.delta, draw(st.text("abc_")), is_private=draw(st.booleans()))
+    aim = draw(aims if aimed else st.none() | aims | aims.map(lambda aim: replace(aim, queries=None)))
+    return kind(
+        mode=draw(st.sampled_from(["paper", "calibrated"])),
+        budget=budget,
+        guarantee=stated,
+        aim=aim,
+        prediction=draw(st.none() | predictions),
+        proved=None if aim is None else draw(st.none() | st.floats(0, 2)),
+        **{name: draw(stage) for name, stage in stages.items()},
+    )
+
+
+STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
+    "one-sided-sparse-vector": one_sided,
+    "renyi-sparse-vector": renyi,
+    "paper-sparse-vector": papers,
+    "gaussian-max": gaussian,
+    "exponential-max": exponential,
+    "budget": budgets,
+    "aim": aims,
+    "prediction": predictions,
+    "vote-stage": votes(),
+    "noisy-max-stage": noisy_votes(),
+    "draw-stage": draws,
+    "descent-stage": descents,
+    "boosting-stage": boosts,
+    "counted-stage": counted,
+    "compared-stage": compared,
+    "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
+    "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
+    "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
+    "draw-plan": plans(DrawPlan, publish=draws),
+    "linear-plan": plans(LinearPlan, descent=descents),
+    "boosted-plan": plans(BoostedPlan, boosting=boosts),
+    "counted-plan": plans(CountedPlan, counted=counted),
+    "compared-plan": plans(ComparedPlan, compared=compared),
+}
