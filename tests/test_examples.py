@@ -31,9 +31,7 @@ ROOMS = (
     "pcqr.schema",
 )
 TO_DO = """
-    pcqr.AgnosticRelease pcqr.Answer pcqr.NoisyMaxAggregate pcqr.Plan pcqr.PrivateClassifier pcqr.SemiPrivateLearner
-    pcqr.SubsampleAggregate pcqr.SurelyPublic pcqr.UniversalRelease pcqr.fitted_on_public pcqr.estimators pcqr.plan
-    pcqr.planning
+    pcqr.Answer pcqr.Plan pcqr.plan pcqr.planning
 """
 """Names, and whole rooms, whose docstrings are still to be written; the list shrinks to nothing."""
 MAIN = """

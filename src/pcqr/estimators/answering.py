@@ -37,18 +37,7 @@ class Release(PrivateEstimator[V]):
     """Answers by votes: the parameters, `plan`, `preview`, `answer` and `predict` that all releases share.
 
     A dataclass, so that each parameter is declared once: a subclass adds its own, and scikit-learn reads them all off
-    the constructor that is made of them.
-
-    Parameters
-    ----------
-    hypotheses : the class H; None is `Stumps()`.
-    epsilon, delta : the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
-    queries : m, how many queries to plan for.
-    alpha, beta : the excess error aimed at, and the probability with which it may be missed.
-    entropy : None for the operating system's. An integer seeds a test stream; nothing produced with it is private.
-    classes : the two label names, negative first. None: labels are 0 and 1; other names are then read from y, and
-        `guarantee_.assumptions` says that they were treated as public.
-    teachers : k, odd; None lets the planner choose it.
+    the constructor that is made of them. Every release documents all of its parameters.
     """
 
     hypotheses: HypothesisClass | None = None
@@ -66,10 +55,30 @@ class Release(PrivateEstimator[V]):
 
     @np.errstate(all="ignore")
     def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> V:
-        """The plan that `fit` would make for n = `records` rows, with these `public` rows and this `schema`.
+        """The plan that `fit` would make. From public things alone: nothing private is touched and nothing is spent.
 
-        From public things alone: nothing private is touched and nothing is spent. `features`, the number of columns, is
-        needed where there are neither public rows nor a schema to count it.
+        Parameters
+        ----------
+        records : int
+            n, the number of private records.
+        features : int or None, default None
+            The number of columns. Needed where there are neither public rows nor a schema to count it.
+        public : table or array-like, SurelyPublic or None, default None
+            Public rows, as for `fit`.
+        schema : Schema or None, default None
+            The declared columns, as for `fit`.
+
+        Returns
+        -------
+        Plan
+            What `fit` would keep as `plan_`.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter is not allowed.
+        InfeasiblePlan
+            When no plan keeps to ε and δ with so few records.
         """
         check_integer("records", records, least=1)
         public = public.rows if isinstance(public, SurelyPublic) else public
@@ -90,10 +99,27 @@ class Release(PrivateEstimator[V]):
 
     @np.errstate(all="ignore")
     def preview(self, X: Any) -> BatchCost:
-        """What it would cost to ask for the rows of `X`, in order. Asks for nothing and costs nothing.
+        """What it would cost to ask for rows, in order. Asks for nothing and costs nothing.
 
         A function of the transcript, the plan and the rows: no vote is counted and no noise is drawn. A caller who
         wants all of a batch or none of it tests `preview(X).is_certain` before `predict(X)`.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries, as in `fit`.
+
+        Returns
+        -------
+        BatchCost
+            What is new, what is repeated, what is certain, and what the planner's model expects.
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "plan_")
         cost = self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
@@ -103,8 +129,26 @@ class Release(PrivateEstimator[V]):
     def answer(self, x: Any) -> Answer[Any]:
         """The label of one query, or ⊥ (label None) where the vote is unstable and `on_unstable` is "abstain".
 
-        A query asked before, bit for bit, gets its logged answer at no cost. Raises `BudgetExhausted` when the
-        release has halted and the query is new.
+        A query asked before, bit for bit, gets its logged answer at no cost.
+
+        Parameters
+        ----------
+        x : vector, one-row table or, with a schema, mapping of column to value
+            The query.
+
+        Returns
+        -------
+        Answer
+            The label, how it came about, and what has been spent and is left.
+
+        Raises
+        ------
+        BudgetExhausted
+            When the release has halted and the query is new.
+        DataError
+            When it is not one query like the rows of `fit`.
+        NotFittedError
+            Before `fit`.
         """
         point = self._query(x)
         return self._shown(self._protocol.answer(point), point)
@@ -113,8 +157,24 @@ class Release(PrivateEstimator[V]):
     def predict(self, X: Any) -> LabelArray:
         """A label for every row, asked in order; unstable rows get a coin, drawn once and logged.
 
-        When the release halts midway, `BudgetExhausted` carries the answers so far; `preview` says beforehand
-        whether it can.
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        BudgetExhausted
+            When the release halts midway; it carries the answers so far. `preview` says beforehand whether it can.
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
         """
         check_is_fitted(self, "plan_")
         labels, halted = self._asked(self._table(X, self.schema_))

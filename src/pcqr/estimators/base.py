@@ -68,9 +68,27 @@ class Known:
 
 @dataclass(frozen=True)
 class SurelyPublic:
-    """Public `rows` that are public although they are rows of the private table, too: few different ones are possible.
+    """Public rows that are public although they are rows of the private table, too: few different ones are possible.
 
-    `fit(X, y, public=SurelyPublic(rows))` neither refuses them nor warns: whoever writes that has seen to it.
+    `fit` refuses public rows of which more than half are rows of the private table. It takes these as they are, without
+    a warning: whoever writes this has seen to it.
+
+    Parameters
+    ----------
+    rows : table or array-like of shape (rows, columns)
+        The rows, as `public` takes them.
+
+    Examples
+    --------
+    Records of one truth value: each public row is bound to be a row of the private table.
+
+    >>> import numpy as np
+    >>> from pcqr import SemiPrivateLearner, SurelyPublic
+    >>> X = np.random.default_rng(0).integers(0, 2, size=(1_000, 1))
+    >>> public = np.array([[0], [1]])
+    >>> learner = SemiPrivateLearner(entropy=0).fit(X, X[:, 0], public=SurelyPublic(public))  # seeded: NOT PRIVATE
+    >>> learner.predict(public)
+    array([0, 1])
     """
 
     rows: Any
@@ -92,12 +110,42 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
-        """Charge ε (and δ) whole and prepare the release. Each `fit` is a new release, charged anew.
+        """Charge ε and δ whole, and prepare the release. Each `fit` is a new release, charged anew.
 
-        `X`, `y` are the private records. `public` holds public unlabelled points, `schema` the declared columns;
-        with a schema, `X`, `public` and later queries are tables with named columns. A public frame that is not all
-        numbers gives a schema by itself (`Schema.from_public`). Public rows of which more than half are rows of `X` are
-        refused, see `SurelyPublic`. Everything is checked before any noise is drawn.
+        Everything is checked before any noise is drawn.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n, columns)
+            The private records. Without a schema, numbers.
+        y : array-like of shape (n,)
+            Their labels.
+        public : table or array-like, SurelyPublic or None, default None
+            Public rows without labels. A public frame that is not all numbers gives a schema by itself
+            (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `SurelyPublic`.
+        schema : Schema or None, default None
+            The declared columns. With it, `X`, `public` and later queries are tables with named columns.
+
+        Returns
+        -------
+        PrivateEstimator
+            This estimator.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter of the estimator is not allowed. Parameters are judged before data.
+        DataError
+            When records, labels or public rows cannot be used.
+        InfeasiblePlan
+            When no plan keeps to ε and δ with so few records.
+
+        Warns
+        -----
+        WeakGuarantee
+            When ε or δ is so large that the guarantee says little.
+        UnansweredWarning
+            When most of the planned queries are expected to get no label.
         """
         for name in _FITTED & vars(self).keys():
             delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced

@@ -19,13 +19,41 @@ _MOST_TRIED = 64
 
 
 def fitted_on_public(transformer: Any, public: Any) -> FrozenEstimator:
-    """A clone of `transformer`, fitted on `public` rows and frozen (`sklearn.frozen.FrozenEstimator`).
+    """A clone of a transformer, fitted on public rows and frozen: safe before a private estimator in a pipeline.
 
     **Calling this declares that `public` may be shown**: never pass private records.
 
     The guarantee of what comes after rests on a second promise, too: `transform` treats every row by itself. It is
     tried out on pairs of public rows, whose first one must come out the same, bit for bit, whatever the second one is;
     a transformer that compares or averages the rows that it is given is refused. That is a test and no proof.
+
+    Parameters
+    ----------
+    transformer : scikit-learn transformer
+        It is cloned, and the clone is fitted.
+    public : table or array-like of shape (rows, columns)
+        At least 3 public rows.
+
+    Returns
+    -------
+    sklearn.frozen.FrozenEstimator
+        A transformer that neither `fit` nor `clone` changes.
+
+    Raises
+    ------
+    ParameterError
+        When it is no transformer, or what it makes of a row depends on the other rows.
+    DataError
+        When there are fewer than 3 rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from pcqr import fitted_on_public
+    >>> scaler = fitted_on_public(StandardScaler(), np.array([[0.0], [5.0], [10.0]]))
+    >>> scaler.fit([[1000.0]], None).transform([[5.0]])  # what it was fitted on stays
+    array([[0.]])
     """
     if not hasattr(transformer, "transform"):
         raise ParameterError(

@@ -14,21 +14,73 @@ from pcqr.planning.request import Request
 
 
 class NoisyMaxAggregate(Release[NoisyMaxPlan]):
-    """Noisy majorities of teachers (PATE 2017, 2018; Dwork and Feldman 2018). (ε, δ)-DP for m = `queries` answers.
+    """Noisy majorities of teachers [1]_ [2]_ [3]_: every query gets a label, and every label is paid for.
 
-    Every query gets a label, however the teachers vote, and every label is paid for: after m distinct queries
-    `BudgetExhausted` is raised, while queries asked before are answered from the log. `plan_.vote.noise` is a discrete
-    Gaussian on the count of votes or an exponential mechanism, whichever the planner expects to err less. In an
-    `Answer` the kind "stable" says no more than that the label is a vote's; `unstable_left_` is None.
+    (ε, δ)-DP for m answers together. After m distinct queries `BudgetExhausted` is raised, while queries asked before
+    are answered from the log. `plan_.vote.noise` is a discrete Gaussian on the count of votes or an exponential
+    mechanism, whichever the planner expects to err less. In an `Answer` the kind "stable" says no more than that the
+    label is a vote's; `unstable_left_` is None.
 
     Parameters
     ----------
-    hypotheses : the class H of the teachers; None is `Stumps()`.
-    epsilon, delta : the whole of the privacy loss, charged at `fit`: it covers all m answers.
-    queries : m, how many distinct queries are answered. Noise grows like √m.
-    alpha, beta : kept in `plan_`, as the other releases do; no accuracy is certified for this one.
-    entropy, classes : as for the other releases.
-    teachers : k, odd; None lets the planner choose.
+    hypotheses : HypothesisClass or None, default None
+        H, the class of the teachers. None is `Stumps()`.
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
+    delta : float, default 1e-6
+        δ of the same promise.
+    queries : int, default 300
+        m, how many queries to plan for. After m distinct ones it halts. Noise grows like √m.
+    alpha : float, default 0.1
+        α, kept in `plan_`; no accuracy is certified for this release.
+    beta : float, default 0.05
+        β, kept in `plan_`.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of two labels or None, default None
+        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
+        says that they were treated as public.
+    teachers : int or None, default None
+        k, odd. None lets the planner choose it.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : NoisyMaxPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The two label names.
+    hypotheses_ : HypothesisClass
+        H as it was used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_ : int
+        n.
+    queries_answered_, unstable_answers_, unstable_left_ : int or None
+        What has been asked, how much of it was unstable, and how many unstable answers are left.
+
+    References
+    ----------
+    .. [1] N. Papernot, M. Abadi, Ú. Erlingsson, I. Goodfellow, K. Talwar. Semi-supervised knowledge transfer for deep
+       learning from private training data. ICLR 2017.
+    .. [2] N. Papernot, S. Song, I. Mironov, A. Raghunathan, K. Talwar, Ú. Erlingsson. Scalable private learning with
+       PATE. ICLR 2018.
+    .. [3] C. Dwork, V. Feldman. Privacy-preserving prediction. COLT 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import NoisyMaxAggregate
+    >>> from pcqr.hypotheses import Thresholds
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+    >>> y = (X[:, 0] > 6).astype(int)
+    >>> release = NoisyMaxAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release.predict([[1.0], [9.0]])
+    array([0, 1])
+    >>> release.answer([8.0]).remaining
+    Usage(queries=17, unstable=None)
     """
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:

@@ -54,23 +54,75 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
     or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table: `fit` warns, and
-    `guarantee_.assumptions` says so. `hypothesis_` is the published classifier, `method_` says which kind it is:
-    "tree", "linear" or "boosted".
+    `guarantee_.assumptions` says so.
 
     Parameters
     ----------
-    epsilon, delta : the whole of the privacy loss, charged at `fit`. One tree is pure and spends no δ.
-    method : "tree", one exact draw over all trees of a depth; "linear", noisy gradient descent; "counted", a
-        tree where one label is rare, else linear, by a private count; "compared", one of each, of which the better one
-        is published, by a private comparison; "boosted", many small exact trees that vote; "auto", the choice that
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`.
+    delta : float, default 1e-6
+        δ of the same promise. One tree is pure and spends none.
+    method : {"auto", "tree", "linear", "counted", "compared", "boosted"}, default "auto"
+        "tree": one exact draw over all trees of a depth. "linear": noisy gradient descent [1]_ [2]_. "counted": a tree
+        where one label is rare, else linear, by a private count. "compared": one of each, of which the better one is
+        published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
         `pcqr.planning.published.choose` makes from n, ε and the number of classes, public numbers all. Counts and
         comparisons are paid for out of ε.
-    trees : where the public predicates of all methods come from, and the depth of one tree; None: `DecisionTrees()`,
-        or smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
-    entropy, classes : as for the releases.
+    trees : DecisionTrees or None, default None
+        Where the public predicates of all methods come from, and the depth of one tree. None: `DecisionTrees()`, or
+        smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of labels or None, default None
+        The label names, in order; more than two for trees and linear classifiers. None: 0 and 1; other names are then
+        read from y, and `guarantee_.assumptions` says that they were treated as public.
 
-    `decision_function` exists for linear and boosted classifiers: their margins are functions of public weights. They
-    are no probabilities.
+    Attributes
+    ----------
+    hypothesis_ : Hypothesis
+        The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
+    method_ : {"tree", "linear", "boosted"}
+        Which kind it is.
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : ClassifierPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The label names.
+    hypotheses_ : DecisionTrees
+        The public predicates that were used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_, n_public_ : int
+        n, and the number of public rows; None without any.
+
+    See Also
+    --------
+    SemiPrivateLearner : pure ε for any class of `pcqr.hypotheses`.
+    UniversalRelease : answers first, and publishes later.
+
+    References
+    ---------- .. [1] S. Song, K. Chaudhuri, A. Sarwate. Stochastic gradient descent with differentially private
+    updates. GlobalSIP 2013. .. [2] R. Bassily, A. Smith, A. Thakurta. Private empirical risk minimization: efficient
+    algorithms and tight error
+       bounds. FOCS 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.hypotheses import DecisionTrees
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(5_000, 2)), rng.normal(size=(200, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> shallow = DecisionTrees(depth=2)
+    >>> classifier = PrivateClassifier(epsilon=1.0, method="tree", trees=shallow, entropy=0)  # seeded: NOT PRIVATE
+    >>> classifier = classifier.fit(X, y, public=public)
+    >>> classifier.predict([[2.0, 0.0], [-2.0, 0.0]])
+    array([1, 0])
+    >>> classifier.method_, classifier.guarantee_.is_pure, classifier.guarantee_.within(1.0, 0.0)
+    ('tree', True, True)
     """
 
     epsilon: float = 1.0
@@ -86,7 +138,25 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
-        """The published classifier on the rows of `X`. Costs nothing."""
+        """The published classifier on rows. Costs nothing, however often.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
         check_is_fitted(self, "plan_")
         return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 

@@ -22,16 +22,7 @@ from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
 
 @dataclass(eq=False, repr=False)
 class StableRelease(Release[V]):
-    """Releases that test whether a vote is stable, and say ⊥ where it is not. Parameters as for `Release`, and
-
-    Parameters
-    ----------
-    queries : calibrated mode goes on past it (no privacy figure depends on m) until the unstable answers are used up;
-        paper mode stops there.
-    mode : "calibrated", or "paper" for the paper's constants with their corrections.
-    on_unstable : "abstain" (label None) or "random" (a coin) for a query on which the teachers disagree.
-    unstable, sampling_rate, inverse_temperature : T, q and η; None lets the planner choose them.
-    """
+    """Releases that test whether a vote is stable, and say ⊥ where it is not."""
 
     _: KW_ONLY
     mode: Mode = "calibrated"
@@ -60,7 +51,79 @@ class StableRelease(Release[V]):
 
 
 class SubsampleAggregate(StableRelease[VotingPlan]):
-    """SubSamp (Bassily, Thakkar, Thakurta 2018): plain teachers, stable votes. (ε, δ)-DP; accuracy α + 3γ."""
+    """SubSamp [1]_: teachers learn from disjoint parts of the records, and their stable votes are answered.
+
+    (ε, δ)-DP for all answers together, adaptively chosen queries included. The error may reach α + 3γ, γ the best error
+    in H, so nothing is certified.
+
+    Parameters
+    ----------
+    hypotheses : HypothesisClass or None, default None
+        H, the class of the teachers. None is `Stumps()`.
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
+    delta : float, default 1e-6
+        δ of the same promise.
+    queries : int, default 300
+        m, how many queries to plan for. Calibrated releases go on past it, since no privacy figure
+        depends on m, until the unstable answers are used up; paper mode stops there.
+    alpha : float, default 0.1
+        α, the excess error over the best member of H that is aimed at.
+    beta : float, default 0.05
+        β, the chance with which it may be missed.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of two labels or None, default None
+        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
+        says that they were treated as public.
+    teachers : int or None, default None
+        k, odd. None lets the planner choose it.
+    mode : {"calibrated", "paper"}, default "calibrated"
+        Constants proved here, or those of the paper with their corrections.
+    on_unstable : {"abstain", "random"}, default "abstain"
+        What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
+    unstable : int or None, default None
+        T, the unstable answers after which the release halts. None lets the planner choose it.
+    sampling_rate : float or None, default None
+        q, the share of the records in the secret sub-sample. None lets the planner choose it.
+    inverse_temperature : float or None, default None
+        Has no effect: nothing is relabelled.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : VotingPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The two label names.
+    hypotheses_ : HypothesisClass
+        H as it was used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_ : int
+        n.
+    queries_answered_, unstable_answers_, unstable_left_ : int
+        What has been asked, how much of it was unstable, and how many unstable answers are left.
+
+    References
+    ----------
+    .. [1] R. Bassily, O. Thakkar, A. Thakurta. Model-agnostic private learning. NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import SubsampleAggregate
+    >>> from pcqr.hypotheses import Thresholds
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+    >>> y = (X[:, 0] > 6).astype(int)
+    >>> release = SubsampleAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release.predict([[1.0], [9.0]])
+    array([0, 1])
+    >>> release.plan_.vote.teachers, release.unstable_left_
+    (1249, 5)
+    """
 
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_subsample(request, self.mode)
@@ -71,10 +134,85 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
 
 
 class AgnosticRelease(StableRelease[VotingPlan]):
-    """AgPrivCl (Nandi, Bassily 2020): records relabelled by a privately drawn ĥ ∈ H, then stable votes.
+    """AgPrivCl [1]_: records are relabelled by a privately drawn ĥ ∈ H, then stable votes are answered.
 
-    (ε, δ)-DP for all answers together, adaptively chosen queries included; average error at most γ + α with
+    (ε, δ)-DP for all answers together, adaptively chosen queries included. The average error is at most γ + α with
     probability 1 − β where `plan_.certified` is True, γ the best error in H.
+
+    Parameters
+    ----------
+    hypotheses : HypothesisClass or None, default None
+        H, the class of the teachers and of ĥ. None is `Stumps()`.
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
+    delta : float, default 1e-6
+        δ of the same promise.
+    queries : int, default 300
+        m, how many queries to plan for. Calibrated releases go on past it, since no privacy figure
+        depends on m, until the unstable answers are used up; paper mode stops there.
+    alpha : float, default 0.1
+        α, the excess error over the best member of H that is aimed at.
+    beta : float, default 0.05
+        β, the chance with which it may be missed.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of two labels or None, default None
+        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
+        says that they were treated as public.
+    teachers : int or None, default None
+        k, odd. None lets the planner choose it.
+    mode : {"calibrated", "paper"}, default "calibrated"
+        Constants proved here, or those of the paper with their corrections.
+    on_unstable : {"abstain", "random"}, default "abstain"
+        What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
+    unstable : int or None, default None
+        T, the unstable answers after which the release halts. None lets the planner choose it.
+    sampling_rate : float or None, default None
+        q, the share of the records in the secret sub-sample. None lets the planner choose it.
+    inverse_temperature : float or None, default None
+        η of the relabelling. None lets the planner choose it.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : VotingPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The two label names.
+    hypotheses_ : HypothesisClass
+        H as it was used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_ : int
+        n.
+    queries_answered_, unstable_answers_, unstable_left_ : int
+        What has been asked, how much of it was unstable, and how many unstable answers are left.
+
+    References
+    ----------
+    .. [1] A. Nandi, R. Bassily. Privately answering classification queries in the agnostic PAC model. ALT 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import AgnosticRelease
+    >>> from pcqr.hypotheses import Thresholds
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
+    >>> y = (X[:, 0] > 6).astype(int)
+    >>> release = AgnosticRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release.answer([8.0])
+    Answer(label=1, kind='stable', spent=Usage(queries=1, unstable=0), remaining=Usage(queries=None,
+    unstable=6), beyond_plan=False)
+    >>> print(release.preview([[2.0], [3.0], [8.0]]))
+    3 rows: 2 new queries; 1 repeated, from the log at no cost.
+    The batch adds nothing to ε and δ: all of it is charged once, at fit.
+    Left: 6 unstable answers and any number of stable ones. Every row will be answered.
+    The planner's model, an estimate and not a bound, expects about 0.2 unstable answers (0.0 to 0.3, as far off
+    as it was on real tables).
+    >>> release.guarantee_.within(1.0, 1e-6), release.guarantee_.is_private
+    (True, False)
     """
 
     def _make_plan(self, request: Request) -> VotingPlan:
@@ -87,11 +225,88 @@ class AgnosticRelease(StableRelease[VotingPlan]):
 
 @dataclass(eq=False, repr=False)
 class UniversalRelease(StableRelease[UniversalPlan]):
-    """UnvPrivCl (Nandi, Bassily 2020): votes for the first queries, then a published classifier for ever.
+    """UnvPrivCl [1]_: votes for the first queries, then a published classifier for ever.
 
-    `publish_share` is the share of ε that the published classifier gets; None lets the planner choose. Publication
-    comes after `plan_.publish.after_queries` distinct queries or when the unstable answers are used up; until then
-    the estimator holds the private records. `hypothesis_` is the published classifier, free to be shown.
+    Publication comes after `plan_.publish.after_queries` distinct queries or when the unstable answers are used up;
+    until then the estimator holds the private records. From then on every query is answered, at no further cost.
+
+    Parameters
+    ----------
+    hypotheses : HypothesisClass or None, default None
+        H, the class of the teachers, of ĥ and of what is published. None is `Stumps()`.
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given, and the published
+        classifier.
+    delta : float, default 1e-6
+        δ of the same promise.
+    queries : int, default 300
+        m, how many queries to plan for. Privacy does not depend on m in calibrated mode.
+    alpha : float, default 0.1
+        α, the excess error over the best member of H that is aimed at.
+    beta : float, default 0.05
+        β, the chance with which it may be missed.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of two labels or None, default None
+        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
+        says that they were treated as public.
+    teachers : int or None, default None
+        k, odd. None lets the planner choose it.
+    mode : {"calibrated", "paper"}, default "calibrated"
+        Constants proved here, or those of the paper with their corrections.
+    on_unstable : {"abstain", "random"}, default "abstain"
+        What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
+    unstable : int or None, default None
+        T, the unstable answers after which the release publishes. None lets the planner choose it.
+    sampling_rate : float or None, default None
+        q, the share of the records in the secret sub-sample. None lets the planner choose it.
+    inverse_temperature : float or None, default None
+        η of the relabelling. None lets the planner choose it.
+    publish_share : float or None, default None
+        The share of ε that the published classifier gets. None lets the planner choose it.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : UniversalPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The two label names.
+    hypotheses_ : HypothesisClass
+        H as it was used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_ : int
+        n.
+    queries_answered_, unstable_answers_, unstable_left_ : int
+        What has been asked, how much of it was unstable, and how many unstable answers are left.
+    is_published_ : bool
+        Has the classifier been published?
+    hypothesis_ : Hypothesis
+        The published classifier, free to be shown, once there is one.
+
+    References
+    ----------
+    .. [1] A. Nandi, R. Bassily. Privately answering classification queries in the agnostic PAC model. ALT 2020.
+    .. [2] N. Alon, R. Bassily, S. Moran. Limits of private learning with access to public data. NeurIPS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import UniversalRelease
+    >>> from pcqr.hypotheses import Thresholds
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
+    >>> y = (X[:, 0] > 6).astype(int)
+    >>> release = UniversalRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release.is_published_
+    False
+    >>> labels = release.predict(np.linspace(0.25, 9.75, 20).reshape(-1, 1))
+    >>> release.is_published_, release.answer([9.0]).kind
+    (True, 'published')
+    >>> release.hypothesis_
+    Threshold(cut=6.0, up=True)
     """
 
     _: KW_ONLY
@@ -101,6 +316,7 @@ class UniversalRelease(StableRelease[UniversalPlan]):
 
     @property
     def is_published_(self) -> bool:
+        """Has the classifier been published?"""
         check_is_fitted(self, "plan_")
         return self._universal.published is not None
 

@@ -26,18 +26,66 @@ DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 
 @dataclass(eq=False, repr=False)
 class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
-    """SSPP (Alon, Bassily, Moran 2019): an exponential mechanism over a class made of public points alone.
+    """SSPP [1]_: one draw of the exponential mechanism over a class made of public points alone, published at once.
 
-    Pure ε-DP. `hypothesis_` may be published and answers any number of queries.
+    Pure ε-DP. The published hypothesis answers any number of queries.
 
     Parameters
     ----------
-    hypotheses : the class H. Unless its members are declared (`Stumps(cuts=…)`, `Finite(…)`), `fit` needs `public=`
-        points: one member for each way in which H labels them. None: `Stumps()` on the public points; without them
-        trees of depth 1 on what the schema says; without either stumps cut at `DECIMAL_CUTS`, with a warning.
-    epsilon : the privacy loss, charged whole at `fit`.
-    alpha, beta : what `plan_.certified` is judged by.
-    entropy, classes : as for the releases.
+    hypotheses : HypothesisClass or None, default None
+        H. Unless its members are declared (`Stumps(cuts=…)`, `Finite(…)`), `fit` needs `public=` points: one member for
+        each way in which H labels them. None: `Stumps()` on the public points; without them trees of depth 1 on what
+        the schema says; without either stumps cut at `DECIMAL_CUTS`, with a warning.
+    epsilon : float, default 1.0
+        ε, the privacy loss, charged whole at `fit`. The draw has η = ε/2, less what rounding may cost.
+    alpha : float, default 0.1
+        α, the excess error over the best member of H by which `plan_.certified` is judged.
+    beta : float, default 0.05
+        β, the chance with which it may be missed.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of labels or None, default None
+        The label names, in order. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions` says
+        that they were treated as public.
+
+    Attributes
+    ----------
+    hypothesis_ : Hypothesis
+        The published classifier, free to be shown.
+    guarantee_ : Guarantee
+        What is promised: δ = 0.
+    plan_ : DrawPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The label names.
+    hypotheses_ : HypothesisClass
+        H as it was used.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_, n_public_ : int
+        n, and the number of public points; None without any.
+
+    References
+    ----------
+    .. [1] N. Alon, R. Bassily, S. Moran. Limits of private learning with access to public data. NeurIPS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import SemiPrivateLearner
+    >>> from pcqr.hypotheses import Thresholds
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(2_000, 1))
+    >>> y = (X[:, 0] > 6).astype(int)
+    >>> public = np.arange(0.5, 10.0).reshape(-1, 1)  # points that are nobody's secret
+    >>> learner = SemiPrivateLearner(Thresholds(), epsilon=0.5, entropy=0)  # seeded: NOT PRIVATE
+    >>> learner = learner.fit(X, y, public=public)
+    >>> learner.hypothesis_
+    Threshold(cut=6.0, up=True)
+    >>> learner.predict([[1.0], [9.0]])
+    array([0, 1])
+    >>> learner.guarantee_.is_pure, round(learner.guarantee_.epsilon, 6)
+    (True, 0.5)
     """
 
     hypotheses: HypothesisClass | None = None
@@ -52,7 +100,25 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
-        """The published hypothesis on the rows of `X`. Costs nothing."""
+        """The published hypothesis on rows. Costs nothing, however often.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
         check_is_fitted(self, "plan_")
         return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
