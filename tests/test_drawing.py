@@ -172,3 +172,18 @@ def test_text_is_cut_to_fit() -> None:
     assert short.endswith("…")
     assert long.startswith(short[:-1])
     assert text_width([short], 9.0) <= width / 2
+
+
+def test_every_picture_of_the_pages_says_what_it_shows() -> None:
+    """Its words stand for it where it cannot be seen, and a paragraph after it says what to see."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = set()
+    for page in pages:
+        blocks = [block.strip() for block in page.read_text(encoding="utf-8").split("\n\n")]
+        for block, after in itertools.pairwise([*blocks, ""]):
+            for words, path in re.findall(r"!\[([^]]*)\]\(([^)]*images/[^)]*)\)", block):
+                where = f"{path} in {page.name}"
+                shown.add((page.parent / path).resolve())
+                assert len(words.split()) >= 5, f"{where} has no description"
+                assert after[:1].isalpha(), f"after {where} nothing says what to see"
+    assert shown == {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}

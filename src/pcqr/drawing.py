@@ -118,35 +118,22 @@ def tidy(axes: Any, *, grid: Literal["x", "y"] | None = "y") -> None:
         axes.grid(axis=grid, color=GRID, linewidth=0.8)
 
 
-def entitle(axes: Any, title: str, note: str = "") -> None:
-    """A bold title at the left, and under it a note."""
-    axes.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", pad=22 if note else 10)
-    axes.annotate(
-        note,
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 7),
-        textcoords="offset points",
-        fontsize=SMALL,
-        color=MUTED,
-        annotation_clip=False,
-    ).set_in_layout(False)
+def note(axes: Any, words: str, at: tuple[float, float], offset: tuple[float, float] = (0, 0), **style: Any) -> None:
+    """Small words, `offset` points from `at`; `xycoords` says what `at` is measured in, by default the data."""
+    style = {"fontsize": SMALL, "annotation_clip": False} | style
+    axes.annotate(words, at, xytext=offset, textcoords="offset points", **style)
+
+
+def entitle(axes: Any, title: str, words: str = "") -> None:
+    """A bold title at the left, and under it a few more words."""
+    axes.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", pad=22 if words else 10)
+    note(axes, words, (0, 1), (0, 7), xycoords="axes fraction", color=MUTED, in_layout=False)
 
 
 def draw_without_privacy(axes: Any, value: float, words: str = "", *, colour: str = INK) -> None:
     """A dashed line across at `value`: the limit that no private method passes, or is compared with."""
     axes.axhline(value, color=colour, linewidth=THIN, linestyle=DASHED, zorder=1)
-    if words:
-        axes.annotate(
-            words,
-            (1, value),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="right",
-            fontsize=SMALL,
-            color=colour,
-        )
+    note(axes, words, (1, value), (0, 4), xycoords=("axes fraction", "data"), ha="right", color=colour)
 
 
 def mark_in_percent(axis: Any) -> None:

@@ -23,6 +23,7 @@ from pcqr.drawing import (
     TINY,
     WARNING,
     fitted,
+    note,
     picture,
     text_width,
     tint,
@@ -117,11 +118,11 @@ def _set_up(axes: Any, rows: int) -> None:
     axes.set_xticks([*TICKS, INFINITY], [*TICKS.values(), "∞"])
     axes.tick_params(length=0, labelsize=SMALL, labelcolor=MUTED, labeltop=True)
     axes.spines[["top", "left", "right", "bottom"]].set_visible(False)
-    axes.set_xlabel("exact ε as a multiple of the claimed ε", fontsize=SMALL)
+    axes.set_xlabel("exact ε as a multiple of the claimed ε")
     axes.axvspan(0, right, color=BEYOND, linewidth=0, zorder=0)
     axes.axvline(0, color=INK, linewidth=THIN, zorder=3)
     for inches, words in zip(COLUMNS, ("exact ε", "claimed ε"), strict=True):
-        _write(axes, -1.15, inches, words, fontsize=SMALL, color=MUTED, ha="right")
+        _write(axes, -1.15, inches, words, color=MUTED, ha="right")
 
 
 def _draw_line(axes: Any, place: int, line: Line) -> None:
@@ -137,13 +138,13 @@ def _draw_line(axes: Any, place: int, line: Line) -> None:
     if line.exact is not None:
         axes.plot([_position(line.exact, line.claimed)], [place], "o", **_mark(line.colour))
     name, case = _told(line)
-    _write(axes, place, -NAMES, name, fontsize=SMALL)
+    _write(axes, place, -NAMES, name)
     taken = text_width([name], SMALL) / 72.0 + 0.07
     room = 72.0 * (NAMES - taken - 0.1)
     _write(axes, place, taken - NAMES, fitted(case, TINY, room) if case else "", fontsize=TINY, color=MUTED)
     exact = f"≥ {line.bound:.3f}" if line.exact is None else "∞" if math.isinf(line.exact) else f"{line.exact:.3f}"
-    _write(axes, place, COLUMNS[0], exact, fontsize=SMALL, color=line.colour, fontweight="bold", ha="right")
-    _write(axes, place, COLUMNS[1], f"{line.claimed:.3f}", fontsize=SMALL, ha="right")
+    _write(axes, place, COLUMNS[0], exact, color=line.colour, fontweight="bold", ha="right")
+    _write(axes, place, COLUMNS[1], f"{line.claimed:.3f}", ha="right")
 
 
 def _position(epsilon: float, claimed: float) -> float:
@@ -164,16 +165,9 @@ def _told(line: Line) -> tuple[str, str]:
 
 def _write(axes: Any, place: float, inches: float, words: str, **style: Any) -> None:
     """Words in a row: so many inches left of the axes' left edge, or right of their right one."""
-    axes.annotate(
-        words,
-        (0 if inches < 0 else 1, place),
-        xycoords=("axes fraction", "data"),
-        xytext=(72.0 * inches, 0),
-        textcoords="offset points",
-        va="center_baseline",
-        annotation_clip=False,
-        **style,
-    )
+    edge = 0 if inches < 0 else 1
+    coordinates = ("axes fraction", "data")
+    note(axes, words, (edge, place), (72.0 * inches, 0), xycoords=coordinates, va="center_baseline", **style)
 
 
 def _mark(colour: str) -> dict[str, Any]:

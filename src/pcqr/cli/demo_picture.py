@@ -16,13 +16,13 @@ from pcqr.drawing import (
     INK,
     MUTED,
     PUBLISHED,
-    SMALL,
     THIN,
     TITLE,
     VOTES,
     entitle,
     in_powers,
     mark_in_percent,
+    note,
     picture,
     spread_out,
     tidy,
@@ -60,16 +60,8 @@ def _draw_accuracy(axes: Any, traces: Sequence[Trace]) -> None:
         if "published" in trace.kinds:
             published = trace.kinds.index("published")
             axes.axvline(published, color=colour, linewidth=THIN)
-            axes.annotate(
-                "the votes end, a tree is published:\nevery later answer is free",
-                (published, 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(6, -2),
-                textcoords="offset points",
-                va="top",
-                color=colour,
-                fontsize=SMALL,
-            )
+            words = "the votes end, a tree is published:\nevery later answer is free"
+            note(axes, words, (published, 1), (6, -2), xycoords=("data", "axes fraction"), va="top", color=colour)
     entitle(axes, "Accuracy so far", "a query without a label counts as half right")
     axes.set(xlim=(0, count), xlabel="people asked about", ylabel="accuracy so far")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -82,15 +74,14 @@ def _label_line_ends(axes: Any, traces: Sequence[Trace]) -> None:
     low, high = axes.get_ylim()
     heights = spread_out([trace.accuracy for trace in traces], 0.065 * (high - low))
     for trace, colour, height in zip(traces, COLOURS, heights, strict=True):
-        axes.annotate(
+        note(
+            axes,
             f"{trace.name}  {100 * trace.accuracy:.1f} %",
-            (1.0, height),
+            (1, height),
+            (6, 0),
             xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
             va="center",
             color=colour,
-            fontsize=SMALL,
             fontweight="bold" if colour in (PUBLISHED, VOTES) else "normal",
         )
 

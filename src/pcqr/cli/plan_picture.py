@@ -34,6 +34,7 @@ from pcqr.drawing import (
     house_style,
     in_powers,
     new_figure,
+    note,
     save,
     tidy,
 )
@@ -340,18 +341,8 @@ def _write(
     *,
     bold: bool = False,
 ) -> None:
-    axes.annotate(
-        words,
-        at,
-        xytext=offset,
-        textcoords="offset points",
-        ha=side,
-        va=vertical,
-        color=colour,
-        fontsize=SMALL,
-        fontweight="bold" if bold else "normal",
-        zorder=6,
-    )
+    weight = "bold" if bold else "normal"
+    note(axes, words, at, offset, ha=side, va=vertical, color=colour, fontweight=weight, zorder=6)
 
 
 def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
