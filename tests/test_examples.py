@@ -31,7 +31,7 @@ ROOMS = (
     "pcqr.schema",
 )
 TO_DO = """
-    pcqr.Answer pcqr.Plan pcqr.plan pcqr.planning
+    pcqr.Answer pcqr.Plan pcqr.plan
 """
 """Names, and whole rooms, whose docstrings are still to be written; the list shrinks to nothing."""
 MAIN = """

@@ -23,7 +23,41 @@ __all__ = ["Request", "plan_agnostic", "plan_semi_private", "plan_subsample", "p
 
 @np.errstate(all="ignore")
 def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
-    """SubSamp. Its accuracy theorem is α + 3γ, not α + γ, so nothing is certified. Public points do not help it."""
+    """A plan for SubSamp: teachers on the labels as they are.
+
+    Its accuracy theorem is α + 3γ, not α + γ, so nothing is certified. Public points do not help it.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for; its aim must have a number of queries.
+    mode : {"paper", "calibrated"}
+        Whose constants to take.
+
+    Returns
+    -------
+    VotingPlan
+
+    Raises
+    ------
+    InfeasiblePlan
+        When no votes keep to ε and δ with so few records.
+    ParameterError
+        When the mode is none, or no number of queries is aimed at.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import Aim, Budget, Pins
+    >>> from pcqr.planning import Request, plan_subsample
+    >>> request = Request(
+    ...     records=5_000, features=1, hypotheses=Thresholds(), budget=Budget(1.0, 1e-6), aim=Aim(20, 0.1, 0.05),
+    ...     pins=Pins(teachers=499),
+    ... )
+    >>> plan = plan_subsample(request, "calibrated")
+    >>> plan.vote.inverse_temperature is None, plan.guarantee.within(1.0, 1e-6)
+    (True, True)
+    """
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_sub_samp(request), None
     else:
@@ -35,9 +69,42 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
 
 @np.errstate(all="ignore")
 def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> VotingPlan:
-    """AgPrivCl. Calibrated: a plan for which (α, β) is proved where there is one, else the most promising.
+    """A plan for AgPrivCl: relabel, then vote.
 
-    `start` is where to begin the search for a proof, for instance the knobs of a similar request.
+    Calibrated: a plan for which (α, β) is proved where there is one, else the most promising one.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for; its aim must have a number of queries.
+    mode : {"paper", "calibrated"}
+        Whose constants to take.
+    start : Knobs or None, default None
+        Where to begin the search for a proof, for instance the knobs of a similar request.
+
+    Returns
+    -------
+    VotingPlan
+
+    Raises
+    ------
+    InfeasiblePlan
+        When no votes keep to ε and δ with so few records, or paper mode needs more of them.
+    ParameterError
+        When the mode is none, or no number of queries is aimed at.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import Aim, Budget, Pins
+    >>> from pcqr.planning import Request, plan_agnostic
+    >>> request = Request(
+    ...     records=10_000, features=1, hypotheses=Thresholds(), budget=Budget(1.0, 1e-6), aim=Aim(20, 0.1, 0.05),
+    ...     pins=Pins(teachers=199),
+    ... )
+    >>> plan = plan_agnostic(request, "calibrated")
+    >>> plan.vote.subsample < plan.vote.records, plan.guarantee.within(1.0, 1e-6)
+    (True, True)
     """
     if _check_mode(mode) == "paper":
         vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
@@ -52,9 +119,42 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
 
 @np.errstate(all="ignore")
 def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> UniversalPlan:
-    """UnvPrivCl. Votes and publication have β/2 each; calibrated, a plan with a proof is preferred here too.
+    """A plan for UnvPrivCl: relabel, vote, then publish. Votes and publication have β/2 each.
 
-    `start` as for `plan_agnostic`.
+    Calibrated: a plan for which (α, β) is proved where there is one, else the most promising one.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for; its aim must have a number of queries.
+    mode : {"paper", "calibrated"}
+        Whose constants to take.
+    start : Knobs or None, default None
+        As for `plan_agnostic`.
+
+    Returns
+    -------
+    UniversalPlan
+
+    Raises
+    ------
+    InfeasiblePlan
+        When no votes keep to ε and δ with so few records, or paper mode needs more of them.
+    ParameterError
+        When the mode is none, or no number of queries is aimed at.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import Aim, Budget, Pins
+    >>> from pcqr.planning import Request, plan_universal
+    >>> request = Request(
+    ...     records=10_000, features=1, hypotheses=Thresholds(), budget=Budget(1.0, 1e-6), aim=Aim(20, 0.1, 0.05),
+    ...     pins=Pins(teachers=199, publish_share=0.1),
+    ... )
+    >>> plan = plan_universal(request, "calibrated")
+    >>> plan.publish.after_queries, round(plan.publish.inverse_temperature, 3)  # half of a tenth of ε
+    (20, 0.05)
     """
     if _check_mode(mode) == "paper":
         vote, publish = paper.plan_universal(request)
@@ -75,7 +175,35 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
 
 @np.errstate(all="ignore")
 def plan_semi_private(request: Request) -> DrawPlan:
-    """SSPP alone, with `request.public` public points at hand (None: the class is fixed by declaration). Pure ε."""
+    """A plan for SSPP: one draw over a public class, published at once. Pure ε.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for. `public` is the number of public points at hand; None: the class is fixed by declaration.
+
+    Returns
+    -------
+    DrawPlan
+
+    Raises
+    ------
+    ParameterError
+        When the class is neither fixed nor made of public points.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import Aim, Budget
+    >>> from pcqr.planning import Request, plan_semi_private
+    >>> request = Request(
+    ...     records=100_000, features=1, hypotheses=Thresholds(), public=1_000,
+    ...     budget=Budget(1.0), aim=Aim(None, 0.1, 0.05),
+    ... )
+    >>> plan = plan_semi_private(request)
+    >>> plan.guarantee.is_pure, plan.certified, round(plan.proved, 3)
+    (True, True, 0.031)
+    """
     features, hypotheses, public = request.features, request.hypotheses, request.public
     publish = DrawStage(calibrated.publish_temperature(request, request.epsilon, public))
     guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)

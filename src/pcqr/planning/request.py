@@ -53,10 +53,12 @@ class Demand:
 
     @property
     def epsilon(self) -> float:
+        """ε of the budget."""
         return self.budget.epsilon
 
     @property
     def delta(self) -> float:
+        """δ of the budget."""
         return self.budget.delta
 
     @property
@@ -68,10 +70,12 @@ class Demand:
 
     @property
     def alpha(self) -> float:
+        """α. ParameterError where nobody aims at an accuracy."""
         return self._aimed("alpha").alpha
 
     @property
     def beta(self) -> float:
+        """β. ParameterError where nobody aims at an accuracy."""
         return self._aimed("beta").beta
 
     @property
@@ -105,7 +109,45 @@ class Demand:
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Demand):
-    """A `Demand` on n = `records` records: all that `fit` knows before it looks at one of them."""
+    """All that `fit` knows before it looks at a record: public numbers, checked once.
+
+    Parameters
+    ----------
+    records : int
+        n, the number of private records.
+    features : int
+        p, the columns of the table once it is encoded.
+    hypotheses : HypothesisClass
+        H, or what a plan needs to know of it.
+    budget : Budget
+        (ε, δ), the most that everything may cost together.
+    aim : Aim or None, default None
+        m queries and the accuracy (α, β). None where nobody aims at an accuracy.
+    pins : Pins, default Pins()
+        What the user fixes of that which the planner would choose.
+    public : int or None, default None
+        The number of public points at hand; None: there are none.
+    unit : Unit, default RECORD
+        Whom privacy protects. Only the record has proofs.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range, or answers to queries are asked for with δ = 0.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import Aim, Budget
+    >>> from pcqr.planning import Request
+    >>> request = Request(
+    ...     records=10_000, features=1, hypotheses=Thresholds(), budget=Budget(1.0, 1e-6), aim=Aim(20, 0.1, 0.05)
+    ... )
+    >>> request.queries, request.epsilon
+    (20, 1.0)
+    >>> request.but(epsilon=0.5, teachers=199).budget
+    Budget(epsilon=0.5, delta=1e-06)
+    """
 
     records: int
 
