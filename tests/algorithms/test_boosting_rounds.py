@@ -20,6 +20,7 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.weighted import ABSTAIN, log_probability_error
 from pcqr.plan import BoostingStage
+from pcqr.records import InMemory
 from pcqr.records.weighing import GRID
 
 PLAN = BoostingStage(
@@ -84,10 +85,10 @@ def test_offered_predicates_are_a_function_of_the_plan() -> None:
 
 def test_boosting_learns_what_no_single_question_tells() -> None:
     X, y = corners()
-    found = boost(X, y, PREDICATES, PLAN, SeededEntropy(3))
+    found = boost(InMemory(X, y), PREDICATES, PLAN, SeededEntropy(3))
     assert len(found.trees) == PLAN.rounds
     assert (found.predict(X) == y).mean() > 0.95
-    assert found == boost(X, y, PREDICATES, PLAN, SeededEntropy(3))
+    assert found == boost(InMemory(X, y), PREDICATES, PLAN, SeededEntropy(3))
     for tree, offered in zip(found.trees, offered_predicates(PLAN), strict=True):
         assert questions(tree.root) <= {PREDICATES[b] for b in offered}
         assert tree.depth <= PLAN.depth
@@ -99,31 +100,31 @@ def test_later_rounds_look_at_what_earlier_ones_got_wrong() -> None:
     y = np.array([0] * 300 + [0] * 60 + [1] * 40, dtype=np.int8)
     asked = (Predicate(0, 0.5), Predicate(1, 0.5))
     stumps = replace(PLAN, predicates=2, offered=1, depth=1, rounds=20, inverse_temperature=2.0)
-    assert (boost(X, y, asked, stumps, SeededEntropy(0)).predict(X) == y).all()
+    assert (boost(InMemory(X, y), asked, stumps, SeededEntropy(0)).predict(X) == y).all()
 
 
 def test_what_does_not_fit_the_plan_is_refused_before_anything_is_drawn() -> None:
     X, y = corners()
     entropy = Forbidden()
     with pytest.raises(ParameterError, match="plan"):
-        boost(X[1:], y[1:], PREDICATES, PLAN, entropy)
+        boost(InMemory(X[1:], y[1:]), PREDICATES, PLAN, entropy)
     with pytest.raises(ParameterError, match="plan"):
-        boost(np.concatenate([X, X[:1]]), np.append(y, y[:1]), PREDICATES, PLAN, entropy)
+        boost(InMemory(np.concatenate([X, X[:1]]), np.append(y, y[:1])), PREDICATES, PLAN, entropy)
     with pytest.raises(ParameterError, match="plan"):
-        boost(X, y, PREDICATES[1:], PLAN, entropy)
+        boost(InMemory(X, y), PREDICATES[1:], PLAN, entropy)
     with pytest.raises(DataError, match="y must be"):
-        boost(X, y + np.int8(1), PREDICATES, PLAN, entropy)
+        boost(InMemory(X, y + np.int8(1)), PREDICATES, PLAN, entropy)
     with pytest.raises(DataError, match="2 columns"):
-        boost(X[:, :1], y, PREDICATES, PLAN, entropy)
+        boost(InMemory(X[:, :1], y), PREDICATES, PLAN, entropy)
     with pytest.raises(AssertionError, match="drawn"):
-        boost(X, y, PREDICATES, PLAN, entropy)
+        boost(InMemory(X, y), PREDICATES, PLAN, entropy)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int64])
 def test_labels_of_any_integer_type_are_the_same_labels(kind: type) -> None:
     X, y = corners()
-    assert boost(X, y.astype(kind), PREDICATES, PLAN, SeededEntropy(2)) == boost(
-        X, y, PREDICATES, PLAN, SeededEntropy(2)
+    assert boost(InMemory(X, y.astype(kind)), PREDICATES, PLAN, SeededEntropy(2)) == boost(
+        InMemory(X, y), PREDICATES, PLAN, SeededEntropy(2)
     )
 
 

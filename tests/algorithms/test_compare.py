@@ -18,6 +18,7 @@ from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.plan import ComparedStage
 from pcqr.planning.published import plan_compared
+from pcqr.records import InMemory
 
 
 def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> ComparedStage:
@@ -81,8 +82,8 @@ def test_the_better_one_is_published() -> None:
     plan = plan_for(20_000, 1.0)
     majority = (X.sum(axis=1) > COLUMNS / 2).astype(np.int8)
     parity = (X[:, 0] != X[:, 1]).astype(np.int8)
-    assert isinstance(better_of_two(TREES, FEATURES, X, majority, plan, SeededEntropy(0)), LinearHypothesis)
-    tree = better_of_two(TREES, FEATURES, X, parity, plan, SeededEntropy(0))
+    assert isinstance(better_of_two(TREES, FEATURES, InMemory(X, majority), plan, SeededEntropy(0)), LinearHypothesis)
+    tree = better_of_two(TREES, FEATURES, InMemory(X, parity), plan, SeededEntropy(0))
     assert isinstance(tree, DecisionTree)
     assert (tree.predict(X) == parity).all()
 
@@ -93,7 +94,8 @@ def test_where_both_are_as_good_it_is_linear_eight_times_of_nine() -> None:
     plan = replace(plan_for(400, 1.0), comparison=0.0)
     plan = replace(plan, linear=replace(plan.linear, steps=1))
     drawn = [
-        better_of_two(TREES, FEATURES, X, X[:, 0].astype(np.int8), plan, SeededEntropy(seed)) for seed in range(90)
+        better_of_two(TREES, FEATURES, InMemory(X, X[:, 0].astype(np.int8)), plan, SeededEntropy(seed))
+        for seed in range(90)
     ]
     assert 66 <= sum(isinstance(hypothesis, LinearHypothesis) for hypothesis in drawn) <= 89
 
@@ -102,8 +104,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     X, plan = bits(100), plan_for(100, 1.0)
     y = np.zeros(100, dtype=np.int8)
     with pytest.raises(ParameterError, match="plan"):
-        better_of_two(TREES, FEATURES, X[:50], y[:50], plan, Forbidden())
+        better_of_two(TREES, FEATURES, InMemory(X[:50], y[:50]), plan, Forbidden())
     with pytest.raises(DataError, match="y"):
-        better_of_two(TREES, FEATURES, X, y + np.int8(2), plan, Forbidden())
+        better_of_two(TREES, FEATURES, InMemory(X, y + np.int8(2)), plan, Forbidden())
     with pytest.raises(ParameterError, match="2 classes"):
-        better_of_two(replace(TREES, labels=3), FEATURES, X, y, plan, Forbidden())
+        better_of_two(replace(TREES, labels=3), FEATURES, InMemory(X, y), plan, Forbidden())

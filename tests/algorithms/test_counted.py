@@ -22,6 +22,7 @@ from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.stability import scale_for
 from pcqr.plan import CountedStage
 from pcqr.planning.published import plan_counted
+from pcqr.records import InMemory
 
 
 def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
@@ -73,7 +74,7 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
     X, entropy = bits(400), SeededEntropy(3)
     for ones in (50, 70):
         y = (np.arange(400) < ones).astype(np.int8)
-        drawn = [by_rarer_label(TREES, FEATURES, X, y, plan, entropy) for _ in range(4_000)]
+        drawn = [by_rarer_label(TREES, FEATURES, InMemory(X, y), plan, entropy) for _ in range(4_000)]
         share, chance = np.mean([str(hypothesis) == "tree" for hypothesis in drawn]), chance_of_a_tree(plan, ones)
         reach = 4.9 * math.sqrt(chance * (1 - chance) / 4_000)
         assert abs(share - chance) < reach
@@ -117,8 +118,8 @@ def test_a_rare_label_makes_a_tree_and_a_common_one_a_linear_classifier(flipped:
     common, rare = (X[:, 0] == 1).astype(np.int8), (X.sum(axis=1) == COLUMNS).astype(np.int8)
     if flipped:
         common, rare = 1 - common, 1 - rare
-    linear = by_rarer_label(TREES, FEATURES, X, common, plan, SeededEntropy(0))
-    tree = by_rarer_label(TREES, FEATURES, X, rare, plan, SeededEntropy(0))
+    linear = by_rarer_label(TREES, FEATURES, InMemory(X, common), plan, SeededEntropy(0))
+    tree = by_rarer_label(TREES, FEATURES, InMemory(X, rare), plan, SeededEntropy(0))
     assert isinstance(linear, LinearHypothesis)
     assert isinstance(tree, DecisionTree)
     assert (linear.predict(X) == common).all()
@@ -129,15 +130,15 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     X, plan = bits(100), plan_for(100, 1.0)
     y = np.zeros(100, dtype=np.int8)
     with pytest.raises(ParameterError, match="plan"):
-        by_rarer_label(TREES, FEATURES, X[:50], y[:50], plan, Forbidden())
+        by_rarer_label(TREES, FEATURES, InMemory(X[:50], y[:50]), plan, Forbidden())
     with pytest.raises(DataError, match="y"):
-        by_rarer_label(TREES, FEATURES, X, y + np.int8(2), plan, Forbidden())
+        by_rarer_label(TREES, FEATURES, InMemory(X, y + np.int8(2)), plan, Forbidden())
     with pytest.raises(ParameterError, match="2 classes"):
-        by_rarer_label(replace(TREES, labels=3), FEATURES, X, y, plan, Forbidden())
+        by_rarer_label(replace(TREES, labels=3), FEATURES, InMemory(X, y), plan, Forbidden())
     with pytest.raises(ParameterError, match="predicates of the trees"):
-        by_rarer_label(replace(TREES, predicates=PREDICATES[:3]), FEATURES, X, y, plan, Forbidden())
+        by_rarer_label(replace(TREES, predicates=PREDICATES[:3]), FEATURES, InMemory(X, y), plan, Forbidden())
     with pytest.raises(ParameterError, match="raise operations"):
-        by_rarer_label(replace(TREES, operations=1.0), FEATURES, X, y, plan, Forbidden())
+        by_rarer_label(replace(TREES, operations=1.0), FEATURES, InMemory(X, y), plan, Forbidden())
 
 
 @pytest.mark.parametrize("limits", [{"depth": 6, "operations": 1e3}, {"operations": 1.0}, {"memory": 1.0}])

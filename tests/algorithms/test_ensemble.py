@@ -16,6 +16,7 @@ from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.thresholds import Threshold
+from pcqr.records import InMemory
 
 
 def table(n: int = 90, seed: int = 0) -> tuple[Points, Labels]:
@@ -27,9 +28,9 @@ def table(n: int = 90, seed: int = 0) -> tuple[Points, Labels]:
 def test_replacing_one_record_changes_at_most_one_vote(seed: int) -> None:
     X, y = table(seed=seed)
     grid = np.linspace(0, 1, 50)[:, None]
-    before = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).counts(grid)
+    before = Teachers(Thresholds("both"), InMemory(X, y), 9, SeededEntropy(seed)).counts(grid)
     X[seed * 7], y[seed * 7] = -5.0, 1 - y[seed * 7]
-    after = Teachers(Thresholds("both"), X, y, 9, SeededEntropy(seed)).counts(grid)
+    after = Teachers(Thresholds("both"), InMemory(X, y), 9, SeededEntropy(seed)).counts(grid)
     assert (after.sum(axis=1) == 9).all()
     assert np.abs(after - before).sum(axis=1).max() <= 2, "one vote, from one label to another"
 
@@ -47,7 +48,7 @@ def test_a_teacher_that_fails_casts_a_fixed_vote() -> None:
     X, y = table()
     X[3] = -7.0
     y[:] = 1
-    assert Teachers(Failing(), X, y, 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[1, 8]]
+    assert Teachers(Failing(), InMemory(X, y), 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[1, 8]]
 
 
 class Odd(Threshold):
@@ -65,7 +66,7 @@ def test_a_teacher_that_predicts_nonsense_has_no_more_than_one_vote(
 ) -> None:
     X, y = table()
     monkeypatch.setattr(Thresholds, "learn", lambda *_: Odd(cut))
-    assert Teachers(Thresholds(), X, y, 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[9, 0]]
+    assert Teachers(Thresholds(), InMemory(X, y), 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[9, 0]]
 
 
 def test_a_subsample_is_without_replacement_and_of_the_right_size() -> None:
@@ -77,13 +78,13 @@ def test_a_subsample_is_without_replacement_and_of_the_right_size() -> None:
 
 def test_stab_releases_a_clear_majority_and_hides_a_split() -> None:
     X, _ = table(4_000)
-    clear = Teachers(Thresholds(), X, (X[:, 0] > 0.5).astype(np.int8), 201, SeededEntropy(0))
+    clear = Teachers(Thresholds(), InMemory(X, (X[:, 0] > 0.5).astype(np.int8)), 201, SeededEntropy(0))
     label, guarantee = stab(clear, np.array([[0.9]]), 1.0, 1e-6, SystemEntropy())
     assert label == 1
     assert guarantee.within(1.0, 1e-6)
     assert guarantee.is_private
     rng = np.random.default_rng(1)
-    split = Teachers(Thresholds("both"), X, rng.integers(0, 2, 4_000).astype(np.int8), 201, SeededEntropy(0))
+    split = Teachers(Thresholds("both"), InMemory(X, rng.integers(0, 2, 4_000).astype(np.int8)), 201, SeededEntropy(0))
     assert stab(split, np.array([[0.5]]), 0.1, 1e-12, SystemEntropy())[0] is None
 
 
@@ -108,7 +109,7 @@ def test_the_partition_is_a_random_permutation_cut_into_parts() -> None:
     """A table is often sorted: parts made of its order would each see one corner of it, and could be foreseen."""
     X, y = np.arange(8.0)[:, None], np.zeros(8, dtype=np.int8)
     Watching.seen.clear()
-    Teachers(Watching(), X, y, 3, Rotation(0))
+    Teachers(Watching(), InMemory(X, y), 3, Rotation(0))
     assert Watching.seen == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 0.0]]
     assert secret_subsample(8, 3, Rotation(0)).tolist() == [1, 2, 3]
 
@@ -130,7 +131,7 @@ def test_teachers_see_the_records_of_their_part_with_their_labels() -> None:
             pairs.extend(zip(np.asarray(X)[:, 0].tolist(), np.asarray(y).tolist(), strict=True))
             return super().learn(X, y)
 
-    Teachers(Pairing(), X, y, 2, SystemEntropy())
+    Teachers(Pairing(), InMemory(X, y), 2, SystemEntropy())
     assert sorted(pairs) == [(float(i), i % 2) for i in range(6)]
 
 
@@ -148,9 +149,9 @@ def test_votes_are_counted_for_each_label() -> None:
     y[:] = 0
     y[:20] = 1
     y[20:22], y[22] = 2, 5
-    counts = Teachers(Three(), X, y, 90, SeededEntropy(0)).counts(X[:4])
+    counts = Teachers(Three(), InMemory(X, y, 6), 90, SeededEntropy(0)).counts(X[:4])
     assert counts.tolist() == [[68, 20, 2]] * 4, "a label that does not exist is a vote for 0"
-    assert stab(Teachers(Three(), X, y, 90, SeededEntropy(0)), X[:1], 1.0, 1e-6, SystemEntropy())[0] == 0
+    assert stab(Teachers(Three(), InMemory(X, y, 6), 90, SeededEntropy(0)), X[:1], 1.0, 1e-6, SystemEntropy())[0] == 0
 
 
 class Everything:
@@ -165,4 +166,4 @@ class Everything:
 def test_a_teacher_that_says_everything_at_once_has_one_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table()
     monkeypatch.setattr(Constant, "predict", lambda _, X: np.array([Everything()] * len(X)))
-    assert Teachers(Three(), X, y, 9, SeededEntropy(0)).counts(X[:5]).sum(axis=1).tolist() == [9] * 5
+    assert Teachers(Three(), InMemory(X, y), 9, SeededEntropy(0)).counts(X[:5]).sum(axis=1).tolist() == [9] * 5

@@ -21,6 +21,7 @@ from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
 from pcqr.plan import DrawStage, NoisyMaxStage, VoteStage
 from pcqr.planning import paper
+from pcqr.records import InMemory
 
 VECTOR = OneSidedSparseVector.calibrate(0.9, 1e-6, 3)
 
@@ -95,7 +96,7 @@ def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:
     y = (X[:, 0] > 0.5).astype(np.int8)
     vector = PaperSparseVector(threshold=40, scale=3.0, unstable=2, queries=30, slack=1e-4)
     plan = VoteStage(6_000, 3_000, 301, 0.5, vector, copies=6)
-    votes = ag_priv_cl(Thresholds(), X, y, None, plan, SeededEntropy(0))
+    votes = ag_priv_cl(Thresholds(), InMemory(X, y), None, plan, SeededEntropy(0))
     far = votes.counts(np.array([[0.05], [0.95]]))
     assert [votes.decide(counts) for counts in far] == [0, 1]
 
@@ -103,11 +104,11 @@ def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:
 def test_a_plan_for_another_algorithm_is_refused() -> None:
     X, y = np.zeros((1_000, 1)), np.zeros(1_000, dtype=np.int8)
     with pytest.raises(ParameterError, match="without relabelling"):
-        sub_samp(Thresholds(), X, y, vote_plan(), SeededEntropy(0))
+        sub_samp(Thresholds(), InMemory(X, y), vote_plan(), SeededEntropy(0))
     with pytest.raises(ParameterError, match="that relabels"):
-        ag_priv_cl(Thresholds(), X, y, None, vote_plan(inverse_temperature=None), SeededEntropy(0))
+        ag_priv_cl(Thresholds(), InMemory(X, y), None, vote_plan(inverse_temperature=None), SeededEntropy(0))
     with pytest.raises(ParameterError, match="public"):
-        ag_priv_cl(Thresholds(), X, y, X[:3], vote_plan(), SeededEntropy(0))
+        ag_priv_cl(Thresholds(), InMemory(X, y), X[:3], vote_plan(), SeededEntropy(0))
 
 
 @pytest.mark.parametrize("rows", [999, 1_001])
@@ -116,10 +117,10 @@ def test_a_table_of_another_size_than_the_plans_is_refused_before_anything_is_dr
     X, y = np.zeros((rows, 1)), np.zeros(rows, dtype=np.int8)
     expected = rf"a plan for {rows} records"
     with pytest.raises(ParameterError, match=expected):
-        sub_samp(Thresholds(), X, y, vote_plan(inverse_temperature=None), Forbidden())
+        sub_samp(Thresholds(), InMemory(X, y), vote_plan(inverse_temperature=None), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        ag_priv_cl(Thresholds(), X, y, None, vote_plan(), Forbidden())
+        ag_priv_cl(Thresholds(), InMemory(X, y), None, vote_plan(), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        UnvPrivCl(Thresholds(), X, y, None, vote_plan(), DrawStage(0.2, after_queries=40), Forbidden())
+        UnvPrivCl(Thresholds(), InMemory(X, y), None, vote_plan(), DrawStage(0.2, after_queries=40), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        noisy_max(Thresholds(), X, y, NoisyMaxStage(1_000, 101, 10, GaussianMax(5.0)), Forbidden())
+        noisy_max(Thresholds(), InMemory(X, y), NoisyMaxStage(1_000, 101, 10, GaussianMax(5.0)), Forbidden())

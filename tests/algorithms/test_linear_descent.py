@@ -22,9 +22,10 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import DescentStage
+from pcqr.records import InMemory
 from pcqr.records.features import UNIT, LinearFeatures
 from pcqr.records.predicates import Predicate
-from pcqr.records.sums import Summands, largest_factors
+from pcqr.records.sums import largest_factors
 
 M = 2**20
 FEATURES = LinearFeatures.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3)
@@ -59,8 +60,8 @@ def test_one_vector_a_record_whatever_the_others_are(seed: int, size: float, blo
     X, y = some_records(20, seed)
     weights = size * np.random.default_rng(seed).normal(size=(blocks, FEATURES.size))
     classes, labels = (2, y) if blocks == 1 else (blocks, np.arange(20, dtype=np.int8) % blocks)
-    whole = Summands(FEATURES, X, labels, M, classes).total(weights)
-    alone = [Summands(FEATURES, X[i : i + 1], labels[i : i + 1], M, classes).total(weights) for i in range(20)]
+    whole = InMemory(X, labels, classes).sums(FEATURES, M).total(weights)
+    alone = [InMemory(X[i : i + 1], labels[i : i + 1], classes).sums(FEATURES, M).total(weights) for i in range(20)]
     np.testing.assert_array_equal(whole, np.sum(alone, axis=0))
 
 
@@ -72,7 +73,7 @@ def test_a_records_vector_is_its_clipped_logistic_gradient(seed: int, size: floa
     norm = float(np.linalg.norm(phi))
     residual = 1.0 / (1.0 + math.exp(sign * float(weights @ phi) / norm))
     wanted = sign * 2.0 * min(0.5, residual) * M * phi / norm
-    found = Summands(FEATURES, X, y, M).total(weights[None])[0]
+    found = InMemory(X, y).sums(FEATURES, M).total(weights[None])[0]
     assert float(np.linalg.norm(found - wanted)) <= 2.0 * norm, "a factor is cut to an integer"
     assert int((found**2).sum()) <= M**2
 
@@ -83,7 +84,7 @@ def test_no_weights_make_a_vector_longer_than_the_bound(weight: float) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         for i in range(40):
             for classes, blocks in ((2, 1), (3, 3)):
-                summands = Summands(FEATURES, X[i : i + 1], y[i : i + 1], M, classes)
+                summands = InMemory(X[i : i + 1], y[i : i + 1], classes).sums(FEATURES, M)
                 found = summands.total(np.full((blocks, FEATURES.size), weight))
                 assert int((found**2).sum()) <= M**2
 
@@ -107,7 +108,7 @@ def plain_descent(X: NDArray[np.float64], y: NDArray[np.int8], plan: DescentStag
 @pytest.mark.parametrize("steps", [1, 2, 9, 10])
 def test_the_loop_is_gradient_descent_with_this_noise(steps: int) -> None:
     X, y = some_records(300, 1)
-    found = linear_descent(FEATURES, X, y, a_plan(300, steps), SeededEntropy(5))
+    found = linear_descent(FEATURES, InMemory(X, y), a_plan(300, steps), SeededEntropy(5))
     np.testing.assert_allclose(found.weights, plain_descent(X, y, a_plan(300, steps), 5), atol=1e-3, rtol=1e-3)
 
 
@@ -115,8 +116,8 @@ def test_the_order_of_the_records_does_not_matter() -> None:
     X, y = some_records(200, 2)
     order = np.random.default_rng(0).permutation(200)
     plan = a_plan(200, 5)
-    assert linear_descent(FEATURES, X, y, plan, SeededEntropy(1)) == linear_descent(
-        FEATURES, X[order], y[order], plan, SeededEntropy(1)
+    assert linear_descent(FEATURES, InMemory(X, y), plan, SeededEntropy(1)) == linear_descent(
+        FEATURES, InMemory(X[order], y[order]), plan, SeededEntropy(1)
     )
 
 
@@ -124,7 +125,7 @@ def test_it_learns() -> None:
     X, y = some_records(3000, 3)
     X_test, y_test = some_records(1000, 4)
     plan = a_plan(3000, 60, scale=2.0 * M * 30.0)
-    found = linear_descent(FEATURES, X, y, plan, SeededEntropy(0))
+    found = linear_descent(FEATURES, InMemory(X, y), plan, SeededEntropy(0))
     assert np.mean(found.predict(X_test) == y_test) > 0.85
 
 
@@ -137,7 +138,7 @@ def test_of_several_classes_the_gradients_are_cut_together(seed: int, size: floa
     slopes = 2.0 / (1.0 + np.exp(signs * (weights @ phi) / norm))
     slopes /= max(1.0, float(np.linalg.norm(slopes)))
     wanted = M / norm * (signs * slopes)[:, None] * phi
-    found = Summands(FEATURES, X, np.array([2], dtype=np.int8), M, 4).total(weights)
+    found = InMemory(X, np.array([2], dtype=np.int8), 4).sums(FEATURES, M).total(weights)
     assert float(np.linalg.norm(found - wanted)) <= 4.0 * norm, "factors are cut to integers"
     assert int((found**2).sum()) <= M**2
 
@@ -148,7 +149,7 @@ def test_it_learns_three_classes() -> None:
 
     (X, _), (X_test, _) = some_records(3000, 3), some_records(1000, 4)
     plan = replace(a_plan(3000, 60, scale=2.0 * M * 20.0), classes=3)
-    found = one_against_rest(FEATURES, X, labels(X), plan, SeededEntropy(0))
+    found = one_against_rest(FEATURES, InMemory(X, labels(X), 3), plan, SeededEntropy(0))
     assert np.mean(found.predict(X_test) == labels(X_test)) > 0.9
     assert linear_guarantee(plan, 1e-6).epsilon >= linear_guarantee(replace(plan, classes=2), 1e-6).epsilon
 
@@ -168,9 +169,9 @@ def test_no_two_classes_share_their_noise() -> None:
     X, _ = some_records(60, 5)
     y = np.arange(60, dtype=np.int8) % 3
     plan = replace(a_plan(60, 1, scale=2.0 * M * 20.0), classes=3)
-    found = one_against_rest(FEATURES, X, y, plan, SeededEntropy(0))
+    found = one_against_rest(FEATURES, InMemory(X, y, 3), plan, SeededEntropy(0))
     weights = np.array([member.weights for member in found.members])
-    sums = Summands(FEATURES, X, y, M, 3).total(np.zeros_like(weights))
+    sums = InMemory(X, y, 3).sums(FEATURES, M).total(np.zeros_like(weights))
     noise = np.rint(weights * plan.sensitivity / plan.step_size - sums).astype(np.int64)
     drawn = discrete_gaussians(plan.scale, plan.draws, SeededEntropy(0)).reshape(noise.shape)
     assert (noise == drawn).all()
@@ -180,25 +181,25 @@ def test_no_two_classes_share_their_noise() -> None:
 def test_each_number_of_classes_has_its_own_function() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="2 classes"):
-        linear_descent(FEATURES, X, y, replace(a_plan(50, 1), classes=3), Forbidden())
+        linear_descent(FEATURES, InMemory(X, y), replace(a_plan(50, 1), classes=3), Forbidden())
     with pytest.raises(ParameterError, match="at least 3 classes"):
-        one_against_rest(FEATURES, X, y, a_plan(50, 1), Forbidden())
+        one_against_rest(FEATURES, InMemory(X, y), a_plan(50, 1), Forbidden())
 
 
 def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="a plan for 50 records"):
-        linear_descent(FEATURES, X, y, a_plan(49, 1), Forbidden())
+        linear_descent(FEATURES, InMemory(X, y), a_plan(49, 1), Forbidden())
     narrow = DescentStage(50, 2, 1, M, 1.0, 0.5, 1.0)
     with pytest.raises(ParameterError, match="a plan for 9 predicates"):
-        linear_descent(FEATURES, X, y, narrow, Forbidden())
+        linear_descent(FEATURES, InMemory(X, y), narrow, Forbidden())
 
 
 def test_records_that_cannot_be_used_are_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     for bad_X, bad_y, name in ((X, y[:-1], "y"), (X, y + 1, "y"), (X[:, :2], y, "X"), (X * np.inf, y, "X")):
         with np.errstate(invalid="ignore"), pytest.raises(DataError, match=f"^{name} must"):
-            linear_descent(FEATURES, bad_X, bad_y, a_plan(50, 1), Forbidden())
+            linear_descent(FEATURES, InMemory(bad_X, bad_y), a_plan(50, 1), Forbidden())
 
 
 def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound() -> None:

@@ -15,6 +15,7 @@ from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
 from pcqr.plan import NoisyMaxStage, Usage
+from pcqr.records import InMemory
 
 UNANIMOUS = np.array([0, 31])
 
@@ -30,7 +31,7 @@ def plan(queries: int = 3, noise: NoisyMax | None = None, records: int = 300) ->
 
 def votes(queries: int = 3) -> NoisyVotes:
     X, y = table()
-    return noisy_max(Thresholds(), X, y, plan(queries), SeededEntropy(0))
+    return noisy_max(Thresholds(), InMemory(X, y), plan(queries), SeededEntropy(0))
 
 
 def test_m_decisions_are_made_and_no_more() -> None:
@@ -60,7 +61,7 @@ def test_an_interrupted_decision_counts() -> None:
             raise KeyboardInterrupt
 
     X, y = table()
-    labeller = NoisyVotes(Thresholds(), X, y, plan(2, Broken(1.0)), SeededEntropy(0))
+    labeller = NoisyVotes(Thresholds(), InMemory(X, y), plan(2, Broken(1.0)), SeededEntropy(0))
     with pytest.raises(KeyboardInterrupt):
         labeller.decide(np.array([11, 20]))
     assert labeller.left == Usage(1, None)
@@ -69,20 +70,20 @@ def test_an_interrupted_decision_counts() -> None:
 def test_votes_are_those_of_teachers_on_all_the_records() -> None:
     X, y = table()
     grid = np.linspace(0, 1, 40)[:, None]
-    teachers = Teachers(Thresholds(), X, y, 31, SeededEntropy(0))
+    teachers = Teachers(Thresholds(), InMemory(X, y), 31, SeededEntropy(0))
     assert (votes().counts(grid) == teachers.counts(grid)).all()
 
 
 def test_a_plan_for_another_table_is_refused() -> None:
     X, y = table(200)
     with pytest.raises(ParameterError, match="a plan for 200 records"):
-        noisy_max(Thresholds(), X, y, plan(), SeededEntropy(0))
+        noisy_max(Thresholds(), InMemory(X, y), plan(), SeededEntropy(0))
 
 
 def test_a_class_of_more_labels_is_refused() -> None:
     X, y = table()
     with pytest.raises(ParameterError, match="a class of two labels"):
-        noisy_max(DecisionTrees(depth=1, labels=3), X, y, plan(), SeededEntropy(0))
+        noisy_max(DecisionTrees(depth=1, labels=3), InMemory(X, y), plan(), SeededEntropy(0))
 
 
 @pytest.mark.parametrize("queries", [1, 10, 1_000])

@@ -22,6 +22,7 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
 from pcqr.plan import BoostingStage, DescentStage, DrawStage, VoteStage
 from pcqr.planning.published import plan_compared, plan_counted
+from pcqr.records import InMemory
 
 N = 400
 X = bits(N)
@@ -39,17 +40,17 @@ class Watch:
         self.scales: list[float] = []
         self._index, self._noise = index, noise
 
-    def sspp(self, members: Any, points: Any, labels: Any, public: Any, plan: DrawStage, _: Any) -> Any:
+    def sspp(self, members: Any, records: InMemory, public: Any, plan: DrawStage, _: Any) -> Any:
         assert public is None
-        assert (points == X).all()
-        assert (labels == Y).all()
+        assert (records.X == X).all()
+        assert (records.y == Y).all()
         self.drawn.append((members, plan))
         return Member(self._index, members.members[self._index]) if isinstance(members, Finite) else TREE
 
-    def linear_descent(self, features: Any, points: Any, labels: Any, plan: Any, _: Any) -> LinearHypothesis:
+    def linear_descent(self, features: Any, records: InMemory, plan: Any, _: Any) -> LinearHypothesis:
         assert features == FEATURES
-        assert (points == X).all()
-        assert (labels == Y).all()
+        assert (records.X == X).all()
+        assert (records.y == Y).all()
         self.descended.append(plan)
         return LINEAR
 
@@ -70,7 +71,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, module: Any, **options: int) -> Wat
 def test_the_better_of_two(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(plan_compared(request_for(N, 1.0), TREES), depth=2)
     watch = watched(monkeypatch, compare, index=index)
-    chosen = compare.better_of_two(TREES, FEATURES, X, Y, plan, SeededEntropy(0))
+    chosen = compare.better_of_two(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0))
     (trees, tree_plan), (both, choice_plan) = watch.drawn
     assert (trees.depth, trees.predicates) == (2, PREDICATES)
     assert (tree_plan, choice_plan) == (DrawStage(plan.tree), DrawStage(plan.comparison))
@@ -84,7 +85,7 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
     plan = replace(plan_counted(request_for(N, 1.0), TREES), depth=2, fewest=100)
     watch = watched(monkeypatch, counted, noise=noise)
-    published = counted.by_rarer_label(TREES, FEATURES, X, Y, plan, SeededEntropy(0))
+    published = counted.by_rarer_label(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0))
     assert watch.scales == [scale_for(plan.count)]
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
@@ -102,20 +103,20 @@ def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.Mo
     plan = replace(plan_counted(request_for(N, 1.0), TREES), fewest=100)
     for noise, published in ((-50, LINEAR), (-51, TREE), (150, LINEAR), (151, TREE)):
         watched(monkeypatch, counted, noise=noise)
-        assert counted.by_rarer_label(TREES, FEATURES, X, Y, plan, SeededEntropy(0)) is published
+        assert counted.by_rarer_label(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0)) is published
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, float, object]] = []
 
-    def watched_relabel(_: Any, points: Any, labels: Any, eta: float, public: Any, __: Any) -> Any:
-        asked.append((points.shape[0], eta, public))
-        return labels
+    def watched_relabel(_: Any, records: Any, eta: float, public: Any, __: Any) -> Any:
+        asked.append((records.size, eta, public))
+        return records
 
     monkeypatch.setattr(ag_priv_cl, "relabel", watched_relabel)
     vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=2)
     plan = VoteStage(N, 300, 41, 0.7, vector)
-    ag_priv_cl.ag_priv_cl(Thresholds(), X[:, :1], Y, None, plan, SeededEntropy(0))
+    ag_priv_cl.ag_priv_cl(Thresholds(), InMemory(X[:, :1], Y), None, plan, SeededEntropy(0))
     assert asked == [(300, 0.7, None)]
 
 
@@ -123,12 +124,12 @@ def test_a_hypothesis_is_drawn_at_the_plans_temperature(monkeypatch: pytest.Monk
     asked: list[float] = []
     genuine = sspp.exponential_mechanism  # type: ignore[attr-defined]
 
-    def watched_draw(hypotheses: Any, points: Any, labels: Any, eta: float, **others: Any) -> Any:
+    def watched_draw(hypotheses: Any, records: Any, eta: float, **others: Any) -> Any:
         asked.append(eta)
-        return genuine(hypotheses, points, labels, eta, **others)
+        return genuine(hypotheses, records, eta, **others)
 
     monkeypatch.setattr(sspp, "exponential_mechanism", watched_draw)
-    sspp.sspp(Thresholds(), X[:, :1], Y, X[:3, :1], DrawStage(0.7), SeededEntropy(0))
+    sspp.sspp(Thresholds(), InMemory(X[:, :1], Y), X[:3, :1], DrawStage(0.7), SeededEntropy(0))
     assert asked == [0.7]
 
 
@@ -142,7 +143,7 @@ def test_every_tree_of_a_boosted_classifier_is_drawn_at_the_plans_temperature(mo
 
     monkeypatch.setattr(boosting, "draw_tree", watched_draw)
     plan = BoostingStage(N, len(PREDICATES), 3, 1, 4, 0.5, 0.7, 1e-6)
-    assert len(boosting.boost(X, Y, PREDICATES, plan, SeededEntropy(0)).trees) == 4
+    assert len(boosting.boost(InMemory(X, Y), PREDICATES, plan, SeededEntropy(0)).trees) == 4
     assert asked == [0.7] * 4
 
 
@@ -157,5 +158,5 @@ def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_bloc
 
     monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
     plan = DescentStage(N, len(PREDICATES), 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
-    linear.one_against_rest(FEATURES, X, Y, plan, SeededEntropy(0))
+    linear.one_against_rest(FEATURES, InMemory(X, Y, 3), plan, SeededEntropy(0))
     assert asked == [(2.0**12, 3 * FEATURES.size)] * 3

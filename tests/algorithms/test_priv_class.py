@@ -17,6 +17,7 @@ from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Points
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.plan import Answer, Usage, VoteStage
+from pcqr.records import InMemory
 
 
 class Scripted:
@@ -210,7 +211,7 @@ def test_a_decision_that_is_broken_off_counts_against_the_hard_stop(monkeypatch:
     X = np.random.default_rng(0).random((300, 1))
     vector = PaperSparseVector(threshold=3, scale=0.5, unstable=2, queries=2, slack=1e-6)
     plan = VoteStage(300, 300, 31, None, vector)
-    votes = sub_samp(Thresholds(), X, (X[:, 0] > 0.5).astype(np.int8), plan, SeededEntropy(0))
+    votes = sub_samp(Thresholds(), InMemory(X, (X[:, 0] > 0.5).astype(np.int8)), plan, SeededEntropy(0))
     online = PrivClass(votes, 2, SeededEntropy(0))
 
     def interrupted(*_: object) -> int:

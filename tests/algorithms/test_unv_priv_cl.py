@@ -20,6 +20,7 @@ from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.plan import Answer, DrawStage, VoteStage
+from pcqr.records import InMemory, Records
 
 PATIENCE = 0.3
 """Seconds in which a second thread would have got in, were the door open."""
@@ -30,7 +31,7 @@ def release(after: int = 2, unstable: int = 5, public: Points | None = None) -> 
     y = (X[:, 0] > 0.5).astype(np.int8)
     vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=unstable)
     vote = VoteStage(400, 300, 41, 5.0, vector, public=None if public is None else public.shape[0])
-    return UnvPrivCl(Thresholds(), X, y, public, vote, DrawStage(5.0, after_queries=after), SeededEntropy(0))
+    return UnvPrivCl(Thresholds(), InMemory(X, y), public, vote, DrawStage(5.0, after_queries=after), SeededEntropy(0))
 
 
 def point(value: float) -> Points:
@@ -126,10 +127,10 @@ def test_publication_is_due_after_the_planned_queries_and_uses_all_points(monkey
     seen: list[Points] = []
     genuine = sspp
 
-    def watched(hypotheses: Thresholds, X: Points, y: object, public: Points, *rest: object) -> object:
+    def watched(hypotheses: Thresholds, records: Records, public: Points, *rest: object) -> object:
         seen.append(public)
-        assert X.shape == (400, 1)
-        return genuine(hypotheses, X, y, public, *rest)  # type: ignore[arg-type]
+        assert (records.size, records.width) == (400, 1)
+        return genuine(hypotheses, records, public, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(unv_priv_cl, "sspp", watched)
     universal = release(after=2, public=shown)

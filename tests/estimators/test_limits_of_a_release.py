@@ -11,12 +11,13 @@ import pytest
 from pcqr import AgnosticRelease, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
-from pcqr.estimators.base import Records
+from pcqr.estimators.base import Given
 from pcqr.estimators.semi_private import DECIMAL_CUTS
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, SparseVector
-from pcqr.plan import VoteStage, VotingPlan
+from pcqr.plan import Aim, Budget, VoteStage, VotingPlan
+from pcqr.records import InMemory
 
 X = np.linspace(0.0, 1.0, 600)[:, None]
 Y = (X[:, 0] > 0.5).astype(np.int8)
@@ -32,10 +33,9 @@ def test_paper_mode_stops_hard_after_the_planned_queries(release: type[Any], eta
         "calibrated": OneSidedSparseVector(threshold=5, threshold_scale=0.2, query_scale=0.2, unstable=2),
     }
     vote = VoteStage(600, 500, 61, eta, vectors[mode])
-    common = {"epsilon": 1.0, "delta": 1e-6, "queries": 3, "alpha": 0.1, "beta": 0.1, "guarantee": Guarantee(1.0)}
-    plan = VotingPlan(mode=mode, vote=vote, **common)  # type: ignore[arg-type]
+    plan = VotingPlan(mode=mode, vote=vote, budget=Budget(1.0, 1e-6), aim=Aim(3, 0.1, 0.1), guarantee=Guarantee(1.0))
     estimator = release(Thresholds())
-    estimator._start(Thresholds(), Records(X, Y, None), plan, SeededEntropy(0))
+    estimator._start(Thresholds(), Given(InMemory(X, Y), None), plan, SeededEntropy(0))
     if mode == "calibrated":
         assert len(list(estimator._protocol.answers(FAR))) == 5
     else:

@@ -13,6 +13,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism, inverse_temperature_for
+from pcqr.records import InMemory
 
 PUBLIC = [0.5, 1.5]
 
@@ -72,22 +73,22 @@ def test_the_reserve_covers_a_large_numerical_error() -> None:
 
 def test_the_draw_and_its_guarantee() -> None:
     x = np.linspace(0.0, 1.0, 200)
-    chosen = exponential_mechanism(Thresholds(), x, x > 0.6, 1.0, public=np.linspace(0.0, 1.0, 11), entropy=3)
+    chosen = exponential_mechanism(Thresholds(), InMemory(x, x > 0.6), 1.0, public=np.linspace(0.0, 1.0, 11), entropy=3)
     assert np.mean(chosen.hypothesis.predict(x) == (x > 0.6)) > 0.8
     assert chosen.guarantee.epsilon == pytest.approx(2.0, rel=1e-9)
     assert not chosen.guarantee.is_private, "a seed was given"
-    assert exponential_mechanism(Thresholds(), x, x > 0.6, 1.0, public=[0.5]).guarantee.is_private
+    assert exponential_mechanism(Thresholds(), InMemory(x, x > 0.6), 1.0, public=[0.5]).guarantee.is_private
 
 
 def test_a_declared_class_needs_no_public_points() -> None:
     finite = Finite([Threshold(0.5), Threshold(-math.inf)])
-    chosen = exponential_mechanism(finite, [0.0, 1.0, 2.0], [0, 1, 1], 50.0)
+    chosen = exponential_mechanism(finite, InMemory([0.0, 1.0, 2.0], [0, 1, 1]), 50.0)
     assert chosen.hypothesis.predict([0.0, 1.0, 2.0]).tolist() == [0, 1, 1]
 
 
 def test_a_class_read_off_the_records_is_refused() -> None:
     with pytest.raises(ParameterError, match="public must be given"):
-        exponential_mechanism(Thresholds(), [0.0, 1.0], [0, 1], 1.0)
+        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), 1.0)
     with pytest.raises(ParameterError, match="public must be given"):
         inverse_temperature_for(Thresholds(), 1.0, records=10, features=1)
 
@@ -95,11 +96,11 @@ def test_a_class_read_off_the_records_is_refused() -> None:
 @pytest.mark.parametrize("eta", [-1.0, math.nan, math.inf])
 def test_bad_inverse_temperature(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        exponential_mechanism(Thresholds(), [0.0, 1.0], [0, 1], eta, public=PUBLIC)
+        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), eta, public=PUBLIC)
 
 
 def test_bad_data() -> None:
     with pytest.raises(DataError, match="public"):
-        exponential_mechanism(Thresholds(), [0.0, 1.0], [0, 1], 1.0, public=[math.nan])
+        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), 1.0, public=[math.nan])
     with pytest.raises(DataError, match="y must be"):
-        exponential_mechanism(Thresholds(), [0.0, 1.0], [0, 2], 1.0, public=PUBLIC)
+        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 2]), 1.0, public=PUBLIC)

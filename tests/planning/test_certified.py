@@ -27,6 +27,7 @@ from pcqr.planning.certificate import vote_excess
 from pcqr.planning.certified import CertifiedVotes, certified_votes, fewest_records, rounded_up
 from pcqr.planning.deviations import sampling_slack
 from pcqr.planning.solving import Question, frontier
+from pcqr.records import InMemory
 
 NOTE = Path(__file__).parents[2] / "proofs" / "certificate.md"
 CLASSES: dict[str, tuple[Combinatorics, int]] = {
@@ -205,7 +206,7 @@ def test_the_promise_is_kept(seed: int) -> None:
         y = ((x > 0.5) ^ (rng.random(plan.records) < gamma)).astype(np.int8)
         truth = (queries > 0.5) ^ (rng.random(asked.queries) < gamma)
         entropy = SeededEntropy(1_000 * seed + run)
-        votes = ag_priv_cl(Thresholds(), x[:, None], y, None, plan, entropy)
+        votes = ag_priv_cl(Thresholds(), InMemory(x[:, None], y), None, plan, entropy)
         answers: list[int | None] = []
         with suppress(BudgetExhausted):
             answers += (a.label for a in PrivClass(votes, asked.queries, entropy).answers(queries[:, None]))

@@ -22,7 +22,6 @@ from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.weighted import log_probability_error
 from pcqr.plan import BoostingStage
 from pcqr.records import weighing
-from pcqr.records.counting import ConjunctionCounts
 from pcqr.records.weighing import GRID
 
 MIDDLE = (Predicate(0, 0.5),)
@@ -45,7 +44,7 @@ TWO_ROUNDS = replace(ONE_ROUND, predicates=1, offered=1, rounds=2)
 
 def released(plan: BoostingStage, predicates: tuple[Predicate, ...], table: Table, entropy: Entropy) -> str:
     """Everything that is shown, trees as they are and not just their labels."""
-    return repr(boost(table.points, table.labels, predicates[: plan.predicates], plan, entropy))
+    return repr(boost(table.source(), predicates[: plan.predicates], plan, entropy))
 
 
 def case(plan: BoostingStage, predicates: tuple[Predicate, ...], neighbours: Pairs, claimed: Guarantee) -> Case:
@@ -164,15 +163,14 @@ def test_weights_above_one_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_weights_divided_by_their_sum_would_be_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """AdaBoost's own weights sum to a constant: one record moves all the others."""
-    whole = weighing.WeightedRecords.weigh
+    own = weighing._weights
 
-    def normalised(
-        self: weighing.WeightedRecords, weights: NDArray[np.uint8], offered: NDArray[np.int64], depth: int
-    ) -> ConjunctionCounts:
+    def normalised(block: weighing._Packed, weight_of_lead: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        weights = own(block, weight_of_lead)
         share = weights.astype(float) / max(1, weights.sum())
-        return whole(self, np.rint(share * GRID * weights.size).clip(0, 255).astype(np.uint8), offered, depth)
+        return np.asarray(np.rint(share * GRID * np.count_nonzero(block.own)).clip(0, 255), dtype=np.uint8)
 
-    monkeypatch.setattr(weighing.WeightedRecords, "weigh", normalised)
+    monkeypatch.setattr(weighing, "_weights", normalised)
     monkeypatch.setattr(weighing, "_BITS", 8)
     plan = replace(TWO_ROUNDS, step=3.0, records=6)
     common = ((0.0, 0),) * 4 + ((1.0, 1),)

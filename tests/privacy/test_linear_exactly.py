@@ -18,6 +18,7 @@ from pcqr.accounting.renyi import divergence
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.audit.exact.integers import NoiseLaw
 from pcqr.plan import DescentStage
+from pcqr.records import InMemory
 from pcqr.records.features import LARGEST_ENTRY, UNIT, LinearFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.sums import Summands
@@ -38,7 +39,7 @@ def features_of(holding: Vector, failing: Vector) -> LinearFeatures:
 
 def summands(features: LinearFeatures, records: list[Record], bound: int) -> Summands:
     X, y = np.array([x for x, _ in records]), np.array([label for _, label in records], dtype=np.int8)
-    return Summands(features, X, y, bound)
+    return InMemory(X, y).sums(features, bound)
 
 
 def total(summed: Summands, *weights: float) -> Vector:
@@ -80,7 +81,7 @@ def test_with_several_classes_neither(bound: int) -> None:
     """Four blocks of weights, one column: all blocks together move by at most 2M."""
     features, farthest = features_of((700,), (-LARGEST_ENTRY,)), 0
     tables = [
-        Summands(features, np.array([[x]]), np.array([y], dtype=np.int8), bound, 4)
+        InMemory(np.array([[x]]), np.array([y], dtype=np.int8), 4).sums(features, bound)
         for x in (-1.0, 1.0)
         for y in range(4)
     ]

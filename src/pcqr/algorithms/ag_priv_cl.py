@@ -13,13 +13,14 @@ from pcqr.algorithms.sub_samp import StableVotes, check_size, votes_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Combinatorics, HypothesisClass, Points
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.plan import VoteStage
+from pcqr.records import Records
 
 
 def ag_priv_cl(
-    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: VoteStage, entropy: Entropy
+    hypotheses: HypothesisClass, records: Records, public: Points | None, plan: VoteStage, entropy: Entropy
 ) -> StableVotes:
     """Prepare the votes: S' ⊂ S in secret, S'' = S' relabelled, k teachers on a random partition of S''.
 
@@ -30,14 +31,12 @@ def ag_priv_cl(
         raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
     if plan.public != (None if public is None else public.shape[0]):
         raise ParameterError("public", f"what the plan was made for ({plan.public} points)", "another number of points")
-    check_size(X, plan)
+    check_size(records, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)
-    points = X[chosen]
-    labels = relabel(hypotheses, points, y[chosen], eta, public, entropy)
+    relabelled = relabel(hypotheses, records.rows(chosen), eta, public, entropy)
     if plan.copies is not None:
-        again = entropy.below(plan.subsample, plan.subsample)
-        points, labels = points[again], labels[again]
-    return StableVotes(hypotheses, points, labels, plan, entropy)
+        relabelled = relabelled.rows(entropy.below(plan.subsample, plan.subsample))
+    return StableVotes(hypotheses, relabelled, plan, entropy)
 
 
 def ag_priv_cl_guarantee(plan: VoteStage, hypotheses: Combinatorics, features: int) -> Guarantee:

@@ -18,34 +18,32 @@ from pcqr.accounting import BoundedRangeEvent, Repeated, compose
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.trees import DecisionTree, Predicate
-from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
+from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees
 from pcqr.hypotheses.trees.weighted import draw_tree, log_probability_error
 from pcqr.noise import Chooser
 from pcqr.plan import BoostingStage
 from pcqr.progress import tracked
-from pcqr.records.weighing import GRID, WeightedRecords, Weights
+from pcqr.records import Records
+from pcqr.records.weighing import GRID, Weights
 
 
 @np.errstate(all="ignore")  # whether a float underflows depends on the records
-def boost(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingStage, entropy: Entropy) -> BoostedTrees:
+def boost(records: Records, predicates: Sequence[Predicate], plan: BoostingStage, entropy: Entropy) -> BoostedTrees:
     """Draw the J trees of `plan` and return them for publication: `boosting_guarantee` holds for all of them together.
 
     A record's lead is the number of trees for its own label minus those against it.
     """
-    _check_records(X, y, predicates, plan)
-    records, weight = WeightedRecords(X, y, predicates), weight_of_lead(plan)
-    own = 2 * y.astype(np.int8) - 1  # an unsigned −1 would be 255
-    lead = np.zeros(y.shape[0], dtype=np.int32)
+    _check_records(records, predicates, plan)
+    weighted, weight = records.weighing(predicates), weight_of_lead(plan)
     trees = []
     for offered in tracked("trees", offered_predicates(plan)):
-        weights = records.weigh(weight[plan.rounds + lead], offered, plan.depth)
+        weights = weighted.weigh(weight, offered, plan.depth)
         asked = [predicates[b] for b in offered]
         root = draw_tree(weights, asked, plan.inverse_temperature, Chooser(entropy))
-        trees.append(DecisionTree(root, X.shape[1]).simplified())
-        lead += own * votes_of(trees[-1], X)
-    return BoostedTrees(tuple(trees), plan.step, X.shape[1])
+        trees.append(DecisionTree(root, records.width).simplified())
+        weighted.follow((way, int(VOTES[leaf.label])) for way, leaf in trees[-1].paths())
+    return BoostedTrees(tuple(trees), plan.step, records.width)
 
 
 def weight_of_lead(plan: BoostingStage) -> Weights:
@@ -83,15 +81,15 @@ def boosting_guarantee(plan: BoostingStage) -> Guarantee:
     )
 
 
-def _check_records(X: Points, y: Labels, predicates: Sequence[Predicate], plan: BoostingStage) -> None:
-    if X.shape[0] != plan.records or len(predicates) != plan.predicates:
+def _check_records(records: Records, predicates: Sequence[Predicate], plan: BoostingStage) -> None:
+    if records.size != plan.records or len(predicates) != plan.predicates:
         raise ParameterError(
             "plan",
-            f"a plan for {X.shape[0]:,} records and {len(predicates)} predicates",
+            f"a plan for {records.size:,} records and {len(predicates)} predicates",
             f"one for {plan.records:,} and {plan.predicates}",
         )
-    if y.shape != (X.shape[0],) or not np.isin(y, (0, 1)).all():
-        raise DataError("y", "a label 0 or 1 for each row of X", "other values")
+    if records.labels != 2:
+        raise DataError("y", "records with 2 labels", f"{records.labels} labels")
     widest = 1 + max(predicate.feature for predicate in predicates)
-    if X.shape[1] < widest:
-        raise DataError("X", f"the {widest} columns that the predicates ask about", f"{X.shape[1]} columns")
+    if records.width < widest:
+        raise DataError("X", f"the {widest} columns that the predicates ask about", f"{records.width} columns")

@@ -15,10 +15,11 @@ from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, Labels, Points
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf
 from pcqr.plan import ComparedStage, CountedStage, DrawStage
+from pcqr.records import Records
 from pcqr.records.features import LinearFeatures
 
 ODDS = 8
@@ -29,32 +30,32 @@ The tree was drawn for its few mistakes on these very records, so it has to be a
 
 
 def better_of_two(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedStage, entropy: Entropy
+    trees: DecisionTrees, features: LinearFeatures, records: Records, plan: ComparedStage, entropy: Entropy
 ) -> Hypothesis:
     """Draw one of `trees`, descend to a linear classifier over `features`, and return the better one.
 
     P(tree) : P(linear) = e^{−η·mistakes(tree)} : 8·e^{−η·mistakes(linear)}, η = `plan.comparison`.
     `compared_guarantee` holds for what is returned.
     """
-    points, labels = check_both(trees, features, X, y, plan)
-    tree = sspp(replace(trees, depth=plan.depth), points, labels, None, DrawStage(plan.tree), entropy)
-    linear = linear_descent(features, points, labels, plan.linear, entropy)
-    chosen = sspp(Finite((tree, *[linear] * ODDS)), points, labels, None, DrawStage(plan.comparison), entropy)
+    check_both(trees, features, records, plan)
+    tree = sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
+    linear = linear_descent(features, records, plan.linear, entropy)
+    chosen = sspp(Finite((tree, *[linear] * ODDS)), records, None, DrawStage(plan.comparison), entropy)
     if not isinstance(chosen, Member):
         raise TypeError(type(chosen).__name__)
     return tree if chosen.index == 0 else linear
 
 
 def check_both(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: ComparedStage | CountedStage
-) -> tuple[Points, Labels]:
-    """`X` and `y` as the two learners take them. Raises where something does not fit, before anything is drawn."""
+    trees: DecisionTrees, features: LinearFeatures, records: Records, plan: ComparedStage | CountedStage
+) -> None:
+    """Raises where something does not fit what the two learners take, before anything is drawn."""
     if trees.labels != 2 or plan.linear.classes != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
     if trees.predicates != features.predicates:
         raise ParameterError("features", "made of the predicates of the trees", "others")
     replace(trees, depth=plan.depth).depth_for(plan.linear.records)
-    return check_records(features, X, y, plan.linear)
+    check_records(features, records, plan.linear)
 
 
 def compared_guarantee(plan: ComparedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:

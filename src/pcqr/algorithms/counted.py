@@ -13,38 +13,37 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from pcqr.accounting import PureEvent, compose
 from pcqr.algorithms.compare import check_both
 from pcqr.algorithms.linear import linear_descent, linear_guarantee
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Hypothesis, Labels, Points
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import CountedStage, DrawStage
+from pcqr.records import Records
 from pcqr.records.features import LinearFeatures
 
 
 def by_rarer_label(
-    trees: DecisionTrees, features: LinearFeatures, X: Points, y: Labels, plan: CountedStage, entropy: Entropy
+    trees: DecisionTrees, features: LinearFeatures, records: Records, plan: CountedStage, entropy: Entropy
 ) -> Hypothesis:
     """Count the records of the rarer label, with noise; return a linear classifier from `plan.fewest` on, else a tree.
 
     `counted_guarantee` holds for what is returned, and would hold for the noisy count as well.
     """
-    points, labels = check_both(trees, features, X, y, plan)
-    ones = int(np.count_nonzero(labels)) + discrete_laplace(scale_for(plan.count), entropy)
+    check_both(trees, features, records, plan)
+    ones = int(records.label_counts()[1]) + discrete_laplace(scale_for(plan.count), entropy)
     rarer = min(ones, plan.linear.records - ones)
     if rarer < plan.fewest:
-        return sspp(replace(trees, depth=plan.depth), points, labels, None, DrawStage(plan.tree), entropy)
+        return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
     share = rarer / plan.linear.records
     spread = 2.0 * math.sqrt(share * (1.0 - share))
     steps = replace(plan.linear, step_size=plan.linear.step_size * math.sqrt(spread))
-    return linear_descent(features, points, labels, steps, entropy)
+    return linear_descent(features, records, steps, entropy)
 
 
 def counted_guarantee(plan: CountedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, check_label
 from pcqr.progress import tracked
+from pcqr.records import InMemory, Records
 
 _FIXED_VOTE = 0
 
@@ -34,9 +35,9 @@ class Constant(Hypothesis):
 class Teachers:
     """k classifiers, one for each part of a uniformly random partition of the records into k parts."""
 
-    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, count: int, entropy: Entropy) -> None:
-        parts = np.array_split(entropy.permutation(X.shape[0]), count)
-        self._members = [_train(hypotheses, X[part], y[part]) for part in tracked("teachers", parts)]
+    def __init__(self, hypotheses: HypothesisClass, records: Records, count: int, entropy: Entropy) -> None:
+        parts = np.array_split(entropy.permutation(records.size), count)
+        self._members = [_train(hypotheses, records.rows(part).gathered()) for part in tracked("teachers", parts)]
         self._labels = hypotheses.labels
 
     def counts(self, X: Points) -> NDArray[np.int64]:
@@ -53,10 +54,10 @@ def secret_subsample(records: int, size: int, entropy: Entropy) -> NDArray[np.in
     return entropy.permutation(records)[:size]
 
 
-def _train(hypotheses: HypothesisClass, X: Points, y: Labels) -> Hypothesis:
+def _train(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
     # An exception that depends on a teacher's records would be an observable function of them.
     try:
-        return hypotheses.learn(X, y)
+        return hypotheses.learn(records.X, records.y)
     except Exception:
         return Constant(_FIXED_VOTE)
 

@@ -21,43 +21,42 @@ from pcqr.accounting import PureEvent, Repeated, compose
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.hypotheses.base import Labels, Points, as_labels, as_points
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import DescentStage
 from pcqr.progress import tracked
+from pcqr.records import Records
 from pcqr.records.features import Floats, LinearFeatures
-from pcqr.records.sums import Summands
 
 LARGEST_WEIGHT = 2.0**40
 """Weights are cut to ± this, so that no margin is infinite. No sensible run comes near it."""
 
 
 def linear_descent(
-    features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy
+    features: LinearFeatures, records: Records, plan: DescentStage, entropy: Entropy
 ) -> LinearHypothesis:
     """Run the descent for two classes and return the classifier to publish: `linear_guarantee` holds for it."""
     if plan.classes != 2:
         raise ParameterError("plan", "a plan for 2 classes", f"one for {plan.classes}")
-    return LinearHypothesis(features, tuple(_descend(features, X, y, plan, entropy)[0]))
+    return LinearHypothesis(features, tuple(_descend(features, records, plan, entropy)[0]))
 
 
 def one_against_rest(
-    features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy
+    features: LinearFeatures, records: Records, plan: DescentStage, entropy: Entropy
 ) -> OneAgainstRest:
     """The same for three classes or more, all blocks in one descent: `linear_guarantee` holds for all of them."""
     if plan.classes == 2:
         raise ParameterError("plan", "a plan for at least 3 classes", "one for 2")
-    blocks = _descend(features, X, y, plan, entropy)
+    blocks = _descend(features, records, plan, entropy)
     return OneAgainstRest(tuple(LinearHypothesis(features, tuple(weights)) for weights in blocks))
 
 
 @np.errstate(all="ignore")  # whether a float underflows depends on the records
-def _descend(features: LinearFeatures, X: Points, y: Labels, plan: DescentStage, entropy: Entropy) -> Floats:
+def _descend(features: LinearFeatures, records: Records, plan: DescentStage, entropy: Entropy) -> Floats:
     """The mean of the weights after each of the last quarter of the steps, one row for each block."""
-    points, labels = check_records(features, X, y, plan)
-    summands = Summands(features, points, labels, plan.bound, plan.classes)
+    check_records(features, records, plan)
+    summands = records.sums(features, plan.bound)
     shape = plan.blocks, features.size
     weights, velocity, average = np.zeros((3, *shape))
     averaged = -(-plan.steps // 4)
@@ -71,16 +70,18 @@ def _descend(features: LinearFeatures, X: Points, y: Labels, plan: DescentStage,
     return mean
 
 
-def check_records(features: LinearFeatures, X: Points, y: Labels, plan: DescentStage) -> tuple[Points, Labels]:
-    """`X` and `y` as a descent takes them; raises where they and `plan` do not fit, before any noise is drawn."""
-    points, labels = as_points(X, features.features, owner="the feature map"), as_labels(y, plan.classes)
-    if labels.size != points.shape[0]:
-        raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{labels.size} labels")
-    if labels.size != plan.records:
-        raise ParameterError("plan", f"a plan for {labels.size} records", f"one for {plan.records}")
+def check_records(features: LinearFeatures, records: Records, plan: DescentStage) -> None:
+    """Raises where `records` and `plan` do not fit, before any noise is drawn."""
+    if records.width != features.features:
+        raise DataError(
+            "X", f"a table with {features.features} column(s) for the feature map", f"{records.width} columns"
+        )
+    if records.labels != plan.classes:
+        raise DataError("y", f"records with {plan.classes} labels", f"{records.labels} labels")
+    if records.size != plan.records:
+        raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
     if len(features.predicates) != plan.predicates:
         raise ParameterError("plan", f"a plan for {len(features.predicates)} predicates", f"one for {plan.predicates}")
-    return points, labels
 
 
 def linear_guarantee(plan: DescentStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:

@@ -11,17 +11,18 @@ from dataclasses import replace
 
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism
 from pcqr.plan import DrawStage
+from pcqr.records import Records
 
 
 def sspp(
-    hypotheses: HypothesisClass, X: Points, y: Labels, public: Points | None, plan: DrawStage, entropy: Entropy
+    hypotheses: HypothesisClass, records: Records, public: Points | None, plan: DrawStage, entropy: Entropy
 ) -> Hypothesis:
     """Draw and return the hypothesis to publish: `sspp_guarantee` holds for it."""
     eta = plan.inverse_temperature
-    return exponential_mechanism(hypotheses, X, y, eta, public=public, entropy=entropy).hypothesis
+    return exponential_mechanism(hypotheses, records, eta, public=public, entropy=entropy).hypothesis
 
 
 def sspp_guarantee(

@@ -16,16 +16,17 @@ from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.mechanisms.votes import distance_to_instability, plurality
 from pcqr.plan import Usage, VoteStage
+from pcqr.records import Records
 
 
 class StableVotes:
     """Teachers and the running sparse vector: decides one query at a time. Holds only secrets."""
 
-    def __init__(self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: VoteStage, entropy: Entropy) -> None:
-        self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
+    def __init__(self, hypotheses: HypothesisClass, records: Records, plan: VoteStage, entropy: Entropy) -> None:
+        self._teachers = Teachers(hypotheses, records, plan.teachers, entropy)
         self._sparse_vector = plan.sparse_vector.start(entropy)
 
     @property
@@ -42,19 +43,19 @@ class StableVotes:
         return plurality(counts) if self._sparse_vector.is_stable(distance_to_instability(counts)) else None
 
 
-def sub_samp(hypotheses: HypothesisClass, X: Points, y: Labels, plan: VoteStage, entropy: Entropy) -> StableVotes:
+def sub_samp(hypotheses: HypothesisClass, records: Records, plan: VoteStage, entropy: Entropy) -> StableVotes:
     """Train the teachers on a secret sub-sample of the records as they are (no relabelling)."""
     if plan.inverse_temperature is not None:
         raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
-    check_size(X, plan)
+    check_size(records, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)
-    return StableVotes(hypotheses, X[chosen], y[chosen], plan, entropy)
+    return StableVotes(hypotheses, records.rows(chosen), plan, entropy)
 
 
-def check_size(X: Points, plan: VoteStage) -> None:
+def check_size(records: Records, plan: VoteStage) -> None:
     """The guarantee is for the plan's n; it says nothing about a table of another size."""
-    if X.shape[0] != plan.records:
-        raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
+    if records.size != plan.records:
+        raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
 
 
 def votes_guarantee(plan: VoteStage) -> Guarantee:

@@ -17,8 +17,9 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
+from pcqr.records import Records
 
 
 class UnvPrivCl:
@@ -32,20 +33,19 @@ class UnvPrivCl:
     def __init__(
         self,
         hypotheses: HypothesisClass,
-        X: Points,
-        y: Labels,
+        records: Records,
         public: Points | None,
         vote: VoteStage,
         publish: DrawStage,
         entropy: Entropy,
     ) -> None:
         self._hypotheses = hypotheses
-        # Copies: these records are read again at publication, whatever the caller has done to its arrays by then.
-        self._records: tuple[Points, Labels] | None = (X.copy(), y.copy())
+        # They are read again at publication, whatever the caller has done to its table by then.
+        self._records: Records | None = records.kept()
         self._public = [] if public is None else [public.copy()]
         self._publish = publish
         self._entropy = entropy
-        self._votes = PrivClass(ag_priv_cl(hypotheses, X, y, public, vote, entropy), publish.after_queries, entropy)
+        self._votes = PrivClass(ag_priv_cl(hypotheses, records, public, vote, entropy), publish.after_queries, entropy)
         self.published: Hypothesis | None = None
         self._lock = Lock()
 
@@ -88,8 +88,7 @@ class UnvPrivCl:
         if self.published is not None or self._records is None or not self._is_due:
             return
         public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
-        X, y = self._records
-        self.published = sspp(self._hypotheses, X, y, public, self._publish, self._entropy)
+        self.published = sspp(self._hypotheses, self._records, public, self._publish, self._entropy)
         self._records = None
 
     def _published_answer(self, hypothesis: Hypothesis, x: Points) -> Answer[int]:

@@ -19,14 +19,15 @@ from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
 from pcqr.planning.shortfall import warn_if_unanswered
+from pcqr.records import InMemory, Records
 from pcqr.schema import Schema
-from pcqr.schema.overlap import coinciding_rows, is_mostly_private
+from pcqr.schema.overlap import is_mostly_private
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
@@ -40,14 +41,13 @@ _FITTED = {
 
 
 @dataclass(frozen=True)
-class Records:
-    """What `fit` was given, checked: private points and labels, and the public points.
+class Given:
+    """What `fit` was given, checked: the private records, and the public points.
 
     `public` are those that a draw makes its class of, None where the class is fixed; `shown` are all that were given.
     """
 
-    X: Points
-    y: Labels
+    records: Records
     public: Points | None
     shown: Points | None = None
 
@@ -161,10 +161,11 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
         known = Known(points.shape[0], points.shape[1], shown, schema)
         hypotheses = self._prepared(hypotheses, known)
-        points = hypotheses.check_points(points)
-        if shown is not None and not surely_public:
-            _check_public(shown, points)
+        hypotheses.check_width(points.shape[1])
         names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
+        records = InMemory(points, labels, names.shape[0])
+        if shown is not None and not surely_public:
+            _check_public(shown, records)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
         if self._is_uninformed(known):
@@ -175,10 +176,10 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
                 stacklevel=3,  # errstate stands between
             )
         hypotheses = hypotheses.with_labels(names.shape[0])
-        records = Records(points, labels, None if hypotheses.is_fixed else shown, shown)
+        given = Given(records, None if hypotheses.is_fixed else shown, shown)
 
-        n, p = points.shape
-        request = self._request(hypotheses, n, p, None if records.public is None else records.public.shape[0])
+        n, p = records.size, records.width
+        request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
         plan = self._make_plan(request)
         hypotheses.check_work(plan.work(n))
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
@@ -186,7 +187,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         warn_if_unanswered(plan)
         if entropy.is_private:
             self._count_fit()
-        self._start(hypotheses, records, plan, entropy)
+        self._start(hypotheses, given, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
@@ -200,7 +201,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def _make_plan(self, request: Request) -> P: ...
 
     @abstractmethod
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: P, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
         """Touch the private records for the first time."""
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
@@ -255,9 +256,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         return tags
 
 
-def _check_public(shown: Points, private: Points) -> None:
+def _check_public(shown: Points, private: Records) -> None:
     """Refuse rows called public of which more than half are private ones; warn, without a figure, where any is."""
-    coinciding = coinciding_rows(shown, private)
+    coinciding = private.coinciding(shown)
     if is_mostly_private(coinciding, shown):
         raise DataError(
             "public",

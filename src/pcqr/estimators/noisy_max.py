@@ -6,7 +6,7 @@ from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
-from pcqr.estimators.base import Records
+from pcqr.estimators.base import Given
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import NoisyMaxPlan
 from pcqr.planning.noisy_max import plan_noisy_max
@@ -86,6 +86,6 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxPlan, entropy: Entropy) -> None:
-        labeller = noisy_max(hypotheses, records.X, records.y, plan.vote, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: NoisyMaxPlan, entropy: Entropy) -> None:
+        labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)

@@ -19,7 +19,7 @@ from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import Known, PrivateEstimator, Records
+from pcqr.estimators.base import Given, Known, PrivateEstimator
 from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
@@ -201,25 +201,25 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     def _make_plan(self, request: Request) -> ClassifierPlan:
         return plan_published(request, self.method)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: ClassifierPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
         if predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        X, y = records.X, records.y
+        records = given.records
         match plan:
             case CountedPlan() | ComparedPlan() if isinstance(hypotheses, DecisionTrees):
-                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
+                features = LinearFeatures.of(predicates, records.width, given.shown)
                 if isinstance(plan, CountedPlan):
-                    self.hypothesis_ = by_rarer_label(hypotheses, features, X, y, plan.counted, entropy)
+                    self.hypothesis_ = by_rarer_label(hypotheses, features, records, plan.counted, entropy)
                 else:
-                    self.hypothesis_ = better_of_two(hypotheses, features, X, y, plan.compared, entropy)
+                    self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
                 self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
             case LinearPlan():
-                features = LinearFeatures.of(predicates, X.shape[1], records.shown)
+                features = LinearFeatures.of(predicates, records.width, given.shown)
                 descend = linear_descent if plan.descent.classes == 2 else one_against_rest
-                self.method_, self.hypothesis_ = "linear", descend(features, X, y, plan.descent, entropy)
+                self.method_, self.hypothesis_ = "linear", descend(features, records, plan.descent, entropy)
             case BoostedPlan():
-                self.method_, self.hypothesis_ = "boosted", boost(X, y, predicates, plan.boosting, entropy)
+                self.method_, self.hypothesis_ = "boosted", boost(records, predicates, plan.boosting, entropy)
             case DrawPlan():
-                drawn = sspp(hypotheses, X, y, records.public, plan.publish, entropy)
+                drawn = sspp(hypotheses, records, given.public, plan.publish, entropy)
                 self.method_, self.hypothesis_ = "tree", drawn

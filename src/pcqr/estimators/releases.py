@@ -14,7 +14,7 @@ from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release, V
-from pcqr.estimators.base import Records
+from pcqr.estimators.base import Given
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
@@ -128,8 +128,8 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_subsample(request, self.mode)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller = sub_samp(hypotheses, records.X, records.y, plan.vote, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
+        labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
@@ -218,8 +218,8 @@ class AgnosticRelease(StableRelease[VotingPlan]):
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_agnostic(request, self.mode)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller = ag_priv_cl(hypotheses, records.X, records.y, records.public, plan.vote, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
+        labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
@@ -335,7 +335,7 @@ class UniversalRelease(StableRelease[UniversalPlan]):
     def _make_plan(self, request: Request) -> UniversalPlan:
         return plan_universal(request, self.mode)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: UniversalPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
         self._protocol = self._universal = UnvPrivCl(
-            hypotheses, records.X, records.y, records.public, plan.vote, plan.publish, entropy
+            hypotheses, given.records, given.public, plan.vote, plan.publish, entropy
         )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import Known, PrivateEstimator, Records
+from pcqr.estimators.base import Given, Known, PrivateEstimator
 from pcqr.estimators.labels import LabelArray
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
@@ -143,5 +143,5 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
     def _make_plan(self, request: Request) -> DrawPlan:
         return plan_semi_private(request)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: DrawPlan, entropy: Entropy) -> None:
-        self.hypothesis_ = sspp(hypotheses, records.X, records.y, records.public, plan.publish, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: DrawPlan, entropy: Entropy) -> None:
+        self.hypothesis_ = sspp(hypotheses, given.records, given.public, plan.publish, entropy)

@@ -23,7 +23,9 @@ from pcqr.checks import check_integer, check_inverse_temperature
 from pcqr.documents import Document
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.combinatorics import Combinatorics
 from pcqr.noise import Chooser
+from pcqr.records import InMemory, Records
 from pcqr.records.arrays import Labels, Points, as_labels, as_points
 from pcqr.schema import Schema
 
@@ -114,76 +116,6 @@ class Draw:
 
     hypothesis: Hypothesis
     log_probability: float = field(repr=False)
-
-
-class Combinatorics(ABC):
-    """What a plan needs to know of a class H of binary classifiers: public numbers, and nothing to run."""
-
-    features: int | None = None
-    """Number of columns that the class is defined on; None for any number."""
-
-    @property
-    def largest_support(self) -> int | None:
-        """The most points whose dichotomies a draw can hold in memory; None for no limit.
-
-        A refusal must not depend on how many of the private points are distinct, so the limit is on their number.
-        """
-        return None
-
-    @property
-    @abstractmethod
-    def vc_dimension(self) -> int:
-        """VC dimension, or for stumps and finite classes a bound on it."""
-
-    @property
-    def switches(self) -> int | None:
-        """For classes on the line, how often a label changes at most on the way from −∞, where it is 0, to +∞.
-
-        A class that says so also promises that `learn`, wherever it makes no mistake, gives every x the label of a
-        neighbouring record: one with no other record strictly between it and x. None for all other classes.
-        """
-        return None
-
-    @property
-    def boundaries(self) -> int:
-        """At how many cuts a member typically changes its label. Only the planner's estimates use it, no bound."""
-        return self.switches or self.vc_dimension
-
-    def vc_bound(self, features: int) -> int:  # noqa: ARG002
-        """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
-        return self.vc_dimension
-
-    @property
-    def is_fixed(self) -> bool:
-        """True when the members are the same whatever the records are (declared cuts, a finite list)."""
-        return False
-
-    @property
-    def log_size(self) -> float | None:
-        """ln |H| for a finite class, else None."""
-        return None
-
-    @abstractmethod
-    def log_growth(self, count: int, features: int = 1) -> float:
-        """ln of a bound on the number of members on `count` points with `features` columns."""
-
-    def log_rarity(self, count: int, features: int = 1) -> float:
-        """ln of a bound on 1/π: a draw at η = 0 gives every dichotomy of `count` points a probability of at least π.
-
-        `log_growth` where all members are equally likely; a class with another prior has a larger one.
-        """
-        return self.log_growth(count, features)
-
-    @abstractmethod
-    def log_probability_error(
-        self, records: int, inverse_temperature: float, *, features: int = 1, public: int | None = None
-    ) -> float:
-        """A bound on |ln p̃(h) − ln p(h)|, p̃ the law that float64 arithmetic makes the sampler draw from.
-
-        A function of public numbers: `records` = n, η = `inverse_temperature`, `features` columns and, when the
-        members come from public points, their number `public`. Neighbours each move by it, so twice this is
-        added to ε (proofs/weighted_choice.md).
-        """
 
 
 class HypothesisClass(Combinatorics):
@@ -279,8 +211,14 @@ class HypothesisClass(Combinatorics):
     ) -> Hypothesis:
         """Draw a member; every random choice goes through `choose`. Inputs are checked already."""
 
+    def _draw_on(
+        self, records: Records, inverse_temperature: float, public: Points | None, choose: Chooser
+    ) -> Hypothesis:
+        """`_draw` from a source. A class that needs sums over records alone asks for those instead."""
+        held = records.gathered()
+        return self._draw(held.X, held.y, inverse_temperature, public, choose)
+
     @final
-    @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def draw(
         self,
         X: ArrayLike,
@@ -322,25 +260,38 @@ class HypothesisClass(Combinatorics):
         ----------
         .. [1] F. McSherry, K. Talwar. Mechanism design via differential privacy. FOCS 2007.
         """
-        points, labels = self.check_records(X, y)
+        return self.draw_on(InMemory(X, y, self.labels), inverse_temperature, public=public, entropy=entropy)
+
+    @final
+    @np.errstate(all="ignore")  # whether a float underflows depends on the records
+    def draw_on(
+        self,
+        records: Records,
+        inverse_temperature: float,
+        *,
+        public: ArrayLike | None = None,
+        entropy: Entropy | int | None = None,
+    ) -> Draw:
+        """`draw` from a source of records, wherever they lie (`pcqr.records`)."""
+        self.check_source(records)
         check_inverse_temperature(inverse_temperature)
-        if inverse_temperature * points.shape[0] > LARGEST_EXPONENT:
+        if inverse_temperature * records.size > LARGEST_EXPONENT:
             raise ParameterError(
                 "inverse_temperature",
-                f"at most 2**52 / n = {LARGEST_EXPONENT / points.shape[0]:.3g} for log-weights to keep their digits",
+                f"at most 2**52 / n = {LARGEST_EXPONENT / records.size:.3g} for log-weights to keep their digits",
                 inverse_temperature,
             )
         shown = None if public is None else self.check_points(public, name="public")
-        support = points.shape[0] if shown is None else shown.shape[0]
+        support = records.size if shown is None else shown.shape[0]
         if self.largest_support is not None and not self.is_fixed and support > self.largest_support:
             name = "X" if shown is None else "public"
             raise DataError(
                 name, f"at most {self.largest_support:,} rows for {type(self).__name__}", f"{support:,} rows"
             )
-        if shown is not None and shown.shape[1] != points.shape[1]:
-            raise DataError("public", f"a table with {points.shape[1]} columns", f"{shown.shape[1]} columns")
+        if shown is not None and shown.shape[1] != records.width:
+            raise DataError("public", f"a table with {records.width} columns", f"{shown.shape[1]} columns")
         choose = Chooser(resolve_entropy(entropy))
-        hypothesis = self._draw(points, labels, float(inverse_temperature), shown, choose)
+        hypothesis = self._draw_on(records, float(inverse_temperature), shown, choose)
         return Draw(hypothesis, choose.log_probability)
 
     @final
@@ -374,6 +325,21 @@ class HypothesisClass(Combinatorics):
     def check_points(self, X: ArrayLike, *, name: str = "X") -> Points:
         """`X` as a float64 table of finite numbers with the width that the class needs. A vector is one column."""
         return as_points(X, self.features, name=name, owner=type(self).__name__)
+
+    @final
+    def check_width(self, width: int) -> None:
+        """Refuse tables of another width than the class needs."""
+        if self.features not in (None, width):
+            allowed = f"a table with {self.features} column(s) for {type(self).__name__}"
+            raise DataError("X", allowed, f"{width} columns")
+
+    @final
+    def check_source(self, records: Records) -> None:
+        """Refuse records of another width, or with another number of labels, than the class has."""
+        self.check_width(records.width)
+        if records.labels != self.labels:
+            allowed = f"records with {self.labels} labels for {type(self).__name__}"
+            raise DataError("y", allowed, f"{records.labels} labels")
 
     @final
     def check_records(self, X: ArrayLike, y: ArrayLike) -> tuple[Points, Labels]:

@@ -15,6 +15,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
+from pcqr.records import InMemory, Records
 
 
 @runtime_checkable
@@ -130,32 +131,30 @@ class Finite(HypothesisClass):
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Member:
         """The fewest mistakes; ties go to the lowest index."""
-        points, labels = self.check_records(X, y)
-        return self._member(int(np.argmin(self._mistakes(points, labels))))
+        return self._member(int(np.argmin(self._mistakes(InMemory(X, y, self.labels)))))
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row a member, in their order."""
         points = self.check_points(X)
         return np.stack([self._member(index).predict(points) for index in range(len(self.members))])
 
-    def _draw(
+    def _draw(self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser) -> Member:
+        return self._draw_on(InMemory(X, y, self.labels), inverse_temperature, public, choose)
+
+    def _draw_on(
         self,
-        X: Points,
-        y: Labels,
+        records: Records,
         inverse_temperature: float,
         public: Points | None,  # noqa: ARG002
         choose: Chooser,
     ) -> Member:
-        return self._member(choose(log_weights(self._mistakes(X, y), inverse_temperature)))
+        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature)))
 
     def _member(self, index: int) -> Member:
         return Member(index, self.members[index])
 
-    def _mistakes(self, X: Points, y: Labels) -> IntArray:
-        """Mistakes of each member, one prediction at a time: O(n·|H|) time, O(n + |H|) memory.
-
-        A model that is listed several times, for a prior, is asked once.
-        """
+    def _mistakes(self, records: Records) -> IntArray:
+        """Mistakes of each member: O(n·|H|) time. A model that is listed several times, for a prior, is asked once."""
         asked = {id(member): self._member(index) for index, member in enumerate(self.members)}
-        mistakes = {key: np.count_nonzero(member.predict(X) != y) for key, member in asked.items()}
+        mistakes = dict(zip(asked, records.mistakes(tuple(asked.values())), strict=True))
         return np.array([mistakes[id(member)] for member in self.members], dtype=np.int64)

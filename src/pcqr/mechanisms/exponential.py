@@ -14,6 +14,7 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass
+from pcqr.records import Records
 
 PUBLIC_POINTS = "the public points are known to all and hold nothing private"
 
@@ -33,7 +34,8 @@ class Selection:
     --------
     >>> from pcqr.hypotheses import Stumps
     >>> from pcqr.mechanisms import Selection, exponential_mechanism
-    >>> drawn = exponential_mechanism(Stumps(cuts=[0.5]), [[0], [1]], [0, 1], inverse_temperature=0.25)
+    >>> from pcqr.records import InMemory
+    >>> drawn = exponential_mechanism(Stumps(cuts=[0.5]), InMemory([[0], [1]], [0, 1]), inverse_temperature=0.25)
     >>> isinstance(drawn, Selection), round(drawn.guarantee.epsilon, 6)
     (True, 0.5)
     """
@@ -44,14 +46,13 @@ class Selection:
 
 def exponential_mechanism(
     hypotheses: HypothesisClass,
-    X: ArrayLike,
-    y: ArrayLike,
+    records: Records,
     inverse_temperature: float,
     *,
     public: ArrayLike | None = None,
     entropy: Entropy | int | None = None,
 ) -> Selection:
-    """Draw a hypothesis that may be published: P(h) ∝ e^{−η·mistakes(h; X, y)}, pure (2η + 2λ)-DP [1]_.
+    """Draw a hypothesis that may be published: P(h) ∝ e^{−η·mistakes(h; records)}, pure (2η + 2λ)-DP [1]_.
 
     λ is the class's bound on the numerical error of the log-probability. Proof: proofs/exponential.md.
 
@@ -59,8 +60,8 @@ def exponential_mechanism(
     ----------
     hypotheses : HypothesisClass
         H, fixed by declaration, or made of the `public` points: one member for each dichotomy of them.
-    X, y : array-like of shape (n, p) and (n,)
-        The private records and their labels.
+    records : Records
+        The private records, such as `InMemory(X, y)`.
     inverse_temperature : float
         η ≥ 0; `inverse_temperature_for` turns ε into η.
     public : array-like of shape (M, p), optional
@@ -89,28 +90,30 @@ def exponential_mechanism(
     >>> import numpy as np
     >>> from pcqr.hypotheses import Thresholds
     >>> from pcqr.mechanisms import exponential_mechanism
+    >>> from pcqr.records import InMemory
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 10, size=(1_000, 1))
+    >>> records = InMemory(X, X[:, 0] > 6)
     >>> drawn = exponential_mechanism(
-    ...     Thresholds(), X, X[:, 0] > 6, inverse_temperature=0.5, public=np.arange(11.0), entropy=0
+    ...     Thresholds(), records, inverse_temperature=0.5, public=np.arange(11.0), entropy=0
     ... )  # seeded: NOT PRIVATE
     >>> drawn.hypothesis
     Threshold(cut=6.5, up=True)
     >>> round(drawn.guarantee.epsilon, 6), drawn.guarantee.is_private
     (1.0, False)
     """
-    points, labels = hypotheses.check_records(X, y)
+    hypotheses.check_source(records)
     shown = None if public is None else hypotheses.check_points(public, name="public")
     source = resolve_entropy(entropy)
     guarantee = exponential_guarantee(
         hypotheses,
-        records=points.shape[0],
+        records=records.size,
         inverse_temperature=inverse_temperature,
-        features=points.shape[1],
+        features=records.width,
         public=None if shown is None else shown.shape[0],
     )
-    hypothesis = hypotheses.sample(points, labels, inverse_temperature, public=shown, entropy=source)
-    return Selection(hypothesis, guarantee.drawn_with(private_entropy=source.is_private))
+    drawn = hypotheses.draw_on(records, inverse_temperature, public=shown, entropy=source)
+    return Selection(drawn.hypothesis, guarantee.drawn_with(private_entropy=source.is_private))
 
 
 def exponential_guarantee(

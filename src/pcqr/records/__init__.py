@@ -1,1 +1,6 @@
-"""The private records: what is held, and the questions that algorithms ask of it."""
+"""The private records: where they lie, and the questions that algorithms ask of them (proofs/records.md)."""
+
+from pcqr.records.in_memory import InMemory
+from pcqr.records.source import Records
+
+__all__ = ["InMemory", "Records"]

@@ -93,7 +93,7 @@ class LinearFeatures(Document):
 
     def encode(self, X: ArrayLike) -> Codes:
         """The answers to all predicates, eight to a byte: all that φ knows of a row. As private as `X`."""
-        return np.packbits(evaluate(self.predicates, as_points(X, self.features)), axis=1)
+        return coded(evaluate(self.predicates, as_points(X, self.features)))
 
     def squared_norms(self, codes: Codes) -> Integers:
         """‖φ‖² of each encoded row, exactly. At least `UNIT`²."""
@@ -122,6 +122,11 @@ class LinearFeatures(Document):
         table, constant = self.tables(weights)
         margins: Floats = (_looked_up(table, codes) + constant) / np.sqrt(self.squared_norms(codes))
         return margins
+
+
+def coded(holds: NDArray[np.bool_]) -> Codes:
+    """The answers of each row, eight to a byte."""
+    return np.packbits(holds, axis=1)
 
 
 def _guessed_shares(predicates: Sequence[Predicate]) -> Floats:

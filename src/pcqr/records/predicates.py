@@ -35,4 +35,7 @@ Predicates = tuple[Predicate, ...]
 
 def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:
     """One column for each predicate: does it hold in the row?"""
-    return np.stack([X[:, predicate.feature] > predicate.cut for predicate in predicates], axis=1)
+    holds = np.empty((X.shape[0], len(predicates)), dtype=np.bool_)
+    for place, predicate in enumerate(predicates):
+        holds[:, place] = X[:, predicate.feature] > predicate.cut
+    return holds

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.compiled import compiled
-from pcqr.records.arrays import Labels, Points
-from pcqr.records.features import Codes, Floats, Integers, LinearFeatures
+from pcqr.records.counting import Block
+from pcqr.records.features import Codes, Floats, Integers, LinearFeatures, coded
 
 Signs = NDArray[np.int8]
 
@@ -17,10 +18,12 @@ Signs = NDArray[np.int8]
 class Summands:
     """The private records as one integer vector each, for any public weights. Holds only secrets."""
 
-    def __init__(self, features: LinearFeatures, X: Points, y: Labels, bound: int, classes: int = 2) -> None:
+    def __init__(self, features: LinearFeatures, answers: Iterable[Block], bound: int, classes: int) -> None:
+        """`answers` are those of the records to the predicates of `features`, block after block, with the labels."""
         self._features = features
-        self._codes: Codes = features.encode(X)
-        positive = y[:, None] == (np.ones(1) if classes == 2 else np.arange(classes))
+        codes, labels = zip(*((coded(holds), y) for holds, y in answers), strict=True)
+        self._codes: Codes = np.concatenate(codes)
+        positive = np.concatenate(labels)[:, None] == (np.ones(1) if classes == 2 else np.arange(classes))
         self._signs: Signs = np.where(positive, 1, -1).astype(np.int8)
         squared_norms = features.squared_norms(self._codes)
         self._inverse_norms: Floats = 1.0 / np.sqrt(squared_norms)

@@ -16,17 +16,22 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, with well-spread bits: 2⁶⁴ over
 
 
 def coinciding_rows(shown: NDArray[np.float64], private: NDArray[np.float64]) -> int:
-    """The number of rows of `shown` that equal some row of `private`, bit by bit, −0 taken as 0.
+    """The number of rows of `shown` that equal some row of `private`, bit by bit, −0 taken as 0."""
+    return int(rows_in(shown, private).sum())
+
+
+def rows_in(shown: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which rows of `shown` equal some row of `private`.
 
     Both are encoded tables of one width. Hashes find the candidates, the rows themselves decide; the time grows with
     the cells of both tables, plus a sort of the hashes.
     """
     seen, kept = _hashes(shown), _hashes(private)
-    suspects = np.flatnonzero(np.isin(seen, kept))
-    if not suspects.size:
-        return 0
-    rows = {row.tobytes() for row in _plain(private[np.isin(kept, seen[suspects])])}
-    return sum(row.tobytes() in rows for row in _plain(shown[suspects]))
+    found = np.isin(seen, kept)
+    if found.any():
+        rows = {row.tobytes() for row in _plain(private[np.isin(kept, seen[found])])}
+        found[found] = [row.tobytes() in rows for row in _plain(shown[found])]
+    return found
 
 
 def is_mostly_private(coinciding: int, shown: NDArray[np.float64]) -> bool:

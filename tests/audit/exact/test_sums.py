@@ -223,7 +223,7 @@ def test_later_steps_move_no_farther_whatever_the_history(history: tuple[Vector,
     def third(table: Table) -> tuple[NoisySum, tuple[float, ...]]:
         tape = Announced((*history, (5, 6)))
         with intercepted():
-            shown = linear_descent(FEATURES, table.points, table.labels, plan, tape)
+            shown = linear_descent(FEATURES, table.source(), plan, tape)
         assert [each.law.scale for each in tape.sums] == [plan.scale] * 3
         return tape.sums[2], shown.weights
 

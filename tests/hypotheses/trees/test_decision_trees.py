@@ -19,10 +19,10 @@ from support.releases import Forbidden
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.trees import Predicate, decision_trees
+from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
 from pcqr.noise import Chooser
-from pcqr.records import counting
+from pcqr.records import Records, counting
 
 BoolArray = NDArray[np.bool_]
 Pattern = tuple[int, ...]
@@ -165,7 +165,7 @@ def test_counts_serve_any_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> No
     X, y = random_table(4, 3, 90, seed=4)
     counted = hypotheses.count(X, y)
     fresh = [hypotheses.sample(X, y, eta, entropy=9) for eta in (0.1, 1.0)]
-    monkeypatch.setattr(decision_trees, "count_conjunctions", None)
+    monkeypatch.setattr(Records, "conjunctions", None)
     again = [hypotheses.draw_from(counted, eta, Chooser(SeededEntropy(9))) for eta in (0.1, 1.0)]
     assert again == fresh
     assert len(list(hypotheses.draws_from(counted, 0.1, [Chooser(SeededEntropy(i)) for i in range(3)]))) == 3

@@ -23,9 +23,9 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate
 from pcqr.hypotheses.trees.boosted import VOTES, votes_of
 from pcqr.hypotheses.trees.weighted import ABSTAIN, draw_tree, log_probability_error
 from pcqr.noise import Chooser
-from pcqr.records import weighing
+from pcqr.records import InMemory, weighing
 from pcqr.records.counting import ConjunctionCounts
-from pcqr.records.weighing import GRID, WeightedRecords
+from pcqr.records.weighing import GRID
 
 Cells = frozenset[int]
 
@@ -34,9 +34,20 @@ def asked(count: int) -> tuple[Predicate, ...]:
     return tuple(Predicate(j, 0.5) for j in range(count))
 
 
+BY_LEAD = np.abs(np.arange(-GRID, GRID + 1)).astype(np.uint8)
+
+
+def with_weights(holds: NDArray[np.bool_], y: NDArray[np.int8], weights: NDArray[np.uint8]) -> weighing.WeightedRecords:
+    """Records whose leads are ± `weights`, by stumps that each say 1 of all that weigh more: `BY_LEAD` weighs them."""
+    levels = tuple(Predicate(holds.shape[1], level + 0.5) for level in range(GRID))
+    records = InMemory(np.column_stack((holds, weights)), y).weighing((*asked(holds.shape[1]), *levels))
+    for level in levels:
+        records.follow([(((level, False),), 0), (((level, True),), 1)])
+    return records
+
+
 def weighed(holds: NDArray[np.bool_], y: NDArray[np.int8], weights: NDArray[np.uint8], depth: int) -> ConjunctionCounts:
-    records = WeightedRecords(holds.astype(np.float64), y, asked(holds.shape[1]))
-    return records.weigh(weights, np.arange(holds.shape[1]), depth)
+    return with_weights(holds, y, weights).weigh(BY_LEAD, np.arange(holds.shape[1]), depth)
 
 
 def cells(predicates: int, seed: int, copies: int = 1) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.uint8]]:
@@ -61,8 +72,7 @@ def test_sums_of_weights_are_those_of_plain_addition(seed: int, count: int, pred
     y = generator.integers(0, 2, count).astype(np.int8)
     weights = generator.integers(0, GRID + 1, count).astype(np.uint8)
     offered = np.sort(generator.permutation(predicates)[: generator.integers(1, predicates + 1)])
-    records = WeightedRecords(holds.astype(np.float64), y, asked(predicates))
-    sums = records.weigh(weights, offered, depth)
+    sums = with_weights(holds, y, weights).weigh(BY_LEAD, offered, depth)
     for size in range(min(depth, offered.size) + 1):
         for members in itertools.combinations(range(offered.size), size):
             inside = holds[:, offered[list(members)]].all(axis=1)
@@ -81,7 +91,7 @@ def test_the_heaviest_records_fit_into_the_table(monkeypatch: pytest.MonkeyPatch
     assert 2 * GRID * weighing.MOST_RECORDS < 2**31
     monkeypatch.setattr(weighing, "MOST_RECORDS", 3)
     with pytest.raises(DataError, match="at most 3 rows"):
-        WeightedRecords(np.zeros((4, 1)), np.zeros(4, dtype=np.int8), asked(1))
+        InMemory(np.zeros((4, 1)), np.zeros(4, dtype=np.int8)).weighing(asked(1))
 
 
 # --------------------------------------------------------------------------------------------------------------

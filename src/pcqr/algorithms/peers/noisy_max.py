@@ -17,8 +17,9 @@ from pcqr.algorithms.ensemble import Teachers
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.plan import NoisyMaxStage, Usage
+from pcqr.records import Records
 
 _WORTH_A_DELTA = 1.01
 
@@ -26,10 +27,8 @@ _WORTH_A_DELTA = 1.01
 class NoisyVotes:
     """Teachers and the m noisy majorities that are paid for: decides one query at a time. Holds only secrets."""
 
-    def __init__(
-        self, hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxStage, entropy: Entropy
-    ) -> None:
-        self._teachers = Teachers(hypotheses, X, y, plan.teachers, entropy)
+    def __init__(self, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage, entropy: Entropy) -> None:
+        self._teachers = Teachers(hypotheses, records, plan.teachers, entropy)
         self._plan = plan
         self._entropy = entropy
         self._decisions_left = plan.queries
@@ -51,13 +50,13 @@ class NoisyVotes:
         return self._plan.noise.decide(int(counts[1]), self._plan.teachers, self._entropy)
 
 
-def noisy_max(hypotheses: HypothesisClass, X: Points, y: Labels, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
+def noisy_max(hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
     """Train the teachers on a random partition of the records as they are. Its noise is for two labels."""
     if hypotheses.labels != 2:
         raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
-    if X.shape[0] != plan.records:
-        raise ParameterError("plan", f"a plan for {X.shape[0]} records", f"one for {plan.records}")
-    return NoisyVotes(hypotheses, X, y, plan, entropy)
+    if records.size != plan.records:
+        raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
+    return NoisyVotes(hypotheses, records, plan, entropy)
 
 
 def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:

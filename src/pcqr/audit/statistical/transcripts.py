@@ -23,6 +23,7 @@ from pcqr.estimators.semi_private import SemiPrivateLearner
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.sparse_vector import RunningSparseVector, SparseVector
 from pcqr.plan import Answer, DrawStage, VoteStage
+from pcqr.records import InMemory
 
 UNSTABLE = "⊥"
 STABLE = "s"
@@ -40,6 +41,11 @@ class Table:
     def of(cls, x: ArrayLike, y: ArrayLike) -> Table:
         points = np.asarray(x, dtype=np.float64)
         return cls(points.reshape(len(points), -1), np.asarray(y, dtype=np.int8))
+
+    @property
+    def source(self) -> InMemory:
+        """As algorithms take it."""
+        return InMemory(self.X, self.y)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ class VotesRun:
 
     def votes(self, table: Table, entropy: Entropy) -> StableVotes:
         if self.plan.inverse_temperature is None:
-            return sub_samp(self.hypotheses, table.X, table.y, self.plan, entropy)
-        return ag_priv_cl(self.hypotheses, table.X, table.y, self.public, self.plan, entropy)
+            return sub_samp(self.hypotheses, table.source, self.plan, entropy)
+        return ag_priv_cl(self.hypotheses, table.source, self.public, self.plan, entropy)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class UniversalRun:
     public: Points | None = None
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        release = UnvPrivCl(self.hypotheses, table.X, table.y, self.public, self.vote, self.publish, entropy)
+        release = UnvPrivCl(self.hypotheses, table.source, self.public, self.vote, self.publish, entropy)
         answers = (answer for answer in release.answers(self.queries) if answer.kind != "published")
         return f"{answers_seen(answers)} then {release.published}"
 

@@ -15,13 +15,12 @@ from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.trees import DecisionTree, Predicate
-from pcqr.hypotheses.trees.boosted import BoostedTrees, votes_of
+from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees, votes_of
 from pcqr.hypotheses.trees.weighted import draw_tree
 from pcqr.noise import Chooser, discrete_gaussians
 from pcqr.plan import BoostingStage, DescentStage
 from pcqr.records.features import LinearFeatures
-from pcqr.records.sums import Summands
-from pcqr.records.weighing import GRID, WeightedRecords
+from pcqr.records.weighing import GRID
 
 MIDDLE = (Predicate(0, 0.0),)
 LEFT, RIGHT = -1.0, 1.0
@@ -37,7 +36,7 @@ class Boosting:
     plan: BoostingStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        return repr(boost(table.X, table.y, MIDDLE, self.plan, entropy))
+        return repr(boost(table.source, MIDDLE, self.plan, entropy))
 
 
 @dataclass(frozen=True)
@@ -47,15 +46,16 @@ class RelativeBoosting:
     plan: BoostingStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        records, weight = WeightedRecords(table.X, table.y, MIDDLE), weight_of_lead(self.plan)
+        records, weight = table.source.weighing(MIDDLE), weight_of_lead(self.plan)
         lead, trees = np.zeros(table.y.size, dtype=np.int32), []
         for offered in offered_predicates(self.plan):
-            own = weight[self.plan.rounds + lead].astype(np.float64)
-            relative = np.rint(GRID * own / own.max()).astype(np.uint8)
+            heaviest = weight[self.plan.rounds + lead].max()
+            relative = np.rint(GRID * np.minimum(1.0, weight / heaviest)).astype(np.uint8)
             weights = records.weigh(relative, offered, self.plan.depth)
             root = draw_tree(weights, MIDDLE, self.plan.inverse_temperature, Chooser(entropy))
             trees.append(DecisionTree(root, 1).simplified())
             lead += (2 * table.y - 1) * votes_of(trees[-1], table.X)
+            records.follow((way, int(VOTES[leaf.label])) for way, leaf in trees[-1].paths())
         return repr(BoostedTrees(tuple(trees), self.plan.step, 1))
 
 
@@ -82,7 +82,7 @@ class NoisyGradient:
     plane: HalfSpace
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        (total,) = Summands(FEATURES, table.X, table.y, self.plan.bound).total(np.zeros((1, FEATURES.size)))
+        (total,) = table.source.sums(FEATURES, self.plan.bound).total(np.zeros((1, FEATURES.size)))
         noisy = total + discrete_gaussians(self.plan.scale, total.size, entropy)
         return "beyond" if self.plane.holds(noisy) else "not beyond"
 

@@ -11,6 +11,7 @@ from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.audit.exact.cases.raw import NUMBER, PLAN, SCHEMA, TREES, RawTable, published_tree
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
+from pcqr.records import InMemory
 
 
 def tree_on_spelt_cells(table: RawTable, entropy: Entropy) -> str:
@@ -22,7 +23,7 @@ def tree_on_spelt_cells(table: RawTable, entropy: Entropy) -> str:
     missing = np.isnan(cells)
     known = np.array([not gap and str(int(cell)) == str(NUMBER) for cell, gap in zip(cells, missing, strict=True)])
     encoded = np.column_stack((known, ~known & ~missing, missing)).astype(np.float64)
-    return repr(sspp(TREES, encoded, table.labels, None, PLAN, entropy))
+    return repr(sspp(TREES, InMemory(encoded, table.labels), None, PLAN, entropy))
 
 
 def _customers(last: int | None) -> RawTable:

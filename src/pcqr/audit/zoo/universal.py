@@ -47,7 +47,7 @@ class VoteAndPublish:
         votes = np.bincount(table.y, minlength=2)
         is_stable = self.sparse_vector.start(entropy).is_stable(distance_to_instability(votes))
         answer = plurality(votes) if is_stable else UNSTABLE
-        return f"{answer} then {sspp(Thresholds(), table.X, table.y, PUBLIC, self.publication, entropy)}"
+        return f"{answer} then {sspp(Thresholds(), table.source, PUBLIC, self.publication, entropy)}"
 
     def table(self, label: int) -> Table:
         """Its vote is at the threshold, and the published label of LEFT is open; the record there with `label` counts.

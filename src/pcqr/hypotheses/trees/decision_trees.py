@@ -19,7 +19,8 @@ from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, pr
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
 from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
-from pcqr.records.counting import Block, ConjunctionCounts, block_rows, count_conjunctions
+from pcqr.records import InMemory, Records
+from pcqr.records.counting import ConjunctionCounts
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.schema import Schema
 
@@ -272,11 +273,14 @@ class DecisionTrees(HypothesisClass):
 
     def count(self, X: ArrayLike, y: ArrayLike) -> TreeCounts:
         """Count once, draw often (`draw_from`). The counts are private."""
-        points, labels = self.check_records(X, y)
-        self._check_width(points)
-        depth = self.depth_for(points.shape[0])
-        counts = count_conjunctions(self._blocks(points, labels), self._count(1), self.labels, depth)
-        return TreeCounts(self, counts, points.shape[1])
+        return self.count_on(InMemory(X, y, self.labels))
+
+    def count_on(self, records: Records) -> TreeCounts:
+        """`count` by a source of records, wherever they lie."""
+        self.check_source(records)
+        self._check_asked(records.width)
+        counts = records.conjunctions(self._fixed(), self.depth_for(records.size))
+        return TreeCounts(self, counts, records.width)
 
     def draw_from(self, counted: TreeCounts, inverse_temperature: float, choose: Chooser) -> DecisionTree:
         """A draw from counts of this class. As private as one from the records: each draw is charged anew."""
@@ -316,7 +320,7 @@ class DecisionTrees(HypothesisClass):
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row for each syntactic tree, unreachable sides included. Only for a uniform prior (`stop` = 0)."""
         points = self.check_points(X)
-        self._check_width(points)
+        self._check_asked(points.shape[1])
         holds = evaluate(self._fixed(), points)
         depth = self.depth_for(points.shape[0])
         leaves = 1 << depth
@@ -327,19 +331,16 @@ class DecisionTrees(HypothesisClass):
             raise ParameterError("depth", f"such that enumerate lists at most {_ENUMERATION_LIMIT:,} trees", depth)
         return labels_of_all_trees(holds, depth, self.labels)
 
-    def _blocks(self, X: Points, y: Labels) -> Iterator[Block]:
-        predicates = self._fixed()
-        rows = block_rows(len(predicates))
-        for start in range(0, X.shape[0], rows):
-            block = slice(start, start + rows)
-            yield evaluate(predicates, X[block]), y[block]
-
     def _draw(
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> DecisionTree:
+        return self._draw_on(InMemory(X, y, self.labels), inverse_temperature, public, choose)
+
+    def _draw_on(
+        self, records: Records, inverse_temperature: float, public: Points | None, choose: Chooser
+    ) -> DecisionTree:
         fixed = self.prepared(public, None)
-        fixed._fixed()
-        return fixed.draw_from(fixed.count(X, y), inverse_temperature, choose)
+        return fixed.draw_from(fixed.count_on(records), inverse_temperature, choose)
 
     def _fixed(self) -> tuple[Predicate, ...]:
         if self.predicates is None:
@@ -350,12 +351,10 @@ class DecisionTrees(HypothesisClass):
             )
         return self.predicates
 
-    def _check_width(self, X: Points) -> None:
+    def _check_asked(self, width: int) -> None:
         needed = 1 + max(predicate.feature for predicate in self._fixed())
-        if X.shape[1] < needed:
-            raise DataError(
-                "X", f"a table with the {needed} columns that the predicates ask about", f"{X.shape[1]} columns"
-            )
+        if width < needed:
+            raise DataError("X", f"a table with the {needed} columns that the predicates ask about", f"{width} columns")
 
     def _count(self, features: int) -> int:
         """B, or a bound on it where the predicates are not fixed yet."""

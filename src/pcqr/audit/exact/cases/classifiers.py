@@ -52,7 +52,7 @@ def boosting_case(plan: BoostingStage, neighbours: Pairs) -> Case:
 
 
 def _boosted(plan: BoostingStage, table: Table, entropy: Entropy) -> str:
-    return repr(boost(table.points, table.labels, CUTS[: plan.predicates], plan, entropy).trees)
+    return repr(boost(table.source(), CUTS[: plan.predicates], plan, entropy).trees)
 
 
 def _boosting(*, full: bool) -> Iterator[Case]:
@@ -92,8 +92,8 @@ def step_case(features: LinearFeatures, plan: DescentStage, neighbours: Pairs, d
 def _weights(features: LinearFeatures, plan: DescentStage, table: Table, entropy: Entropy) -> tuple[float, ...]:
     """The published θ, block after block."""
     if plan.classes == 2:
-        return linear_descent(features, table.points, table.labels, plan, entropy).weights
-    published = one_against_rest(features, table.points, table.labels, plan, entropy)
+        return linear_descent(features, table.source(), plan, entropy).weights
+    published = one_against_rest(features, table.source(plan.classes), plan, entropy)
     return tuple(weight for member in published.members for weight in member.weights)
 
 

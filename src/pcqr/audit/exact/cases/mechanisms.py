@@ -175,5 +175,5 @@ def _relabelling(*, full: bool) -> Iterator[Case]:
 
 
 def _common_labels(hypotheses: HypothesisClass, eta: float, table: Table, entropy: Entropy) -> str:
-    labels = relabel(hypotheses, table.points, table.labels, eta, None, entropy)[:-1].tolist()
+    labels = relabel(hypotheses, table.source(), eta, None, entropy).gathered().y[:-1].tolist()
     return "labels " + ", ".join(f"{label}×{len(list(run))}" for label, run in itertools.groupby(labels))

@@ -31,4 +31,4 @@ def noisy_max_case(noise: NoisyMax, queries: int, neighbours: Pairs, delta: floa
 
 
 def _prepared(plan: NoisyMaxStage, table: Table, entropy: Entropy) -> NoisyVotes:
-    return noisy_max(Thresholds(), table.points, table.labels, plan, entropy)
+    return noisy_max(Thresholds(), table.source(), plan, entropy)

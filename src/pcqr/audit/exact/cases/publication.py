@@ -66,7 +66,7 @@ def sspp_case(hypotheses: HypothesisClass, plan: DrawStage, public: Points | Non
 def _published(
     hypotheses: HypothesisClass, plan: DrawStage, public: Points | None, table: Table, entropy: Entropy
 ) -> str:
-    return repr(sspp(hypotheses, table.points, table.labels, public, plan, entropy))
+    return repr(sspp(hypotheses, table.source(), public, plan, entropy))
 
 
 class UniversalSession(Session[float]):
@@ -102,7 +102,7 @@ def unv_priv_cl_case(
 def _universal(
     hypotheses: HypothesisClass, vote: VoteStage, publish: DrawStage, table: Table, entropy: Entropy
 ) -> UniversalSession:
-    return UniversalSession(UnvPrivCl(hypotheses, table.points, table.labels, None, vote, publish, entropy))
+    return UniversalSession(UnvPrivCl(hypotheses, table.source(), None, vote, publish, entropy))
 
 
 def _a_teacher_for_each_record(publish: DrawStage) -> Case:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcqr.hypotheses.base import Labels, Points
+from pcqr.records import InMemory
+from pcqr.records.arrays import Labels, Points
 
 Record = tuple[float, int]
 """A point on the line and its label."""
@@ -31,6 +32,10 @@ class Table:
     @property
     def labels(self) -> Labels:
         return np.array([label for _, label in self.records], dtype=np.int8)
+
+    def source(self, labels: int = 2) -> InMemory:
+        """As algorithms take it."""
+        return InMemory(self.points, self.labels, labels)
 
     def __str__(self) -> str:
         counted = Counter(self.records).items()

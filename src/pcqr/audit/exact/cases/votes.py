@@ -101,16 +101,16 @@ def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pa
 
 
 def _sub_samp(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
-    return sub_samp(hypotheses, table.points, table.labels, plan, entropy)
+    return sub_samp(hypotheses, table.source(), plan, entropy)
 
 
 def _ag_priv_cl(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
     public = None if plan.public is None else PUBLIC[: plan.public]
-    return ag_priv_cl(hypotheses, table.points, table.labels, public, plan, entropy)
+    return ag_priv_cl(hypotheses, table.source(), public, plan, entropy)
 
 
 def _stab(table: Table, entropy: Entropy) -> int | None:
-    teachers = Teachers(Thresholds(), table.points, table.labels, 3, entropy)
+    teachers = Teachers(Thresholds(), table.source(), 3, entropy)
     label, _ = stab(teachers, as_point(1.0), STAB.epsilon, STAB.delta, entropy)
     return label
 

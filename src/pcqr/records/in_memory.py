@@ -1,0 +1,80 @@
+"""Records in one array in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcqr.errors import DataError
+from pcqr.records.arrays import Labels, Points, as_labels, as_points
+from pcqr.records.source import Labelling, Positions, Records
+
+
+class InMemory(Records):
+    """The rows of `X` with the labels `y`, read where they lie.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Points as a table of finite numbers. A vector is one column.
+    y : array-like of shape (n,)
+        Their labels, integers 0, …, C−1.
+    labels : int, default 2
+        C.
+
+    Raises
+    ------
+    DataError
+        When `X` is no table of finite numbers, or `y` has not one of the C labels for each row.
+
+    Examples
+    --------
+    >>> from pcqr.records import InMemory
+    >>> records = InMemory([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]], [0, 1, 1])
+    >>> records
+    InMemory(3 records, 2 columns, 2 labels)
+    >>> records.label_counts()
+    array([1, 2])
+    >>> records.rows([2, 0]).X
+    array([[3., 4.],
+           [1., 5.]])
+    """
+
+    X: Points
+    y: Labels
+
+    def __init__(self, X: ArrayLike, y: Any, labels: int = 2) -> None:
+        points, found = as_points(X), as_labels(y, labels)
+        if found.shape[0] != points.shape[0]:
+            raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{found.shape[0]} labels")
+        self._hold(points, found, labels)
+
+    def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
+        for start in range(0, self.size, rows):
+            yield self.X[start : start + rows], self.y[start : start + rows]
+
+    def rows(self, positions: Positions) -> InMemory:
+        return self._with(self.X[positions], self.y[positions])
+
+    def relabelled(self, labelling: Labelling) -> InMemory:
+        found = np.concatenate([labelling.predict(X) for X, _ in self.blocks(self.point_rows)])
+        return self._with(self.X, found)
+
+    def kept(self) -> InMemory:
+        return self._with(self.X.copy(), self.y.copy())
+
+    def gathered(self) -> InMemory:
+        return self
+
+    def _with(self, X: Points, y: Labels) -> InMemory:
+        """Checked already: what is made of checked records."""
+        made = InMemory.__new__(InMemory)
+        made._hold(X, y, self.labels)
+        return made
+
+    def _hold(self, X: Points, y: Labels, labels: int) -> None:
+        self.X, self.y, self.labels = X, y, labels
+        self.size, self.width = X.shape

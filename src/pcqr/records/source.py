@@ -1,0 +1,121 @@
+"""A source of records: n private labelled records behind a few questions, wherever they lie.
+
+Algorithms take a source instead of arrays. What they ask are sums over records and rows by position, so that a back end
+needs no table in one piece. All answers are private. What a source promises, and who rests on it: proofs/records.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.records.arrays import Labels, Points
+from pcqr.records.counting import Block as Answers
+from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
+from pcqr.records.features import LinearFeatures
+from pcqr.records.predicates import Predicate, evaluate
+from pcqr.records.sums import Summands
+from pcqr.records.weighing import WeightedRecords
+from pcqr.schema.overlap import rows_in
+
+if TYPE_CHECKING:
+    from pcqr.records.in_memory import InMemory
+
+Positions = NDArray[np.signedinteger[Any]]
+
+_MOST_ROWS = 1 << 16
+_CELLS = 1 << 22
+"""Numbers in a block of points: 32 megabytes of them."""
+
+
+class Labelling(Protocol):
+    """A function from a point to its label: row by row, each by itself."""
+
+    def predict(self, X: Points, /) -> Labels: ...
+
+
+class Records(ABC):
+    """n private labelled records in a fixed order, behind questions. `size`, `width` and `labels` are public.
+
+    A back end gives `blocks`, `rows`, `relabelled` and `kept`; it may answer any other question in a better way of its
+    own, as long as the answer is the same.
+    """
+
+    size: int
+    """n."""
+    width: int
+    """p, the number of columns of a point."""
+    labels: int
+    """C: labels are 0, …, C−1."""
+
+    @abstractmethod
+    def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
+        """Points and labels, `rows` records at a time, in order; the last block may be smaller."""
+
+    @abstractmethod
+    def rows(self, positions: Positions) -> Records:
+        """The records at these positions, in this order; a position that is named twice gives its record twice."""
+
+    @abstractmethod
+    def relabelled(self, labelling: Labelling) -> Records:
+        """The same points with the labels that `labelling` gives them, out of the same number of labels."""
+
+    @abstractmethod
+    def kept(self) -> Records:
+        """The same records, whatever the caller does to its data from now on."""
+
+    @abstractmethod
+    def gathered(self) -> InMemory:
+        """All records in memory, for what cannot be asked otherwise."""
+
+    def answers(self, predicates: Sequence[Predicate], rows: int) -> Iterator[Answers]:
+        """Which of the predicates hold in each record, one column each, and the labels; `rows` records at a time."""
+        for X, y in self.blocks(rows):
+            yield evaluate(predicates, X), y
+
+    def label_counts(self) -> IntArray:
+        """How many records have each label."""
+        counts = np.zeros(self.labels, dtype=np.int64)
+        for _, y in self.answers((), _MOST_ROWS):
+            counts += np.bincount(y, minlength=self.labels)
+        return counts
+
+    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
+        """How many records each of `labellings` gets wrong."""
+        wrong = np.zeros(len(labellings), dtype=np.int64)
+        for X, y in self.blocks(self.point_rows):
+            wrong += [np.count_nonzero(labelling.predict(X) != y) for labelling in labellings]
+        return wrong
+
+    def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
+        """How many records of each label satisfy each set of at most `depth` of the predicates."""
+        blocks = self.answers(predicates, block_rows(len(predicates)))
+        return count_conjunctions(blocks, len(predicates), self.labels, depth)
+
+    def weighing(self, predicates: Sequence[Predicate]) -> WeightedRecords:
+        """Records with labels 0 and 1, to be weighed by how the trees before did on them."""
+        return WeightedRecords(predicates, self.size, lambda rows: self.answers(predicates, rows))
+
+    def sums(self, features: LinearFeatures, bound: int) -> Summands:
+        """Sums of one integer vector a record, of norm at most `bound`."""
+        blocks = self.answers(features.predicates, block_rows(len(features.predicates)))
+        return Summands(features, blocks, bound, self.labels)
+
+    def coinciding(self, shown: Points) -> int:
+        """How many rows of `shown` are records. For the data holder alone, before anything is drawn."""
+        found = np.zeros(shown.shape[0], dtype=np.bool_)
+        for X, _ in self.blocks(self.point_rows):
+            found[~found] = rows_in(shown[~found], X)
+        return int(found.sum())
+
+    @property
+    def point_rows(self) -> int:
+        """How many records to take at a time where their points are needed: a multiple of 64, the fewer the wider."""
+        return min(_MOST_ROWS, max(64, _CELLS // self.width // 64 * 64))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} records, {self.width} columns, {self.labels} labels)"

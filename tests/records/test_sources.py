@@ -1,0 +1,209 @@
+"""A source of records answers every question as the ordered list of its records does: this is the contract."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pcqr.errors import DataError
+from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.records import InMemory, Records, source
+from pcqr.records.features import LinearFeatures
+from pcqr.records.predicates import Predicate, evaluate
+from pcqr.records.weighing import GRID
+
+PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
+FEATURES = LinearFeatures(PREDICATES, (200, -3, 700, 90), (0, 64, -5, -90), features=3)
+TREE = DecisionTree(Split(PREDICATES[0], Leaf(0), Split(PREDICATES[1], Leaf(2), Leaf(1))), 3)
+
+
+class Halves(Records):
+    """A back end that knows no more than it must: two arrays, one after the other."""
+
+    def __init__(self, first: InMemory, second: InMemory) -> None:
+        self._parts = first, second
+        self.size, self.width, self.labels = first.size + second.size, first.width, first.labels
+
+    def blocks(self, rows: int) -> itertools.chain[tuple[NDArray[np.float64], NDArray[np.int8]]]:
+        return self.gathered().blocks(rows)  # type: ignore[return-value]
+
+    def rows(self, positions: source.Positions) -> Records:
+        return self.gathered().rows(positions)
+
+    def relabelled(self, labelling: source.Labelling) -> Records:
+        return Halves(*(part.relabelled(labelling) for part in self._parts))
+
+    def kept(self) -> Records:
+        return Halves(*(part.kept() for part in self._parts))
+
+    def gathered(self) -> InMemory:
+        first, second = self._parts
+        return InMemory(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]), self.labels)
+
+
+def table(seed: int, count: int, labels: int = 2) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    generator = np.random.default_rng(seed)
+    X = np.round(generator.normal(scale=1.5, size=(count, 3)), 1) + 0.0
+    return X, generator.integers(0, labels, count).astype(np.int8)
+
+
+def in_memory(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    return InMemory(X, y, labels)
+
+
+def in_halves(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    half = len(y) // 2
+    return Halves(InMemory(X[:half], y[:half], labels), InMemory(X[half:], y[half:], labels))
+
+
+Make = Callable[[NDArray[np.float64], NDArray[np.int8], int], Records]
+sources = pytest.mark.parametrize("make", [in_memory, in_halves])
+
+
+def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> None:
+    """Against plain loops over the rows of `X` and `y`."""
+    assert (records.size, records.width, records.labels) == (len(y), X.shape[1], labels)
+    held = records.gathered()
+    assert held.X.tobytes() == X.tobytes()
+    assert held.y.tolist() == y.tolist()
+    for rows in (1, 7, 1000):
+        points, found = zip(*records.blocks(rows), strict=True)
+        assert [len(block) for block in found[:-1]] == [rows] * (len(found) - 1)
+        assert np.concatenate(points).tobytes() == X.tobytes()
+        assert np.concatenate(found).tolist() == y.tolist()
+        answers, found = zip(*records.answers(PREDICATES, rows), strict=True)
+        assert (np.concatenate(answers) == evaluate(PREDICATES, X)).all()
+        assert np.concatenate(found).tolist() == y.tolist()
+    assert records.label_counts().tolist() == [int((y == label).sum()) for label in range(labels)]
+    flipped = DecisionTree(Split(PREDICATES[0], Leaf(1), Leaf(0)), 3)
+    wrong = [int((tree.predict(X) != y).sum()) for tree in (TREE, flipped)]
+    assert records.mistakes((TREE, flipped)).tolist() == wrong
+    positions = np.random.default_rng(len(y)).integers(0, len(y), 2 * len(y))
+    chosen = records.rows(positions).gathered()
+    assert (X[positions] == chosen.X).all()
+    assert (chosen.y == y[positions]).all()
+    relabelled = records.relabelled(TREE).gathered()
+    assert relabelled.X.tobytes() == X.tobytes()
+    assert (relabelled.y == TREE.predict(X)).all()
+    assert records.gathered().y.tolist() == y.tolist(), "the records themselves keep their labels"
+    counts, holds = records.conjunctions(PREDICATES, 2), evaluate(PREDICATES, X)
+    for members in itertools.chain.from_iterable(itertools.combinations(range(4), size) for size in range(3)):
+        (row,) = counts.sets.rows(np.array([members], dtype=np.int64).reshape(1, len(members)))
+        inside = y[holds[:, list(members)].all(axis=1)]
+        assert counts.table[row].tolist() == [int((inside == label).sum()) for label in range(labels)]
+    weights = np.arange(FEATURES.size * (1 if labels == 2 else labels)).reshape(-1, FEATURES.size) / 10.0
+    alone = [InMemory(X[i : i + 1], y[i : i + 1], labels).sums(FEATURES, 5000).total(weights) for i in range(len(y))]
+    assert (records.sums(FEATURES, 5000).total(weights) == np.sum(alone, axis=0)).all()
+    shown = np.concatenate([X[:2], X[:1], X[-1:] + 100.0])
+    assert records.coinciding(shown) == 3
+    assert str(X.shape[0]) in repr(records)
+    assert not any(str(value) in repr(records) for value in (X.ravel()[0], X.ravel()[-1]) if abs(value) > 20)
+
+
+@sources
+@settings(deadline=None, max_examples=12)
+@given(seed=st.integers(0, 10**6), count=st.integers(2, 90), labels=st.sampled_from([3, 4]))
+def test_the_answers_are_those_of_the_list(make: Make, seed: int, count: int, labels: int) -> None:
+    X, y = table(seed, count, labels)
+    check_every_question(make(X, y, labels), X, y, labels)
+
+
+@sources
+def test_blocks_change_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_MOST_ROWS", 64)
+    X, y = table(0, 300, 3)
+    check_every_question(make(X, y, 3), X, y, 3)
+
+
+def lead_of(trees: list[DecisionTree], x: NDArray[np.float64], label: int) -> int:
+    votes = [int(tree.predict(x[None])[0]) for tree in trees]
+    return sum((1 if vote == label else -1) for vote in votes if vote != 2)
+
+
+@sources
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 10**6), count=st.integers(2, 150))
+def test_a_weight_is_a_function_of_the_record_and_of_the_trees(make: Make, seed: int, count: int) -> None:
+    """After every tree the weights of all conjunctions are plain sums of those of the records' own leads."""
+    X, y = table(seed, count)
+    weighted, generator = make(X, y, 2).weighing(PREDICATES), np.random.default_rng(seed)
+    weight_of_lead = np.array([GRID, 19, 7, 31, 12, 2, 0], dtype=np.uint8)  # at leads −3, …, 3
+    trees: list[DecisionTree] = []
+    holds = evaluate(PREDICATES, X)
+    for _ in range(3):
+        asked = generator.permutation(4)[:2]
+        ends = [Leaf(int(end)) for end in generator.integers(0, 3, 3)]
+        trees.append(DecisionTree(Split(PREDICATES[asked[0]], ends[0], Split(PREDICATES[asked[1]], *ends[1:])), 3))
+        votes = (-1, 1, 0)
+        weighted.follow((way, votes[leaf.label]) for way, leaf in trees[-1].paths())
+        own = np.array([weight_of_lead[3 + lead_of(trees, x, label)] for x, label in zip(X, y, strict=True)], dtype=int)
+        offered = np.array([0, 2, 3])
+        sums = weighted.weigh(weight_of_lead, offered, 2)
+        for members in itertools.chain.from_iterable(itertools.combinations(range(3), size) for size in range(3)):
+            (row,) = sums.sets.rows(np.array([members], dtype=np.int64).reshape(1, len(members)))
+            inside = holds[:, offered[list(members)]].all(axis=1)
+            assert sums.table[row].tolist() == [int(own[inside & (y == label)].sum()) for label in (0, 1)]
+    assert repr(weighted) == "WeightedRecords(…)"
+
+
+@sources
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_label_may_be_nobodys(make: Make, label: int) -> None:
+    X, _ = table(1, 70)
+    y = np.full(70, label, dtype=np.int8)
+    sums = make(X, y, 2).weighing(PREDICATES).weigh(np.array([3], dtype=np.uint8), np.arange(4), 1)
+    assert sums.table[0].tolist() == [210 * (label == 0), 210 * (label == 1)]
+
+
+@sources
+def test_what_is_kept_stays_whatever_happens_to_the_callers_arrays(make: Make) -> None:
+    X, y = table(2, 40)
+    before, labels = X.copy(), y.copy()
+    kept = make(X, y, 2).kept()
+    X[:], y[:] = 9.0, 0
+    assert (before == kept.gathered().X).all()
+    assert (kept.gathered().y == labels).all()
+
+
+def test_points_are_read_where_they_lie() -> None:
+    """A copy of a large table may not fit into memory."""
+    X, y = table(3, 50)
+    assert np.shares_memory(InMemory(X, y).X, X)
+    assert np.shares_memory(InMemory(X, y).relabelled(DecisionTree(Leaf(0), 3)).gathered().X, X)
+
+
+def test_a_block_of_points_has_a_bounded_number_of_cells() -> None:
+    narrow, wide = InMemory(np.zeros((1, 1)), [0]), InMemory(np.zeros((1, 5000)), [0])
+    assert narrow.point_rows == 1 << 16
+    assert wide.point_rows % 64 == 0
+    assert wide.point_rows * wide.width <= 1 << 22
+    assert InMemory(np.zeros((1, 100_000)), [0]).point_rows == 64
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "labels", "told"),
+    [
+        ([[1.0], [np.nan]], [0, 1], 2, "finite numbers"),
+        ([["a"], ["b"]], [0, 1], 2, "a table of numbers"),
+        (np.zeros((0, 2)), [], 2, "at least one row"),
+        ([[1.0], [2.0]], [0, 2], 2, "labels that are 0 or 1"),
+        ([[1.0], [2.0]], [0, 3], 3, "integers from 0 to 2"),
+        ([[1.0], [2.0]], [0], 2, "one label for each of the 2 rows"),
+        ([[1.0], [2.0]], [[0], [1]], 2, "a vector of labels"),
+    ],
+)
+def test_what_is_no_list_of_records_is_refused_when_the_source_is_made(
+    X: object, y: object, labels: int, told: str
+) -> None:
+    with pytest.raises(DataError, match=told):
+        InMemory(X, y, labels)  # type: ignore[arg-type]
+
+
+def test_both_zeros_are_one_point() -> None:
+    assert not np.signbit(InMemory([[-0.0], [0.0]], [0, 1]).X).any()
