@@ -21,14 +21,17 @@ ROOMS = (
     "pcqr.accounting",
     "pcqr.datasets",
     "pcqr.documents",
+    "pcqr.documents",
     "pcqr.estimators",
     "pcqr.hypotheses",
+    "pcqr.hypotheses.trees",
     "pcqr.mechanisms",
     "pcqr.models",
     "pcqr.plan",
     "pcqr.planning",
     "pcqr.progress",
     "pcqr.schema",
+    "pcqr.unit",
 )
 TO_DO = """
     pcqr.Answer pcqr.Plan pcqr.plan

@@ -2,6 +2,13 @@
 
 Everything that is proved in pcqr is proved for `RECORD`. A person who has several rows is another unit, and so is a
 person who may have more of them: guarantees about different units do not add up.
+
+Examples
+--------
+>>> from pcqr import Guarantee
+>>> from pcqr.unit import RECORD
+>>> Guarantee(1.0).unit == RECORD
+True
 """
 
 from __future__ import annotations
@@ -12,6 +19,8 @@ from typing import Literal
 from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
+
+__all__ = ["RECORD", "Unit"]
 
 
 @dataclass(frozen=True)

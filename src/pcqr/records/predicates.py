@@ -19,7 +19,26 @@ from pcqr.records.arrays import Points
 
 @dataclass(frozen=True, order=True)
 class Predicate(Document):
-    """x[`feature`] > `cut`."""
+    """A question about one column of the encoded table: x[feature] > cut. Public.
+
+    Parameters
+    ----------
+    feature : int
+        The column, from 0.
+    cut : float
+        What it is compared with, finite.
+
+    Raises
+    ------
+    ParameterError
+        When the column is no integer ≥ 0, or the cut is not finite.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses.trees import Predicate
+    >>> Predicate(0, 37.5)
+    Predicate(feature=0, cut=37.5)
+    """
 
     feature: int
     cut: float

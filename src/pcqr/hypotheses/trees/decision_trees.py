@@ -40,6 +40,24 @@ class TreeCounts:
 
     Additive: the sum of the counts of two sets of records is that of all of them, wherever each was counted. Let
     every part be counted at the same declared depth; the default one depends on the number of records.
+
+    Parameters
+    ----------
+    hypotheses : DecisionTrees
+        The class that counted.
+    counts : ConjunctionCounts
+        How many records of each label every conjunction of predicates has.
+    features : int
+        p, the columns of the table.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import DecisionTrees
+    >>> from pcqr.hypotheses.trees import Predicate, TreeCounts
+    >>> hypotheses = DecisionTrees(depth=1, predicates=(Predicate(0, 37.5),))
+    >>> here, there = hypotheses.count([[36.6], [39.1]], [0, 1]), hypotheses.count([[36.9]], [0])
+    >>> isinstance(here + there, TreeCounts)
+    True
     """
 
     hypotheses: DecisionTrees

@@ -18,7 +18,19 @@ from pcqr.records.predicates import Predicate
 
 @dataclass(frozen=True)
 class Leaf(Document):
-    """The end of a path: `label` for every record that comes here."""
+    """The end of a path in a tree.
+
+    Parameters
+    ----------
+    label : int
+        What every row gets that comes here.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses.trees import Leaf
+    >>> Leaf(1)
+    Leaf(label=1)
+    """
 
     label: int
 
@@ -28,7 +40,21 @@ class Leaf(Document):
 
 @dataclass(frozen=True)
 class Split(Document):
-    """Ask `predicate`; go to `fails` or `holds`."""
+    """A question in a tree, and where its two answers lead.
+
+    Parameters
+    ----------
+    predicate : Predicate
+        What is asked.
+    fails, holds : Leaf or Split
+        Where rows go in which it fails, or holds.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses.trees import Leaf, Predicate, Split
+    >>> Split(Predicate(0, 37.5), fails=Leaf(0), holds=Leaf(1)).predicate.cut
+    37.5
+    """
 
     predicate: Predicate
     fails: Leaf | Split
