@@ -15,7 +15,20 @@ L = TypeVar("L")
 class Usage(Document):
     """A number of queries and, among them, of unstable answers.
 
-    `queries` is None where it has no limit, `unstable` where no answer can be unstable.
+    Parameters
+    ----------
+    queries : int or None
+        The queries; None where their number has no limit.
+    unstable : int or None
+        The unstable answers; None where no answer can be one.
+
+    Examples
+    --------
+    >>> from pcqr.plan import Usage
+    >>> print(Usage(12, 5))
+    12 queries and 5 unstable answers
+    >>> print(Usage(None, 3))
+    3 unstable answers and any number of stable ones
     """
 
     queries: int | None
@@ -37,15 +50,52 @@ class Usage(Document):
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """`number` with its noun, as one says it: 1 query, 2,000 queries."""
+    """A number with its noun, as one says it.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    one : str
+        The noun for one of them.
+    many : str, optional
+        The noun for several; None adds an s.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pcqr.plan import counted
+    >>> counted(1, "query", "queries"), counted(2_000, "query", "queries"), counted(3, "row")
+    ('1 query', '2,000 queries', '3 rows')
+    """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 @dataclass(frozen=True)
 class Answer(Document, Generic[L]):
-    """One answer: `label` (None stands for ⊥), how it came about, and what has been spent and is left.
+    """One answer to one query.
 
-    `beyond_plan` is True past the planned number of queries: privacy holds, the accuracy bound was for fewer.
+    Parameters
+    ----------
+    label : label or None
+        None stands for ⊥: no label.
+    kind : {"stable", "unstable", "published", "repeated"}
+        How it came about.
+    spent, remaining : Usage
+        What has been spent, this answer included, and what is left.
+    beyond_plan : bool, default False
+        Is it past the planned number m of queries? Privacy holds; the accuracy bound was for fewer.
+
+    Examples
+    --------
+    >>> from pcqr import Answer
+    >>> from pcqr.plan import Usage
+    >>> answer = Answer(None, "unstable", spent=Usage(4, 1), remaining=Usage(None, 6))
+    >>> answer.label is None, str(answer.remaining)
+    (True, '6 unstable answers and any number of stable ones')
     """
 
     label: L | None
@@ -59,16 +109,47 @@ class Answer(Document, Generic[L]):
 class BatchCost(Document):
     """What a batch of queries will cost, said before it is sent. It holds as long as nobody asks in between.
 
-    The `requested` rows are `repeated` (asked before, or earlier in the batch: free), `new` (one vote each, at most
-    one unstable answer each) or `published` (answered by the published classifier: free; should the unstable answers
-    run out first, there will be more of these). ε and δ were charged at fit: the batch adds `epsilon` = `delta` = 0.
+    The rows that are asked for are repeated, new or published. ε and δ were charged at `fit`: the batch adds nothing.
 
-    The first `certain` rows get an answer, a label or ⊥, whatever the votes say: of `left`, each new query takes at
-    most one unstable answer. `beyond_plan` counts new queries past the planned number.
+    Parameters
+    ----------
+    requested : int
+        The rows of the batch.
+    repeated : int
+        Rows asked before, or earlier in the batch: free.
+    new : int
+        Rows that are put to the vote; each takes at most one unstable answer.
+    published : int
+        Rows that the published classifier answers: free. Should the unstable answers run out first, there will be more.
+    certain : int
+        The first so many rows get an answer, a label or ⊥, whatever the votes say.
+    left : Usage
+        What is left before the batch.
+    beyond_plan : int
+        New queries past the planned number m.
+    expected_unstable : float or None
+        Unstable answers that the planner's model expects: an estimate, not a bound. None where there is no model.
+    chance_of_halting : float or None
+        The chance, by the model, that some row stays unanswered. Exactly 0 or 1 where the counts alone settle it.
+    unstable_range : (float, float) or None, default None
+        `expected_unstable` with the model as far off, to either side, as it was on real tables.
+    epsilon, delta : float, default 0.0
+        What the batch adds to ε and δ: nothing.
 
-    `expected_unstable` answers and `chance_of_halting` (that some row stays unanswered) come from the planner's model:
-    estimates, not bounds, and None where there is no model. A chance that the counts alone settle is exactly 0 or 1.
-    `unstable_range` is `expected_unstable` with the model as far off, to either side, as it was on real tables.
+    Examples
+    --------
+    >>> from pcqr.plan import BatchCost, Usage
+    >>> cost = BatchCost(
+    ...     requested=3, repeated=1, new=2, published=0, certain=3, left=Usage(None, 6),
+    ...     beyond_plan=0, expected_unstable=0.2, chance_of_halting=0.0,
+    ... )
+    >>> cost.is_certain
+    True
+    >>> print(cost)
+    3 rows: 2 new queries; 1 repeated, from the log at no cost.
+    The batch adds nothing to ε and δ: all of it is charged once, at fit.
+    Left: 6 unstable answers and any number of stable ones. Every row will be answered.
+    The planner's model, an estimate and not a bound, expects about 0.2 unstable answers.
     """
 
     requested: int

@@ -10,7 +10,26 @@ from pcqr.documents import Document
 
 @dataclass(frozen=True)
 class Budget(Document):
-    """(ε, δ): the most that everything which a plan releases may cost together. δ = 0 asks for pure privacy."""
+    """(ε, δ): the most that everything which a plan releases may cost together.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0.
+    delta : float, default 0.0
+        δ, at least 0 and below 1. 0 asks for pure privacy.
+
+    Raises
+    ------
+    ParameterError
+        When ε or δ is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.plan import Budget
+    >>> print(Budget(1.0, 1e-6))
+    ε = 1.0, δ = 1e-06
+    """
 
     epsilon: float
     delta: float = 0.0
@@ -27,9 +46,28 @@ class Budget(Document):
 
 @dataclass(frozen=True)
 class Aim(Document):
-    """At most α beyond the best error of the class, but for a chance β, on m = `queries` queries.
+    """The accuracy that is aimed at: an error of at most γ + α but for a chance β, γ the best error of the class.
 
-    `queries` is None where any number of them will be answered: by a classifier that is published at once.
+    Parameters
+    ----------
+    queries : int or None
+        m, the number of queries that it is about. None where any number of them will be answered: by a classifier that
+        is published at once.
+    alpha : float
+        α, the excess error, above 0 and below 1.
+    beta : float
+        β, the chance of a larger one, above 0 and below 1.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.plan import Aim
+    >>> Aim(queries=300, alpha=0.1, beta=0.05)
+    Aim(queries=300, alpha=0.1, beta=0.05)
     """
 
     queries: int | None
@@ -46,10 +84,31 @@ class Aim(Document):
 
 @dataclass(frozen=True)
 class Pins:
-    """Parameters that the user fixes; None means "choose for me".
+    """Parameters that the user fixes. None means: choose for me.
 
-    `teachers` = k (odd), `unstable` = T, `sampling_rate` = q, `inverse_temperature` = η of the relabelling,
-    `publish_share` = the share of ε for the published classifier.
+    Parameters
+    ----------
+    teachers : int or None, default None
+        k, odd.
+    unstable : int or None, default None
+        T, the unstable answers that may be given.
+    sampling_rate : float or None, default None
+        q, the share of the records in the secret sub-sample.
+    inverse_temperature : float or None, default None
+        η of the relabelling.
+    publish_share : float or None, default None
+        The share of ε for the classifier that a universal release publishes.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.plan import Pins
+    >>> Pins(teachers=499).unstable is None
+    True
     """
 
     teachers: int | None = None
