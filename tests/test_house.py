@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 MOST_LINES = 400
-LONGER = {"pcqr/cli/main.py": 432, "pcqr/models/published.py": 402}
+LONGER = {"pcqr/models/published.py": 402}
 """Modules that are still longer, with their lines today: a list that may only become shorter."""
 
 

@@ -55,14 +55,15 @@ def add_leaf_pairs(
     `nodes` are the counts of the nodes of `sets`.
     """
     size, predicates, signs = sets.shape[1], steps.shape[0] - 1, 1 << sets.shape[1]
+    classes = 2 if decay is None else table.shape[1]  # the compiler unrolls what it knows to be 2
     row_without_b, place_of_b = np.empty(signs, np.int64), np.empty(signs, np.int64)
-    holding = np.empty((table.shape[1], signs), np.int64)
+    holding = np.empty((signs, classes), np.int64)
     for k in range(sets.shape[0]):
         for place in range(size + 1):
             _locate(sets, k, place, start, steps, row_without_b, place_of_b)
             low, high = _between(sets, k, place, predicates)
             for b in range(low, high):
-                _count_holding(table, steps, b, row_without_b, place_of_b, size, holding)
+                _count_holding(table, steps, b, row_without_b, place_of_b, size, classes, holding)
                 for sign in range(signs):
                     if decay is None:
                         least, value = _abstaining_leaves(nodes, holding, k, sign, decay, rate)
@@ -109,17 +110,20 @@ def _count_holding(
     row_without_b: IntArray,
     place_of_b: IntArray,
     size: int,
+    classes: int,
     holding: IntArray,
 ) -> None:
     """`holding[sign, c]`: the counts of node ∧ b, by subtraction of one literal after the other."""
-    classes, signs = holding.shape
-    for c in range(classes):
+    signs = row_without_b.size
+    for subset in range(signs):
+        row = row_without_b[subset] + steps[b, place_of_b[subset]]
+        for c in range(classes):
+            holding[subset, c] = table[row, c]
+    for j in range(size):
         for subset in range(signs):
-            holding[c, subset] = table[row_without_b[subset] + steps[b, place_of_b[subset]], c]
-        for j in range(size):
-            for subset in range(signs):
-                if not subset >> j & 1:
-                    holding[c, subset] -= holding[c, subset | 1 << j]
+            if not subset >> j & 1:
+                for c in range(classes):
+                    holding[subset, c] -= holding[subset | 1 << j, c]
 
 
 @compiled
@@ -127,15 +131,15 @@ def _labelled_leaves(
     nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
 ) -> tuple[int, float]:
     """L(node ∧ b)·L(node ∧ ¬b) for leaves of one of C labels, whose costs are mistakes."""
-    classes, total, most, other_most = holding.shape[0], 0, 0, 0
+    classes, total, most, other_most = holding.shape[1], 0, 0, 0
     for c in range(classes):
         total += nodes[k, sign, c]
-        most = max(most, holding[c, sign])
-        other_most = max(other_most, nodes[k, sign, c] - holding[c, sign])
+        most = max(most, holding[sign, c])
+        other_most = max(other_most, nodes[k, sign, c] - holding[sign, c])
     value, other = 0.0, 0.0
     for c in range(classes):
-        value += _decayed(most - holding[c, sign], decay, rate)
-        other += _decayed(other_most - nodes[k, sign, c] + holding[c, sign], decay, rate)
+        value += _decayed(most - holding[sign, c], decay, rate)
+        other += _decayed(other_most - nodes[k, sign, c] + holding[sign, c], decay, rate)
     return total - most - other_most, value * (other / (classes * classes))
 
 
@@ -144,7 +148,7 @@ def _abstaining_leaves(
     nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
 ) -> tuple[int, float]:
     """L(node ∧ b)·L(node ∧ ¬b) for leaves that say 0, 1 or ½, whose costs are weights in units of 1/(2G)."""
-    zeros, ones = holding[0, sign], holding[1, sign]
+    zeros, ones = holding[sign, 0], holding[sign, 1]
     other_zeros, other_ones = nodes[k, sign, 0] - zeros, nodes[k, sign, 1] - ones
     q, p = _decayed(abs(zeros - ones), decay, rate), _decayed(abs(other_zeros - other_ones), decay, rate)
     least = 2 * (min(zeros, ones) + min(other_zeros, other_ones))
