@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
     from pcqr.estimators import (
         AgnosticRelease,
-        NoisyMaxAggregate,
         PrivateClassifier,
         SemiPrivateLearner,
         SubsampleAggregate,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         fitted_on_public,
     )
     from pcqr.guarantee import Guarantee
+    from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
 
@@ -44,7 +44,7 @@ _HOME = {
     "DataError": "pcqr.errors",
     "Guarantee": "pcqr.guarantee",
     "InfeasiblePlan": "pcqr.errors",
-    "NoisyMaxAggregate": "pcqr.estimators",
+    "NoisyMaxAggregate": "pcqr.peers.noisy_max.estimator",
     "ParameterError": "pcqr.errors",
     "PcqrError": "pcqr.errors",
     "Plan": "pcqr.plan",

@@ -10,16 +10,17 @@ from scipy.stats import binom
 from support.releases import Forbidden
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
-from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarantee
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds
-from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
-from pcqr.plan import DrawStage, NoisyMaxStage, VoteStage
+from pcqr.peers.noisy_max.algorithm import noisy_max
+from pcqr.peers.noisy_max.mechanism import GaussianMax
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.plan import DrawStage, VoteStage
 from pcqr.planning import paper
 from pcqr.records import InMemory
 

@@ -17,14 +17,14 @@ from support.situations import situations
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from pcqr import registry
 from pcqr.cli.command_lines import line_for_option, lines_for
 from pcqr.cli.main import app
-from pcqr.cli.plan import CLASSES
 from pcqr.hypotheses import Thresholds
 from pcqr.plan import Plan, Prediction
 from pcqr.planning import plan_agnostic, plan_universal
 from pcqr.planning.advice import WAYS, Situation, advise
-from pcqr.planning.options import ALGORITHMS, Algorithm, Option, recommend
+from pcqr.planning.options import Option, recommend
 from pcqr.schema import Column, Schema
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
@@ -72,11 +72,13 @@ def test_every_command_that_is_shown_parses(situation: Situation) -> None:
 
 def test_every_command_recommended_for_a_class_parses() -> None:
     request = request_of(60_000, 1, Thresholds(), 2.0, 1e-6, 300, 0.1, 0.05)
-    plans: dict[Algorithm, Plan] = {
+    plans: dict[str, Plan] = {
         "AgPrivCl": plan_agnostic(request, "calibrated"),
         "UnvPrivCl": plan_universal(request, "calibrated"),
     }
-    for class_name, algorithm in itertools.product(CLASSES, ALGORITHMS):
+    names = [family.option for family in registry.classes() if family.option and not family.needs_public]
+    algorithms = [algorithm.name for algorithm in registry.algorithms() if algorithm.planner is not None]
+    for class_name, algorithm in itertools.product(names, algorithms):
         option = Option(algorithm, plans.get(algorithm, plans["AgPrivCl"]), None, Prediction(0.0, 0.01, 0.0))
         line = line_for_option(option, request, class_name, 3)
         best = recommend([option], 0.1).option

@@ -9,15 +9,14 @@ import pytest
 
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.peers.noisy_max.mechanism import GaussianMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
     Budget,
     DrawPlan,
     DrawStage,
-    NoisyMaxPlan,
-    NoisyMaxStage,
     UniversalPlan,
     VoteStage,
     VotingPlan,

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from pcqr.errors import ParameterError
-from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.peers.noisy_max.mechanism import GaussianMax
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_LINEAR_TERM,
     MOST_LINEAR_RECORDS,
@@ -20,7 +21,6 @@ from pcqr.plan import (
     CountedStage,
     DescentStage,
     DrawStage,
-    NoisyMaxStage,
     VoteStage,
 )
 

@@ -12,7 +12,7 @@ from support.requests import request_of
 from pcqr.hypotheses import Finite, Thresholds
 from pcqr.plan import Plan, Prediction, UniversalPlan, VotingPlan
 from pcqr.planning import plan_agnostic
-from pcqr.planning.options import ESTIMATORS, Algorithm, Option, compare, published_excess, recommend
+from pcqr.planning.options import Option, compare, published_excess, recommend
 
 SMALL = request_of(20_000, 1, Thresholds(), 1.0, 1e-6, 300, 0.1, 0.05)
 ENOUGH = SMALL.but(records=6_000_000, queries=1_000)
@@ -29,21 +29,21 @@ class Constant:
 
 
 @pytest.fixture(scope="module")
-def small() -> dict[Algorithm, Option]:
+def small() -> dict[str, Option]:
     return {option.algorithm: option for option in compare(SMALL)}
 
 
 @pytest.fixture(scope="module")
-def enough() -> dict[Algorithm, Option]:
+def enough() -> dict[str, Option]:
     return {option.algorithm: option for option in compare(ENOUGH)}
 
 
-def test_all_five_are_there_in_one_order(small: dict[Algorithm, Option]) -> None:
-    assert list(small) == list(ESTIMATORS) == ["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
+def test_all_five_are_there_in_one_order(small: dict[str, Option]) -> None:
+    assert list(small) == ["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
 
 
 def test_what_is_proved_and_what_is_expected_are_never_mixed(
-    small: dict[Algorithm, Option], enough: dict[Algorithm, Option]
+    small: dict[str, Option], enough: dict[str, Option]
 ) -> None:
     for options in (small, enough):
         for option in options.values():
@@ -59,7 +59,7 @@ def test_what_is_proved_and_what_is_expected_are_never_mixed(
     assert agnostic.expected.excess_error < agnostic.proved / 5.0
 
 
-def test_plans_prefer_those_with_a_proof(enough: dict[Algorithm, Option]) -> None:
+def test_plans_prefer_those_with_a_proof(enough: dict[str, Option]) -> None:
     assert enough["AgPrivCl"].proved is not None
     assert enough["AgPrivCl"].proved <= 0.1
     assert enough["UnvPrivCl"].proved is not None
@@ -77,7 +77,7 @@ def test_a_known_solution_saves_the_search_and_changes_no_promise() -> None:
     assert warm.certified
 
 
-def test_sspp_needs_a_class_that_is_public(small: dict[Algorithm, Option]) -> None:
+def test_sspp_needs_a_class_that_is_public(small: dict[str, Option]) -> None:
     assert small["SSPP"].objection == (
         "There are no public points to make a class of. Nearest feasible change: public unlabelled points (--public P)."
     )
@@ -113,7 +113,7 @@ def test_the_universal_release_mixes_votes_and_publication() -> None:
 # The rule, on options made by hand.
 
 
-def made(algorithm: Algorithm, expected: float, proved: float | None = None) -> Option:
+def made(algorithm: str, expected: float, proved: float | None = None) -> Option:
     plan = compare_plan()
     return Option(algorithm, plan, proved, Prediction(0.0, expected, 0.0))
 

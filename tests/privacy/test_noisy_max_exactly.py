@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from support.exact import mixture
 
 from pcqr.accounting import BoundedRangeEvent, ConcentratedEvent, Event, Repeated, compose
-from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
-from pcqr.mechanisms import noisy_max
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxStage
+from pcqr.peers.noisy_max import mechanism
+from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
 
 Chance = Callable[[int], float]
 """P(label 1) at so many votes for 1."""
@@ -57,7 +57,7 @@ def _drawn_law(noise: NoisyMax, ones: int, teachers: int) -> float:
         return 0
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noisy_max, "weighted_choice", catch)
+        patch.setattr(mechanism, "weighted_choice", catch)
         noise.decide(ones, teachers, UNUSED)
     return float(caught[0][1] / caught[0].sum())
 
@@ -69,7 +69,7 @@ def _noised_law(noise: NoisyMax, ones: int, teachers: int) -> float:
     said = []
     with pytest.MonkeyPatch.context() as patch:
         for z, weight in mass.items():
-            patch.setattr(noisy_max, "discrete_gaussian", lambda _scale, _entropy, z=z: z)
+            patch.setattr(mechanism, "discrete_gaussian", lambda _scale, _entropy, z=z: z)
             said.append(weight * noise.decide(ones, teachers, UNUSED))
     return math.fsum(said) / math.fsum(mass.values())
 

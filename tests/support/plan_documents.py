@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from pcqr.guarantee import Guarantee
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
     BoostedPlan,
@@ -24,8 +25,6 @@ from pcqr.plan import (
     DrawPlan,
     DrawStage,
     LinearPlan,
-    NoisyMaxPlan,
-    NoisyMaxStage,
     Prediction,
     UniversalPlan,
     VoteStage,

@@ -37,7 +37,7 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
     found = advised.measured
     return {
         "way": advised.way.words,
-        "estimator": advised.way.estimator,
+        "estimator": advised.way.algorithm.estimator_name,
         "commands": list(lines_for(advised, situation)),
         "python": python_for(advised, situation),
         "needs": advised.source,
@@ -58,7 +58,7 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
 
 def print_advice(console: Console, advice: Advice) -> None:
     best, situation = advice.best, advice.situation
-    console.print(Text(f"Recommended: {best.way.words} ({best.way.estimator})", style="bold green"))
+    console.print(Text(f"Recommended: {best.way.words} ({best.way.algorithm.estimator_name})", style="bold green"))
     console.print()
     for line in lines_for(best, situation):
         console.print(f"  {line}", soft_wrap=True, markup=False)
@@ -102,7 +102,7 @@ def _expected(found: Evidence) -> str:
 
 def _costs(advised: Advised, situation: Situation) -> str:
     privacy = f"ε = {situation.epsilon:g}"
-    privacy += "" if advised.way.kind == "publish tree" else f", δ = {situation.delta:g}"
+    privacy += "" if advised.way.algorithm.pure else f", δ = {situation.delta:g}"
     return f"{privacy}, once, for " + ("the answers until it halts" if advised.way.ends else "any number of queries")
 
 
@@ -118,11 +118,11 @@ def _table(advice: Advice) -> Table:
         table.add_column(head, justify=side)  # type: ignore[arg-type]
     for advised in (advice.best, *advice.others):
         found = advised.measured
-        privacy = "ε alone" if advised.way.kind == "publish tree" else "ε and δ"
+        privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"
         if found is None:
             table.add_row(advised.way.words, "not measured", "–", privacy)
             continue
-        unanswered = "none" if advised.way.kind.startswith("publish") else _points(found.unanswered) + " %"
+        unanswered = "none" if advised.way.at_once else _points(found.unanswered) + " %"
         table.add_row(
             advised.way.words,
             _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,

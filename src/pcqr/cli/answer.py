@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr import AgnosticRelease, SubsampleAggregate, SurelyPublic, UniversalRelease
+from pcqr import SurelyPublic, registry
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Answer
@@ -22,39 +22,19 @@ from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.datasets.tables import check_suffix, table_size
 from pcqr.errors import BudgetExhausted, ParameterError
-from pcqr.estimators.answering import first_batch_cost
-from pcqr.hypotheses import (
-    DecisionTrees,
-    Halfspaces,
-    Intervals,
-    Rectangles,
-    Stumps,
-    Thresholds,
-    UnionsOfIntervals,
-)
+from pcqr.estimators.answering import Release, first_batch_cost
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import counted
-
-ALGORITHMS = {"subsamp": SubsampleAggregate, "agnostic": AgnosticRelease, "universal": UniversalRelease}
-CLASSES: dict[str, Callable[[], HypothesisClass]] = {
-    "thresholds": Thresholds,
-    "intervals": Intervals,
-    "stumps": Stumps,
-    "rectangles": Rectangles,
-    "halfspaces": Halfspaces,
-}
+from pcqr.plan import Usage, counted
 
 MODEL_UNSAVED = 1
 """Exit code: all answers are there, but the model that was published could not be written."""
-
-Release = SubsampleAggregate | AgnosticRelease | UniversalRelease
 
 
 @dataclass(frozen=True)
 class Done:
     """What a run that came to its end has to tell. `halted` is why queries stayed unanswered, if any did."""
 
-    release: Release
+    release: Release[Any]
     records: int
     kinds: Sequence[str]
     halted: BudgetExhausted | None
@@ -81,12 +61,12 @@ def run(job: Answer, *, as_json: bool) -> None:
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
         inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
-        if job.algorithm == "universal":  # its classifier is made of them
+        if job.publishes:  # its classifier is made of them
             check_public(points, inputs.X, option="--queries", path=job.queries, surely_public=job.surely_public)
         release = _release(job, inputs.shown)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
-                public = inputs.shown.public if job.class_name == "trees" else None
+                public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
                 release.fit(inputs.X, inputs.places, public=SurelyPublic(public))
             answers.begin(signals, points.shape[0], show=job.show)
             halted = None
@@ -115,7 +95,7 @@ def run(job: Answer, *, as_json: bool) -> None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
 
-def _answer(release: Release, point: Points, names: Sequence[Any]) -> tuple[Any, str, BudgetExhausted | None]:
+def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple[Any, str, BudgetExhausted | None]:
     """Label, kind and, after a halt, why. Then the rest is still asked: a query asked before is in the log."""
     try:
         answer = release.answer(point)
@@ -151,37 +131,45 @@ def preview(job: Answer, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"spent": "nothing: this is a preview"}))
 
 
-def _release(job: Answer, shown: Shown) -> Release:
-    """The release, planned for all the queries; a universal one is planned for those that come before publication."""
+def _release(job: Answer, shown: Shown) -> Release[Any]:
+    """The release, planned for all the queries; one that publishes is planned for those that come before it does."""
     queries = shown.queries.shape[0]
-    if job.algorithm == "universal":
+    if job.publishes:
         queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
-    return ALGORITHMS[job.algorithm](
+    release: Release[Any] = registry.resolve(registry.algorithm(job.algorithm).estimator)(
         hypotheses=_hypotheses(job, shown),
         epsilon=job.epsilon,
         delta=job.delta,
         queries=queries,
         alpha=job.alpha,
         beta=job.beta,
-        mode=job.mode,
-        on_unstable=job.on_unstable,
         entropy=job.seed,
         classes=(0, 1),  # what `labels_of` makes of them; any other label is refused
     )
+    release.set_params(**_of_its_own(job, release))
+    return release
+
+
+def _of_its_own(job: Answer, release: Release[Any]) -> dict[str, str]:
+    """The options that not every release has. One that was given, and that this one lacks, is refused."""
+    has = release.get_params()
+    given = (("mode", job.mode, Answer.mode), ("on_unstable", job.on_unstable, Answer.on_unstable))
+    for name, value, default in given:
+        if name not in has and value != default:
+            raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.algorithm}", value)
+    return {name: value for name, value, _ in given if name in has}
 
 
 def _hypotheses(job: Answer, shown: Shown) -> HypothesisClass:
-    if job.depth is not None and job.class_name != "trees":
+    family = registry.hypothesis_class(job.class_name)
+    if job.depth is not None and "depth" not in family.parameters:
         raise ParameterError("--depth", "left out, but for --class trees", job.depth)
-    if job.class_name == "unions":
-        return UnionsOfIntervals(job.intervals)
-    if job.class_name != "trees":
-        return CLASSES[job.class_name]()
-    if job.public is None and job.schema is None:
+    if family.needs_public and job.public is None and job.schema is None:
         raise ParameterError(
-            "--class", "one that needs no public questions, unless --public or --schema is given", "trees"
+            "--class", "one that needs no public questions, unless --public or --schema is given", job.class_name
         )
-    return DecisionTrees(depth=job.depth).prepared(shown.public, shown.schema)
+    hypotheses: HypothesisClass = family.made(intervals=job.intervals, depth=job.depth)
+    return hypotheses.prepared(shown.public, shown.schema) if family.needs_public else hypotheses
 
 
 def _checked_out(job: Answer, *, as_json: bool) -> Path:
@@ -189,13 +177,13 @@ def _checked_out(job: Answer, *, as_json: bool) -> Path:
         raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
     if job.show and as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
-    if job.model_out is not None and job.algorithm != "universal":
+    if job.model_out is not None and not job.publishes:
         raise ParameterError("--model-out", "left out, but for --algorithm universal", str(job.model_out))
     with naming("--out"):
         check_suffix(job.out)
     price = Price(job.epsilon, job.delta)
     check_answers(job.out, job.inputs, price, overwrite=job.overwrite)
-    if job.algorithm == "universal":
+    if job.publishes:
         folder = _model_folder(job, job.out)
         check_folder(folder, job.inputs, overwrite=job.overwrite, cost=price.again, option="--model-out")
     return job.out
@@ -231,7 +219,12 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"answers": str(done.out)}))
     if done.halted is not None:
         complain(
-            f"the release halted after its {release.plan_.vote.sparse_vector.unstable:,} unstable answers: "
+            f"the release halted after {_all_that(release.plan_.left)}: "
             f"{counts['unanswered']:,} of {asked:,} queries are unanswered. The answers given before are "
             f"in {done.out}. A larger ε, more records, or --algorithm universal answers more."
         )
+
+
+def _all_that(left: Usage) -> str:
+    """What a release had to give before it halts, from what its plan says is left at first."""
+    return f"its {left.queries or 0:,} answers" if left.unstable is None else f"its {left.unstable:,} unstable answers"

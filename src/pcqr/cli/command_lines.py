@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pcqr.names import NAMES
+from pcqr import registry
 from pcqr.plan import UniversalPlan
 from pcqr.planning.advice import Advised, Situation
 from pcqr.planning.options import Option
 from pcqr.planning.request import Demand
 
 EXAMPLES = "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model and answers.csv stand for yours"
-_OPTIONS = {name.paper: name.option for name in NAMES}
 _FILES = "--private train.csv --label label --labels no,yes"
 _SOURCES = {
     "public rows": "--public public.csv",
@@ -21,8 +20,8 @@ _SOURCES = {
 def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     """The commands that run a way of answering, one after the other; empty where none does."""
     way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
-    if way.kind in ("publish", "publish tree") and advised.source is not None:
-        delta = f" --delta {_number(situation.delta)}" if way.kind == "publish" else ""
+    if way.at_once and advised.source is not None:
+        delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
         return (
             f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} --out model",
             "pcqr predict model queries.csv --out answers.csv",
@@ -33,8 +32,8 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
     hypotheses = "trees --depth 2" if way.trees else "stumps"
     return (
-        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.kind} {privacy} "
-        f"--delta {_number(situation.delta)} --out answers.csv",
+        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} "
+        f"--algorithm {way.algorithm.option} {privacy} --delta {_number(situation.delta)} --out answers.csv",
     )
 
 
@@ -42,15 +41,15 @@ def python_for(advised: Advised, situation: Situation) -> str:
     """The same as an expression, for those who work in Python."""
     way, given = advised.way, f"epsilon={_number(situation.epsilon)}"
     first = "" if way.hypotheses is None else f"{way.hypotheses}, "
-    delta = "" if way.kind == "publish tree" else f", delta={_number(situation.delta)}"
-    queries = "" if way.kind.startswith("publish") or situation.queries is None else f", queries={situation.queries}"
+    delta = "" if way.algorithm.pure else f", delta={_number(situation.delta)}"
+    queries = "" if way.at_once or situation.queries is None else f", queries={situation.queries}"
     sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
-    return f"{way.estimator}({first}{given}{delta}{queries}).fit(X, y{sources[advised.source]})"
+    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}).fit(X, y{sources[advised.source]})"
 
 
 def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:
     """The command that runs one algorithm with a class that was named; None where no command does."""
-    algorithm = _OPTIONS[option.algorithm]
+    algorithm = registry.algorithm(option.algorithm).option
     if algorithm is None or class_name is None or option.plan is None:
         return None
     after = f" --publish-after {option.plan.publish.after_queries}" if isinstance(option.plan, UniversalPlan) else ""

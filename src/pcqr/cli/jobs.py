@@ -8,15 +8,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from pcqr import registry
 from pcqr.cli.options import (
     AlgorithmOption,
     AnsweringClass,
-    ClassName,
     Drop,
     Folder,
     Intervals,
     Label,
     Overwrite,
+    PlannedClass,
     Private,
     SurelyPublic,
 )
@@ -63,9 +64,7 @@ class Answer(OnPrivateFiles):
             "names and the number of rows are used.",
         ),
     ] = False
-    class_name: Annotated[
-        AnsweringClass, typer.Option("--class", help="The hypothesis class H. trees need --public or --schema.")
-    ] = "stumps"
+    class_name: AnsweringClass = "stumps"
     depth: Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")] = None
     intervals: Intervals = 2
     algorithm: AlgorithmOption = "agnostic"
@@ -105,6 +104,11 @@ class Answer(OnPrivateFiles):
         bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
     ] = False
     overwrite: Overwrite = False
+
+    @property
+    def publishes(self) -> bool:
+        """Does the run end with a published classifier?"""
+        return registry.algorithm(self.algorithm).publishes
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -184,10 +188,7 @@ class MakeSchema:
 class Plan:
     """Of `pcqr plan`."""
 
-    class_name: Annotated[
-        ClassName | None,
-        typer.Option("--class", help="The hypothesis class H, for what is proved. Without it: what to run."),
-    ] = None
+    class_name: PlannedClass = None
     vc: Annotated[int | None, typer.Option(min=1, help="Instead of --class: any class of this VC dimension.")] = None
     intervals: Intervals = 2
     features: Annotated[

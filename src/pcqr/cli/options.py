@@ -7,33 +7,80 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from pcqr import registry
 from pcqr.cli.console import reporting
-from pcqr.names import option_named
+from pcqr.errors import ParameterError
 
-ClassName = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces"]
-AnsweringClass = Literal["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces", "trees"]
-Algorithm = Literal["subsamp", "agnostic", "universal"]
+
+def algorithms() -> list[str]:
+    """What `--algorithm` may be; the simplest come first."""
+    return [entry.option for entry in reversed(registry.algorithms()) if entry.option is not None]
+
+
+def classes() -> list[str]:
+    """What `--class` may be."""
+    return [entry.option for entry in registry.classes() if entry.option is not None]
+
+
+def planned_classes() -> list[str]:
+    """What it may be for `pcqr plan`: what a class costs that is made of public rows depends on them."""
+    return [name for name in classes() if not registry.hypothesis_class(name).needs_public]
 
 
 def _algorithm(text: str) -> str:
-    found = option_named(text)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(get_args(Algorithm))}.")
-    return found
+    return _one_of(text, registry.algorithm, algorithms())
 
 
+def _class(text: str) -> str:
+    return _one_of(text, registry.hypothesis_class, classes())
+
+
+def _planned_class(text: str) -> str:
+    return _one_of(text, registry.hypothesis_class, planned_classes())
+
+
+def _one_of(text: str, find: Callable[[str], registry.Entry], options: list[str]) -> str:
+    """The option of what is called so, by any of its names."""
+    with suppress(ParameterError):
+        found = find(text).option
+        if found in options:
+            return found
+    raise typer.BadParameter(f"{text!r} is not one of {', '.join(options)}.")
+
+
+AnsweringClass = Annotated[
+    str,
+    typer.Option(
+        "--class",
+        parser=_class,
+        metavar="|".join(classes()),
+        autocompletion=classes,
+        help="The hypothesis class H. trees need --public or --schema.",
+    ),
+]
+PlannedClass = Annotated[
+    str | None,
+    typer.Option(
+        "--class",
+        parser=_planned_class,
+        metavar="|".join(planned_classes()),
+        autocompletion=planned_classes,
+        help="The hypothesis class H, for what is proved. Without it: what to run.",
+    ),
+]
 AlgorithmOption = Annotated[
-    Algorithm,
+    str,
     typer.Option(
         parser=_algorithm,
-        metavar="subsamp|agnostic|universal",
-        autocompletion=lambda: list(get_args(Algorithm)),
+        metavar="|".join(algorithms()),
+        autocompletion=algorithms,
         help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier. The names "
         "of the papers and of the estimators will do as well (docs/glossary.md).",
     ),

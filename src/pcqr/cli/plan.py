@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pcqr import registry
 from pcqr.cli.advice import advice_object, print_advice
 from pcqr.cli.command_lines import EXAMPLES, line_for_option
 from pcqr.cli.console import field_table, print_json
@@ -17,26 +17,16 @@ from pcqr.cli.jobs import Plan
 from pcqr.cli.plan_json import SCHEMA, as_object, class_in_words
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
-from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.planning.advice import Advice, Situation, advise
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import MOST_RECORDS
 from pcqr.planning.explain import Line, explain_calibrated, explain_paper
-from pcqr.planning.options import ESTIMATORS
+from pcqr.planning.options import estimator_of
 from pcqr.planning.outlook import Outlook, look
 from pcqr.planning.paper import RELABEL_TEMPERATURE
 from pcqr.planning.solving import ASSUMED, MOST_QUERIES, SYMBOLS, Question, Unknown
 
-CLASSES: dict[str, Callable[[int], Combinatorics]] = {
-    "thresholds": lambda _: Thresholds(),
-    "intervals": lambda _: Intervals(),
-    "unions": UnionsOfIntervals,
-    "stumps": lambda _: Stumps(),
-    "rectangles": lambda _: Rectangles(),
-    "halfspaces": lambda _: Halfspaces(),
-}
-_WIDTHS = {"rectangles": 2, "halfspaces": 2}
 _TABULATED: tuple[Unknown, ...] = ("records", "epsilon", "queries", "alpha")
 _FORMS = {"OneSidedSparseVector": "one-sided", "RenyiSparseVector": "Rényi"}
 
@@ -91,13 +81,16 @@ def _command(job: Plan, outlook: Outlook) -> str | None:
 
 
 def _question(job: Plan, class_name: str | None) -> Question:
-    hypotheses = CLASSES[class_name](job.intervals) if class_name else VcClass(job.vc or 0)
-    width = hypotheses.features or _WIDTHS.get(class_name or "", 1)
+    hypotheses: Combinatorics = (
+        VcClass(job.vc or 0)
+        if class_name is None
+        else registry.hypothesis_class(class_name).made(intervals=job.intervals)
+    )
     if job.features is not None and hypotheses.features not in (None, job.features):
         raise ParameterError("features", f"{hypotheses.features} for {class_name}", job.features)
     return Question(
         hypotheses=hypotheses,
-        features=job.features or width,
+        features=job.features or hypotheses.features or 1,
         records=job.records,
         epsilon=job.epsilon,
         delta=job.delta,
@@ -200,7 +193,7 @@ def _verdict(outlook: Outlook) -> str:
     votes = "" if outlook.fewest is None else f" Votes would need n = {outlook.fewest.plan.records:,} for a proof."
     proved = [option for option in outlook.options if option.proved is not None and option.proved <= alpha]
     if proved:
-        estimator = ESTIMATORS[proved[0].algorithm]
+        estimator = estimator_of(proved[0])
         return f"Feasible with {proved[0].algorithm} ({estimator}): n = {n:,} records are enough, with proof.{votes}"
     return f"Accuracy is not proved at n = {n:,}; privacy is.{votes} What is expected is below."
 

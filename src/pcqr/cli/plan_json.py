@@ -9,7 +9,7 @@ from pcqr.hypotheses import UnionsOfIntervals
 from pcqr.planning.capacity import VcClass
 from pcqr.planning.certified import CertifiedVotes
 from pcqr.planning.explain import explain_calibrated, explain_paper
-from pcqr.planning.options import ESTIMATORS, Option
+from pcqr.planning.options import Option, estimator_of
 from pcqr.planning.outlook import Outlook
 from pcqr.planning.request import Demand, Request
 from pcqr.planning.solving import ASSUMED, Solved
@@ -37,10 +37,10 @@ def as_object(outlook: Outlook, *, explain: bool = False, command: str | None = 
         "algorithms": [_algorithm(option) for option in outlook.options],
         "recommendation": {
             "algorithm": None if best.option is None else best.option.algorithm,
-            "estimator": None if best.option is None else ESTIMATORS[best.option.algorithm],
+            "estimator": None if best.option is None else estimator_of(best.option),
             "reason": best.reason,
             "command": command,
-            "python": None if best.python is None else ESTIMATORS[best.python.algorithm],
+            "python": None if best.python is None else estimator_of(best.python),
         },
         "nearest_changes": outlook.changes,
         "frontier_over": outlook.runs,
@@ -82,7 +82,7 @@ def _calibrated(votes: CertifiedVotes) -> dict[str, Any]:
 def _algorithm(option: Option) -> dict[str, Any]:
     return {
         "algorithm": option.algorithm,
-        "estimator": ESTIMATORS[option.algorithm],
+        "estimator": estimator_of(option),
         "certified": {"excess_error": option.proved},
         "expected": None if option.expected is None else asdict(option.expected),
         "objection": option.objection,

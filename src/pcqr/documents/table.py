@@ -41,15 +41,15 @@ _HOMES = {
     "one-sided-sparse-vector": "pcqr.mechanisms.sparse_vector.one_sided:OneSidedSparseVector",
     "renyi-sparse-vector": "pcqr.mechanisms.sparse_vector.renyi:RenyiSparseVector",
     "paper-sparse-vector": "pcqr.mechanisms.sparse_vector.paper:PaperSparseVector",
-    "gaussian-max": "pcqr.mechanisms.noisy_max:GaussianMax",
-    "exponential-max": "pcqr.mechanisms.noisy_max:ExponentialMax",
+    "gaussian-max": "pcqr.peers.noisy_max.mechanism:GaussianMax",
+    "exponential-max": "pcqr.peers.noisy_max.mechanism:ExponentialMax",
     # what was asked for and what is expected
     "budget": "pcqr.plan.asked:Budget",
     "aim": "pcqr.plan.asked:Aim",
     "prediction": "pcqr.plan.plans:Prediction",
     # stages
     "vote-stage": "pcqr.plan.stages:VoteStage",
-    "noisy-max-stage": "pcqr.plan.stages:NoisyMaxStage",
+    "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "descent-stage": "pcqr.plan.stages:DescentStage",
     "boosting-stage": "pcqr.plan.stages:BoostingStage",
@@ -58,7 +58,7 @@ _HOMES = {
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
-    "noisy-max-plan": "pcqr.plan.plans:NoisyMaxPlan",
+    "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "linear-plan": "pcqr.plan.plans:LinearPlan",
     "boosted-plan": "pcqr.plan.plans:BoostedPlan",

@@ -2,14 +2,12 @@
 
 from pcqr.estimators.base import SurelyPublic
 from pcqr.estimators.frozen import fitted_on_public
-from pcqr.estimators.noisy_max import NoisyMaxAggregate
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.estimators.semi_private import SemiPrivateLearner
 
 __all__ = [
     "AgnosticRelease",
-    "NoisyMaxAggregate",
     "PrivateClassifier",
     "SemiPrivateLearner",
     "SubsampleAggregate",

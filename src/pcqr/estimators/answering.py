@@ -25,11 +25,11 @@ from pcqr.estimators.base import Known, PrivateEstimator, SurelyPublic
 from pcqr.estimators.labels import LabelArray
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, UniversalPlan, Usage, VotingPlan
+from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.schema import Schema
 
-V = TypeVar("V", bound=Plan)
+V = TypeVar("V", bound=QueryPlan)
 
 
 @dataclass(eq=False, repr=False)
@@ -265,13 +265,12 @@ class Release(PrivateEstimator[V]):
         return Pins(teachers=self.teachers)
 
 
-def first_batch_cost(plan: VotingPlan, X: Points) -> BatchCost:
+def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:
     """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
     votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
-    limit = plan.queries if plan.mode == "paper" and votes_left is None else None
     cost = batch_cost(
         new_rows(X, ()),
-        left=Usage(limit, plan.vote.sparse_vector.unstable),
+        left=plan.left,
         planned=plan.queries,
         unstable_share=_unstable_share(plan),
         votes_left=votes_left,

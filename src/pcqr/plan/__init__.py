@@ -15,7 +15,6 @@ from pcqr.plan.plans import (
     DrawPlan,
     LinearPlan,
     Mode,
-    NoisyMaxPlan,
     Plan,
     Prediction,
     QueryPlan,
@@ -30,7 +29,6 @@ from pcqr.plan.stages import (
     CountedStage,
     DescentStage,
     DrawStage,
-    NoisyMaxStage,
     VoteStage,
 )
 
@@ -54,8 +52,6 @@ __all__ = [
     "Kind",
     "LinearPlan",
     "Mode",
-    "NoisyMaxPlan",
-    "NoisyMaxStage",
     "Pins",
     "Plan",
     "Prediction",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.stages import (
     BoostingStage,
@@ -16,7 +17,6 @@ from pcqr.plan.stages import (
     CountedStage,
     DescentStage,
     DrawStage,
-    NoisyMaxStage,
     VoteStage,
 )
 
@@ -97,12 +97,21 @@ class QueryPlan(Plan):
         """m, the planned number of queries."""
         return _planned(self.aim)
 
+    @property
+    def left(self) -> Usage:
+        """What a release with this plan may answer before it halts, at first. None: without end, without ⊥."""
+        return Usage(None, None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class VotingPlan(QueryPlan):
     """SubSamp and AgPrivCl: prepare and vote."""
 
     vote: VoteStage
+
+    @property
+    def left(self) -> Usage:
+        return Usage(self.vote.sparse_vector.queries, self.vote.sparse_vector.unstable)
 
     @property
     def votes(self) -> int:
@@ -120,16 +129,6 @@ class VotingPlan(QueryPlan):
         teachers = (-(-self.vote.subsample // self.vote.teachers), self.vote.teachers)
         relabelling = () if self.vote.inverse_temperature is None else ((self.vote.subsample, 1),)
         return (*super().work(records), teachers, *relabelling)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoisyMaxPlan(QueryPlan):
-    """The per-query noisy majority: vote, each answer paid for."""
-
-    vote: NoisyMaxStage
-
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (-(-self.vote.records // self.vote.teachers), self.vote.teachers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +175,11 @@ ClassifierPlan = DrawPlan | LinearPlan | CountedPlan | ComparedPlan | BoostedPla
 @dataclass(frozen=True, kw_only=True)
 class UniversalPlan(VotingPlan, DrawPlan):
     """UnvPrivCl: prepare, vote, publish."""
+
+    @property
+    def left(self) -> Usage:
+        """After the last vote it publishes: queries have no end."""
+        return replace(super().left, queries=None)
 
     @property
     def votes(self) -> int:

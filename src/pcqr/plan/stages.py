@@ -24,7 +24,6 @@ from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.hypotheses.trees.weighted import MOST_LOG_TREES
-from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.sparse_vector import SparseVector
 from pcqr.noise import check_scale
 
@@ -76,32 +75,6 @@ class VoteStage(Document):
     def teacher_records(self) -> int:
         """Records that every teacher has at least."""
         return self.subsample // self.teachers
-
-
-@dataclass(frozen=True)
-class NoisyMaxStage(Document):
-    """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities.
-
-    k may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
-    """
-
-    records: int
-    teachers: int
-    queries: int
-    noise: NoisyMax
-
-    def __post_init__(self) -> None:
-        check_integer("records", self.records, least=1)
-        check_integer("teachers", self.teachers, least=1, most=self.records)
-        check_integer("queries", self.queries, least=1)
-        if not isinstance(self.noise, NoisyMax):
-            raise ParameterError("noise", "a noisy majority of pcqr.mechanisms", self.noise)
-        keep_plain(self, integers=("records", "teachers", "queries"))
-
-    @property
-    def teacher_records(self) -> int:
-        """Records that every teacher has at least."""
-        return self.records // self.teachers
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pcqr import registry
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.planning.measured import Evidence, evidence, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
-Kind = Literal["publish", "publish tree", "universal", "agnostic", "subsamp", "noisy max"]
 
+PUBLISHED = "PrivateClassifier"
+"""The way that was measured with a schema and with queries in place of public rows, too."""
 ENOUGH_QUERIES = 200
 """So many queries can serve as public rows, from which a classifier's questions are made."""
 TIE = 0.01
@@ -61,60 +63,68 @@ class Situation:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of answering: what it is called in `measured`, in words and in Python, and what it asks about a record.
+    """A way of answering: what it is called in `measured`, its algorithm's name in `pcqr.registry`, what it is in words
+    and what it asks about a record.
 
     `trees`: its questions come from public rows or a schema, so it needs one of them. `ends`: it may leave queries
-    unanswered; otherwise it ends with a classifier that answers any number. `commanded`: a command runs it; otherwise
-    it is for Python alone and never recommended.
+    unanswered; otherwise it ends with a classifier that answers any number.
     """
 
     key: str
-    kind: Kind
+    name: str
     words: str
-    estimator: str
     hypotheses: str | None
     trees: bool
     ends: bool
     strength: str
-    commanded: bool = True
+
+    @property
+    def algorithm(self) -> registry.Algorithm:
+        return registry.algorithm(self.name)
+
+    @property
+    def at_once(self) -> bool:
+        """Is a classifier published before anything is asked?"""
+        return self.algorithm.publishes and self.algorithm.option is None
+
+    @property
+    def commanded(self) -> bool:
+        """Does a command run it? Otherwise it is for Python alone and never recommended."""
+        return self.algorithm.command_line is not None
 
 
 WAYS = (
     Way(
-        *("published", "publish", "published classifier", "PrivateClassifier", None, True, False),
+        *("published", "PrivateClassifier", "published classifier", None, True, False),
         "It answers every query, however many, and nothing can be left unanswered",
     ),
     Way(
-        *("tree", "publish tree", "published tree", "SemiPrivateLearner", "DecisionTrees()", True, False),
+        *("tree", "SSPP", "published tree", "DecisionTrees()", True, False),
         "It answers every query, can be read as rules, and spends no δ",
     ),
     Way(
-        *("universal trees", "universal", "universal release, trees of depth 2", "UniversalRelease"),
-        *("DecisionTrees(depth=2)", True, False),
+        *("universal trees", "UnvPrivCl", "universal release, trees of depth 2", "DecisionTrees(depth=2)", True, False),
         "It answers by votes and then publishes a tree that answers for ever",
     ),
     Way(
-        *("votes trees", "agnostic", "votes, trees of depth 2", "AgnosticRelease", "DecisionTrees(depth=2)"),
-        *(True, True),
+        *("votes trees", "AgPrivCl", "votes, trees of depth 2", "DecisionTrees(depth=2)", True, True),
         "Relabelling makes the teachers agree, so that few queries are left unanswered",
     ),
     Way(
-        *("universal stumps", "universal", "universal release, stumps", "UniversalRelease", "Stumps()", False, False),
+        *("universal stumps", "UnvPrivCl", "universal release, stumps", "Stumps()", False, False),
         "It needs no public rows and no schema, and publishes a stump when its votes are used up",
     ),
     Way(
-        *("votes stumps", "agnostic", "votes, stumps", "AgnosticRelease", "Stumps()", False, True),
+        *("votes stumps", "AgPrivCl", "votes, stumps", "Stumps()", False, True),
         "It needs no public rows and no schema",
     ),
     Way(
-        *("SubSamp stumps", "subsamp", "votes without relabelling, stumps", "SubsampleAggregate", "Stumps()"),
-        *(False, True),
+        *("SubSamp stumps", "SubSamp", "votes without relabelling, stumps", "Stumps()", False, True),
         "It is the simplest of all",
     ),
     Way(
-        *("noisy max stumps", "noisy max", "noisy majorities, stumps", "NoisyMaxAggregate", "Stumps()", False, True),
+        *("noisy max stumps", "noisy max", "noisy majorities, stumps", "Stumps()", False, True),
         "It labels each of the queries that it is planned for",
-        commanded=False,
     ),
 )
 """In the order in which near ties are decided: what is published at once, what is published later, what halts."""
@@ -169,9 +179,9 @@ def _beside(one: Advised, other: Advised) -> tuple[float, float] | None:
 def _advised(way: Way, situation: Situation) -> Advised:
     source = situation.source if way.trees else None
     is_derived = source in ("schema", "queries")
-    key = f"published from {source}" if way.kind == "publish" and is_derived else way.key
+    key = f"published from {source}" if way.name == PUBLISHED and is_derived else way.key
     found = evidence(key, situation.strength)
-    return Advised(way, source, found, alike=found is not None and (way.kind == "publish" or not is_derived))
+    return Advised(way, source, found, alike=found is not None and (way.name == PUBLISHED or not is_derived))
 
 
 def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
@@ -179,7 +189,7 @@ def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
     found = [
         (losses[1], losses[0], rival.way.words)
         for rival in rivals
-        if rival.way.kind != best.way.kind and (losses := _beside(best, rival)) is not None
+        if rival.way.name != best.way.name and (losses := _beside(best, rival)) is not None
     ]
     if not found:
         return f"{best.way.strength}."

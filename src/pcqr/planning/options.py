@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
+from pcqr import registry
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.names import NAMES
-from pcqr.plan import DrawStage, Plan, Prediction, UniversalPlan
+from pcqr.plan import DrawPlan, DrawStage, Plan, Prediction, UniversalPlan, VotingPlan
 from pcqr.planning import model, plan_agnostic, plan_semi_private, plan_subsample, plan_universal
-from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
 from pcqr.planning.search import Knobs
 
-Algorithm = Literal["SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
-
-ALGORITHMS: tuple[Algorithm, ...] = ("SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP")
-ESTIMATORS: dict[Algorithm, str] = {
-    algorithm: name.estimator for algorithm in ALGORITHMS for name in NAMES if name.paper == algorithm
-}
-_COMMANDED = frozenset(name.paper for name in NAMES if name.option is not None)
-"""What `pcqr answer` runs with any class. SSPP has a command for trees alone, noisy max has none."""
-_PREFERENCE: tuple[Algorithm, ...] = ("SSPP", "UnvPrivCl", "AgPrivCl", "noisy max", "SubSamp")
 _TIE = 0.005  # expected excess errors that differ by less are taken to be equal
 _COIN = 0.49
 
 
 @dataclass(frozen=True)
 class Option:
-    """One algorithm for a request. `plan` is None where there is none; `objection` then says why and what would help.
+    """One algorithm for a request, by its name in `pcqr.registry`.
 
+    `plan` is None where there is none; `objection` then says why and what would help.
     `proved` bounds the excess error but for β (None: nothing is proved at this n). `expected` is a model's estimate.
     The two are never mixed.
     """
 
-    algorithm: Algorithm
+    algorithm: str
     plan: Plan | None
     proved: float | None = None
     expected: Prediction | None = None
@@ -59,8 +49,17 @@ class Recommendation:
 
 @np.errstate(all="ignore")
 def compare(request: Request, start: Knobs | None = None) -> tuple[Option, ...]:
-    """All five algorithms for one request, calibrated. `start` is where to begin the search for a proof."""
-    return tuple(_option(algorithm, request, start) for algorithm in ESTIMATORS)
+    """All algorithms that can be planned for one request, calibrated. `start` is where to begin the search for a proof.
+
+    In the order of the registry, backwards: the simplest come first.
+    """
+    planned = [algorithm for algorithm in registry.algorithms() if algorithm.planner is not None]
+    return tuple(_option(algorithm, request, start) for algorithm in reversed(planned))
+
+
+def estimator_of(option: Option) -> str:
+    """The name of the estimator that runs an option."""
+    return registry.algorithm(option.algorithm).estimator_name
 
 
 def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
@@ -74,7 +73,7 @@ def recommend(options: Sequence[Option], alpha: float) -> Recommendation:
     if min(_excess(option) for option in possible) >= _COIN:
         return Recommendation(None, "No algorithm is expected to do better than a coin at these numbers.")
     overall = _best(possible, alpha)
-    commanded = [option for option in possible if option.algorithm in _COMMANDED]
+    commanded = [option for option in possible if _entry(option).option is not None]
     best = _best(commanded, alpha) if commanded and min(map(_excess, commanded)) < _COIN else None
     python = None if overall is best else overall
     return Recommendation(best, _reason(best, possible, alpha, python), python)
@@ -84,7 +83,11 @@ def _best(pool: Sequence[Option], alpha: float) -> Option:
     pool = [option for option in pool if _is_proved(option, alpha)] or pool
     least = min(map(_excess, pool))
     near = (option for option in pool if _excess(option) <= least + _TIE)
-    return min(near, key=lambda option: _PREFERENCE.index(option.algorithm))
+    return min(near, key=lambda option: registry.algorithms().index(_entry(option)))
+
+
+def _entry(option: Option) -> registry.Algorithm:
+    return registry.algorithm(option.algorithm)
 
 
 def _is_proved(option: Option, alpha: float) -> bool:
@@ -96,19 +99,12 @@ def _excess(option: Option) -> float:
 
 
 def _reason(best: Option | None, possible: Sequence[Option], alpha: float, python: Option | None) -> str:
-    strengths = {
-        "SubSamp": "the teachers agree often enough on the labels as they are",
-        "noisy max": "with few records noise on every vote costs less than tests of stability",
-        "AgPrivCl": "relabelling makes the teachers agree, so that few queries are unstable",
-        "UnvPrivCl": "it answers like AgPrivCl and then publishes a classifier that answers for ever",
-        "SSPP": "it publishes at once, has no unstable answers and spends no δ",
-    }
     in_python = ""
     if python is not None:
         proof = ", and is proved to stay within α" if _is_proved(python, alpha) else ""
         in_python = (
-            f" In Python, {ESTIMATORS[python.algorithm]} does better (expected excess error "
-            f"{_excess(python):.2g}{proof}): {strengths[python.algorithm]}."
+            f" In Python, {estimator_of(python)} does better (expected excess error "
+            f"{_excess(python):.2g}{proof}): {_entry(python).strength}."
         )
     if best is None:
         return f"No command is expected to do better than a coin at these numbers.{in_python}"
@@ -122,41 +118,44 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
         if _is_proved(best, alpha)
         else f"no command is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )
-    return f"{best.algorithm}: {strengths[best.algorithm]}{beside}; {proof}.{in_python}"
+    return f"{best.algorithm}: {_entry(best).strength}{beside}; {proof}.{in_python}"
 
 
-def _option(algorithm: Algorithm, request: Request, start: Knobs | None) -> Option:
-    makers: dict[Algorithm, Callable[[Request], Option]] = {
-        "SubSamp": lambda r: _voting("SubSamp", plan_subsample(r, "calibrated")),
-        "noisy max": lambda r: _voting("noisy max", plan_noisy_max(r)),
-        "AgPrivCl": lambda r: _voting("AgPrivCl", plan_agnostic(r, "calibrated", start)),
-        "UnvPrivCl": lambda r: _universal(r, start),
-        "SSPP": _semi_private,
-    }
+def _option(algorithm: registry.Algorithm, request: Request, start: Knobs | None) -> Option:
     try:
-        return makers[algorithm](request)
+        plan: Plan = registry.resolve(algorithm.planner)(request, start)
     except (InfeasiblePlan, ParameterError) as error:
-        return Option(algorithm, None, objection=str(error))
+        return Option(algorithm.name, None, objection=str(error))
+    expected = plan.prediction if algorithm.expected is None else registry.resolve(algorithm.expected)(request, plan)
+    return Option(algorithm.name, plan, plan.proved, expected)
 
 
-def _voting(algorithm: Algorithm, plan: Plan) -> Option:
-    return Option(algorithm, plan, plan.proved, plan.prediction)
+# The planners that the registry names: calibrated, each from a request and where a search for a proof may begin.
 
 
-def _universal(request: Request, start: Knobs | None) -> Option:
-    plan = plan_universal(request, "calibrated", start)
-    return Option("UnvPrivCl", plan, plan.proved, _mixed(request, plan))
+def plan_sub_samp(request: Request, start: Knobs | None) -> VotingPlan:  # noqa: ARG001 - nothing is certified
+    return plan_subsample(request, "calibrated")
 
 
-def _semi_private(request: Request) -> Option:
+def plan_ag_priv_cl(request: Request, start: Knobs | None) -> VotingPlan:
+    return plan_agnostic(request, "calibrated", start)
+
+
+def plan_unv_priv_cl(request: Request, start: Knobs | None) -> UniversalPlan:
+    return plan_universal(request, "calibrated", start)
+
+
+def plan_sspp(request: Request, start: Knobs | None) -> DrawPlan:  # noqa: ARG001 - nothing is searched for
     if request.public is None and not request.hypotheses.is_fixed:
         raise InfeasiblePlan("There are no public points to make a class of.", "public unlabelled points (--public P)")
-    plan = plan_semi_private(request)
-    expected = Prediction(0.0, published_excess(request, plan.publish, request.public), 0.0)
-    return Option("SSPP", plan, plan.proved, expected)
+    return plan_semi_private(request)
 
 
-def _mixed(request: Request, plan: UniversalPlan) -> Prediction | None:
+def sspp_expected(request: Request, plan: DrawPlan) -> Prediction:
+    return Prediction(0.0, published_excess(request, plan.publish, request.public), 0.0)
+
+
+def unv_priv_cl_expected(request: Request, plan: UniversalPlan) -> Prediction | None:
     """Votes for the first m_o of m queries, the published classifier for the rest."""
     votes = plan.prediction
     if votes is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from pcqr.algorithms.peers.noisy_max import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import UNANIMOUS, votes_case
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxStage
+from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
 
 
 def peer_cases(*, full: bool) -> Iterator[Case]:

@@ -18,7 +18,8 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.plan import NoisyMaxStage, Usage
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.plan import Usage
 from pcqr.records import Records
 
 _WORTH_A_DELTA = 1.01
@@ -35,7 +36,7 @@ class NoisyVotes:
 
     @property
     def left(self) -> Usage:
-        """Decisions that are paid for and not yet made, those included that were broken off. No answer is ever ⊥."""
+        """Decisions that are paid for and not yet begun: one that was broken off is spent. No answer is ever ⊥."""
         return Usage(self._decisions_left, None)
 
     def counts(self, X: Points) -> NDArray[np.int64]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
-from pcqr.mechanisms import noisy_max
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax
+from pcqr.peers.noisy_max import mechanism
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax
 
 
 def noised(monkeypatch: pytest.MonkeyPatch, z: int, ones: int, teachers: int) -> int:
@@ -24,7 +24,7 @@ def noised(monkeypatch: pytest.MonkeyPatch, z: int, ones: int, teachers: int) ->
         assert scale == 2.5
         return z
 
-    monkeypatch.setattr(noisy_max, "discrete_gaussian", scripted)
+    monkeypatch.setattr(mechanism, "discrete_gaussian", scripted)
     return GaussianMax(2.5).decide(ones, teachers, SeededEntropy(0))
 
 
@@ -50,7 +50,7 @@ def log_weights(noise: ExponentialMax, ones: int, teachers: int) -> tuple[float,
         return 1
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noisy_max, "weighted_choice", catch)
+        patch.setattr(mechanism, "weighted_choice", catch)
         assert noise.decide(ones, teachers, SeededEntropy(0)) == 1
     return float(caught[0][0]), float(caught[0][1])
 

@@ -1,7 +1,7 @@
 """Plans for the per-query noisy majority: noise from (ε, δ, m), then the number of teachers from a model.
 
 The noise is the smallest that (ε, δ) allows for m answers, found by bisection through `pcqr.accounting`, once for each
-form of `pcqr.mechanisms.noisy_max`. The form and k are those with the smallest predicted loss
+form of `pcqr.peers.noisy_max.mechanism`. The form and k are those with the smallest predicted loss
 
     a + (1 − 2a)·v,    a = ½·(teachers' error θ),    v = share of queries on which noise overturns the majority,
 
@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan, NoisyMaxStage, Prediction
+from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
+from pcqr.plan import Prediction
 from pcqr.planning import model
 from pcqr.planning.request import Request
 
@@ -35,7 +36,7 @@ _PRECISION = 1e-6  # relative, of the noise
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
 
-def plan_noisy_max(request: Request) -> NoisyMaxPlan:
+def plan_noisy_max(request: Request, start: object = None) -> NoisyMaxPlan:  # noqa: ARG001 - as all planners
     """The better of the two forms for m = `request.queries` answers. Of the pins, only `teachers` is looked at.
 
     Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.

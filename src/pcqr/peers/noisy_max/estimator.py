@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pcqr.algorithms.peers.noisy_max import noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
 from pcqr.estimators.base import Given
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import NoisyMaxPlan
-from pcqr.planning.noisy_max import plan_noisy_max
+from pcqr.peers.noisy_max.algorithm import noisy_max
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan
+from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.planning.request import Request
 
 

@@ -7,14 +7,15 @@ import pytest
 
 from pcqr.accounting import concentrated_epsilon
 from pcqr.algorithms.ensemble import Teachers
-from pcqr.algorithms.peers.noisy_max import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxStage, Usage
+from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.plan import Usage
 from pcqr.records import InMemory
 
 UNANIMOUS = np.array([0, 31])

@@ -12,13 +12,13 @@ from scipy.integrate import quad
 from scipy.special import expit, ndtr
 from support.requests import request_of
 
-from pcqr.algorithms.peers.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Thresholds
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, NoisyMax
-from pcqr.plan import NoisyMaxPlan, NoisyMaxStage
+from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
+from pcqr.peers.noisy_max.planning import overturned_share, plan_noisy_max, smallest_noise
 from pcqr.planning import Request
-from pcqr.planning.noisy_max import overturned_share, plan_noisy_max, smallest_noise
 
 
 def request(**changes: Any) -> Request:
