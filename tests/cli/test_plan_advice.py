@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 from pcqr import registry
 from pcqr.cli.command_lines import line_for_option, lines_for
 from pcqr.cli.main import app
+from pcqr.datasets import write_table
 from pcqr.hypotheses import Thresholds
 from pcqr.plan import Plan, Prediction
 from pcqr.planning import plan_agnostic, plan_universal
@@ -91,6 +92,22 @@ def test_the_command_for_a_class_is_shown() -> None:
     options = ("--class", "thresholds", "--n", "60000", "--epsilon", "2", "--alpha", "0.1", "--queries", "300")
     found = json.loads(invoke(*options, "--json").output)["recommendation"]
     assert found["command"] in invoke(*options).output
+
+
+@pytest.mark.parametrize("name", ["thresholds", "intervals", "unions", "stumps", "rectangles", "halfspaces"])
+def test_the_command_recommended_for_a_class_can_be_previewed(name: str, made_up: Path) -> None:
+    """As it was typed, on files with as many columns as the class wants."""
+    width = registry.hypothesis_class(name).made(intervals=2).features or 3
+    generator = np.random.default_rng(1)
+    for file, rows in (("train.csv", 4_000), ("queries.csv", 40)):
+        columns = {f"x{i}": generator.random(rows).tolist() for i in range(width)}
+        labels = {} if file == "queries.csv" else {"label": ["no", "yes"] * (rows // 2)}
+        write_table(made_up / file, columns | labels)
+    asked = ("--class", name, "--n", "4000", "--epsilon", "3", "--alpha", "0.2", "--queries", "40", "--json")
+    line = json.loads(invoke(*asked, "--columns", str(width)).output)["recommendation"]["command"]
+    found = CliRunner().invoke(app, [*shlex.split(line)[1:], "--preview", "--json"])
+    assert found.exit_code == 0, f"{line}: {found.output}"
+    assert json.loads(found.output)["guarantee"]["epsilon"] <= 3.0
 
 
 def test_a_dimension_alone_has_no_command() -> None:
