@@ -15,7 +15,6 @@ OTHER_NAMES = {
     "pcqr/algorithms/boosting.py": [PARTS, "algorithms/test_boosting_rounds.py"],
     "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
-    "pcqr/peers/noisy_max/algorithm.py": ["peers/noisy_max/test_algorithm.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/sspp.py": [PARTS, "algorithms/test_guarantees.py"],
@@ -28,7 +27,6 @@ OTHER_NAMES = {
     "pcqr/estimators/releases.py": ["estimators/test_limits_of_a_release.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/answering.py": ["estimators/test_releases.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/tables.py": ["estimators/test_mixed_tables.py", "estimators/test_reading.py"],
-    "pcqr/peers/noisy_max/estimator.py": ["peers/noisy_max/test_estimator.py"],
     "pcqr/estimators/semi_private.py": ["estimators/test_limits_of_a_release.py"],
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
@@ -59,6 +57,7 @@ FURTHER = {
         "mechanisms/test_exponential.py",
     ],
     "algorithms": [PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py"],
+    "peers": ["peers/noisy_max", "privacy/test_noisy_max_exactly.py"],
     "estimators": [
         *("estimators/test_unfitted.py", "estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"),
         *("estimators/test_private_classifier.py", "estimators/test_releases.py"),

@@ -28,6 +28,7 @@ SHARES = {
     "mechanisms": 40,
     "hypotheses": 40,
     "algorithms": 36,
+    "peers": 8,
     "estimators": 14,
     "plan": 0,
 }
