@@ -28,12 +28,13 @@ from pcqr.cli.main import app
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.base import Records
+from pcqr.estimators.base import Given
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.noise import weighted_choice
 from pcqr.plan import Prediction, QueryPlan, Usage
 from pcqr.planning.request import Request
+from pcqr.records import Records
 
 # ---- the peer
 
@@ -64,10 +65,10 @@ class OneBit:
 
     left = Usage(None, None)
 
-    def __init__(self, y: Labels, stage: ToyStage, entropy: Entropy) -> None:
-        behind = -stage.epsilon
-        majority = 2 * int(y.sum()) > y.size
-        self._bit = weighted_choice(np.array([behind, 0.0] if majority else [0.0, behind]), entropy)
+    def __init__(self, records: Records, stage: ToyStage, entropy: Entropy) -> None:
+        behind = np.full(2, -stage.epsilon)
+        behind[records.label_counts().argmax()] = 0.0
+        self._bit = weighted_choice(behind, entropy)
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         return np.zeros((X.shape[0], 2), dtype=np.int64)
@@ -90,8 +91,8 @@ class ToyMajority(Release[ToyPlan]):
     def _make_plan(self, request: Request) -> ToyPlan:
         return plan_toy(request, None)
 
-    def _start(self, hypotheses: HypothesisClass, records: Records, plan: ToyPlan, entropy: Entropy) -> None:  # noqa: ARG002
-        self._protocol = PrivClass(OneBit(records.y, plan.bit, entropy), plan.queries, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ToyPlan, entropy: Entropy) -> None:  # noqa: ARG002
+        self._protocol = PrivClass(OneBit(given.records, plan.bit, entropy), plan.queries, entropy)
 
 
 TOY = registry.Algorithm(
