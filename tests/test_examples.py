@@ -30,6 +30,7 @@ ROOMS = (
     "pcqr.plan",
     "pcqr.planning",
     "pcqr.progress",
+    "pcqr.registry",
     "pcqr.schema",
     "pcqr.unit",
 )
