@@ -30,7 +30,7 @@ ROOMS = (
     "pcqr.plan",
     "pcqr.planning",
     "pcqr.progress",
-    "pcqr.registry",
+    "pcqr.records",
     "pcqr.schema",
     "pcqr.unit",
 )

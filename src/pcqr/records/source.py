@@ -39,10 +39,29 @@ class Labelling(Protocol):
 
 
 class Records(ABC):
-    """n private labelled records in a fixed order, behind questions. `size`, `width` and `labels` are public.
+    """n private labelled records in a fixed order, behind questions.
 
-    A back end gives `blocks`, `rows`, `relabelled` and `kept`; it may answer any other question in a better way of its
-    own, as long as the answer is the same.
+    A back end gives `blocks`, `rows`, `relabelled`, `kept` and `gathered`; it may answer any other question in a better
+    way of its own, as long as the answer is the same. Everything that comes back is private.
+
+    Attributes
+    ----------
+    size : int
+        n. Public.
+    width : int
+        p, the number of columns of a point. Public.
+    labels : int
+        C: labels are 0, …, C−1. Public.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.records import InMemory, Records
+    >>> records = InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1])
+    >>> isinstance(records, Records), records.size
+    (True, 4)
+    >>> records.mistakes([Thresholds().learn([1.0, 2.0], [0, 1])])  # of 1[x > 1.5]
+    array([1])
     """
 
     size: int
