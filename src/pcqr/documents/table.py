@@ -46,15 +46,15 @@ _HOMES = {
     # what was asked for and what is expected
     "budget": "pcqr.plan.asked:Budget",
     "aim": "pcqr.plan.asked:Aim",
-    "prediction": "pcqr.plan.plans:Prediction",
+    "prediction": "pcqr.plan.prediction:Prediction",
     # stages
     "vote-stage": "pcqr.plan.stages:VoteStage",
     "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
-    "descent-stage": "pcqr.plan.stages:DescentStage",
-    "boosting-stage": "pcqr.plan.stages:BoostingStage",
-    "counted-stage": "pcqr.plan.stages:CountedStage",
-    "compared-stage": "pcqr.plan.stages:ComparedStage",
+    "descent-stage": "pcqr.plan.classifiers:DescentStage",
+    "boosting-stage": "pcqr.plan.classifiers:BoostingStage",
+    "counted-stage": "pcqr.plan.classifiers:CountedStage",
+    "compared-stage": "pcqr.plan.classifiers:ComparedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",

@@ -3,10 +3,38 @@
 A plan is made from public numbers alone (see `pcqr.planning`) and never changes while a release lives. The
 algorithms trust it: they compute their own guarantee from it, and the estimators check that guarantee against
 what the user asked for before any noise is drawn.
+
+Examples
+--------
+Four names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, and `ClassifierPlan`
+is any plan for a classifier that is published at once.
+
+>>> from typing import get_args
+>>> from pcqr.plan import ClassifierPlan, DrawPlan, Kind, Mode, VotingPlan
+>>> get_args(Kind)
+('stable', 'unstable', 'published', 'repeated')
+>>> get_args(Mode)
+('paper', 'calibrated')
+>>> issubclass(DrawPlan, ClassifierPlan), issubclass(VotingPlan, ClassifierPlan)
+(True, False)
+
+The largest sums of a descent stay within 64 bits.
+
+>>> from pcqr.plan import LARGEST_LINEAR_TERM, MOST_LINEAR_RECORDS
+>>> MOST_LINEAR_RECORDS * LARGEST_LINEAR_TERM < 2**63
+True
 """
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
+from pcqr.plan.classifiers import (
+    LARGEST_LINEAR_TERM,
+    MOST_LINEAR_RECORDS,
+    BoostingStage,
+    ComparedStage,
+    CountedStage,
+    DescentStage,
+)
 from pcqr.plan.plans import (
     BoostedPlan,
     ClassifierPlan,
@@ -16,21 +44,12 @@ from pcqr.plan.plans import (
     LinearPlan,
     Mode,
     Plan,
-    Prediction,
     QueryPlan,
     UniversalPlan,
     VotingPlan,
 )
-from pcqr.plan.stages import (
-    LARGEST_LINEAR_TERM,
-    MOST_LINEAR_RECORDS,
-    BoostingStage,
-    ComparedStage,
-    CountedStage,
-    DescentStage,
-    DrawStage,
-    VoteStage,
-)
+from pcqr.plan.prediction import Prediction
+from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
     "LARGEST_LINEAR_TERM",

@@ -11,41 +11,56 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
-from pcqr.plan.stages import (
-    BoostingStage,
-    ComparedStage,
-    CountedStage,
-    DescentStage,
-    DrawStage,
-    VoteStage,
-)
+from pcqr.plan.classifiers import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.plan.prediction import Prediction
+from pcqr.plan.stages import DrawStage, VoteStage
 
 Mode = Literal["paper", "calibrated"]
 
 
-@dataclass(frozen=True)
-class Prediction(Document):
-    """What the planner expects, from public numbers: a model's estimate, not a bound and not a measurement.
-
-    `unanswered_share` of the planned queries get no label, those after a halt included; `unstable_share` is the chance
-    that one query is unstable while the release goes on. The ranges say how far off the model was on real tables
-    (docs/planning.md); None: nobody measured.
-    """
-
-    unanswered_share: float
-    excess_error: float
-    unstable_share: float
-    unanswered_range: tuple[float, float] | None = None
-    unstable_range: tuple[float, float] | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Plan(Document):
-    """What was decided before the private data was touched. `prediction` is None in paper mode and for SSPP.
+    """What was decided before the private data was touched. Every whole plan is one.
 
-    `budget` and `aim` are what was asked for; `aim` is None where nobody aimed at an accuracy. The `guarantee` is
-    within the budget: no other plan can be made. `proved` bounds the excess error but for β (None: nothing is proved at
-    this n), and `certified` says that the bound is at most α. Privacy is proved always.
+    Parameters
+    ----------
+    mode : {"paper", "calibrated"}
+        Whose constants it has.
+    budget : Budget
+        (ε, δ) as asked for.
+    guarantee : Guarantee
+        What the stages really cost. It is within the budget: no other plan can be made.
+    aim : Aim or None, default None
+        The accuracy that was aimed at; None where nobody aimed at one.
+    prediction : Prediction or None, default None
+        What is expected. None in paper mode and for what is published at once.
+    proved : float or None, default None
+        A bound on the excess error but for a chance β. None: nothing is proved at this n. Privacy is proved always.
+
+    Attributes
+    ----------
+    certified : bool
+        Is the proved bound at most α?
+    epsilon, delta : float
+        Those of the budget.
+
+    Raises
+    ------
+    ParameterError
+        When the guarantee exceeds the budget, or a part is none of what it should be.
+
+    Examples
+    --------
+    >>> from pcqr import Guarantee, Plan
+    >>> from pcqr.plan import Budget
+    >>> plan = Plan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=Guarantee(0.9))
+    >>> plan.epsilon, plan.certified
+    (1.0, False)
+    >>> Plan(mode="calibrated", budget=Budget(0.5), guarantee=Guarantee(0.9))
+    Traceback (most recent call last):
+        ...
+    pcqr.errors.ParameterError: guarantee must be within ε = 0.5, δ = 0.0; received "pure differential privacy
+    with ε = 0.900001 under 'replace one record'".
     """
 
     mode: Mode
@@ -73,10 +88,12 @@ class Plan(Document):
 
     @property
     def epsilon(self) -> float:
+        """ε of the budget."""
         return self.budget.epsilon
 
     @property
     def delta(self) -> float:
+        """δ of the budget."""
         return self.budget.delta
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
@@ -86,7 +103,28 @@ class Plan(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class QueryPlan(Plan):
-    """A plan for answers to queries, one by one. It cannot be made without a number of them."""
+    """A plan for answers to queries, one by one. It cannot be made without a number of them.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The aim must have a number of queries.
+
+    Attributes
+    ----------
+    queries : int
+        m, the planned number of queries.
+
+    Examples
+    --------
+    >>> from pcqr import Guarantee
+    >>> from pcqr.plan import Aim, Budget, QueryPlan
+    >>> plan = QueryPlan(
+    ...     mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=Guarantee(0.9), aim=Aim(300, 0.1, 0.05)
+    ... )
+    >>> plan.queries
+    300
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,7 +143,32 @@ class QueryPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class VotingPlan(QueryPlan):
-    """SubSamp and AgPrivCl: prepare and vote."""
+    """The plan of SubSamp and AgPrivCl: prepare and vote.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The aim must have a number of queries.
+    vote : VoteStage
+        The sub-sample, the relabelling, the teachers and the sparse vector.
+
+    Attributes
+    ----------
+    votes : int
+        How many of the planned queries are put to the vote.
+    expected_answers : float or None
+        How many of them are expected to end in a label.
+
+    Examples
+    --------
+    >>> from pcqr import SubsampleAggregate
+    >>> from pcqr.plan import VotingPlan
+    >>> plan = SubsampleAggregate(queries=20, teachers=499).plan(records=5_000, features=1)
+    >>> isinstance(plan, VotingPlan), plan.votes, plan.vote.teachers
+    (True, 20, 499)
+    >>> plan.guarantee.within(plan.epsilon, plan.delta)
+    True
+    """
 
     vote: VoteStage
 
@@ -133,7 +196,25 @@ class VotingPlan(QueryPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawPlan(Plan):
-    """SSPP: publish at once."""
+    """The plan of SSPP: one draw of the exponential mechanism, published at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The guarantee is pure.
+    publish : DrawStage
+        The draw.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Budget, DrawPlan
+    >>> from pcqr.planning import Request, plan_semi_private
+    >>> request = Request(records=10_000, features=1, hypotheses=Stumps(cuts=[0.5]), budget=Budget(1.0))
+    >>> plan = plan_semi_private(request)
+    >>> isinstance(plan, DrawPlan), round(plan.publish.inverse_temperature, 6)  # ε/2
+    (True, 0.5)
+    """
 
     publish: DrawStage
 
@@ -143,28 +224,106 @@ class DrawPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class LinearPlan(Plan):
-    """Publish a linear classifier at once."""
+    """A plan to publish a linear classifier at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    descent : DescentStage
+        The noisy gradient descent.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.linear import linear_guarantee
+    >>> from pcqr.plan import Budget, DescentStage, LinearPlan
+    >>> descent = DescentStage(
+    ...     records=10_000, predicates=40, steps=50, bound=2**20, scale=2.0**27, momentum=0.9, step_size=0.001
+    ... )
+    >>> guarantee = linear_guarantee(descent, 1e-6)
+    >>> LinearPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, descent=descent).descent.draws
+    2050
+    """
 
     descent: DescentStage
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedPlan(Plan):
-    """Publish boosted trees at once."""
+    """A plan to publish boosted trees at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    boosting : BoostingStage
+        The rounds.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.boosting import boosting_guarantee
+    >>> from pcqr.plan import BoostedPlan, BoostingStage, Budget
+    >>> boosting = BoostingStage(
+    ...     records=50_000, predicates=40, offered=9, depth=2, rounds=20, step=0.3, inverse_temperature=0.02, delta=1e-6
+    ... )
+    >>> guarantee = boosting_guarantee(boosting)
+    >>> BoostedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, boosting=boosting).boosting.rounds
+    20
+    """
 
     boosting: BoostingStage
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
-    """Publish a tree or a linear classifier at once, by a private count of the rarer label."""
+    """A plan to publish a tree or a linear classifier at once, by a private count of the rarer label.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    counted : CountedStage
+        The count, the tree and the descent.
+
+    Examples
+    --------
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.plan import CountedPlan
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(4_000, 1)), rng.normal(size=(50, 1))
+    >>> classifier = PrivateClassifier(method="counted", entropy=0)  # seeded: NOT PRIVATE
+    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+    >>> isinstance(plan, CountedPlan), plan.counted.count
+    (True, 0.02)
+    """
 
     counted: CountedStage
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedPlan(Plan):
-    """Publish a tree or a linear classifier at once, by a private comparison."""
+    """A plan to publish a tree or a linear classifier at once, by a private comparison.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    compared : ComparedStage
+        The tree, the descent and the comparison.
+
+    Examples
+    --------
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.plan import ComparedPlan
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(4_000, 1)), rng.normal(size=(50, 1))
+    >>> classifier = PrivateClassifier(method="compared", entropy=0)  # seeded: NOT PRIVATE
+    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+    >>> isinstance(plan, ComparedPlan), round(plan.compared.comparison, 6)
+    (True, 0.025)
+    """
 
     compared: ComparedStage
 
@@ -174,7 +333,26 @@ ClassifierPlan = DrawPlan | LinearPlan | CountedPlan | ComparedPlan | BoostedPla
 
 @dataclass(frozen=True, kw_only=True)
 class UniversalPlan(VotingPlan, DrawPlan):
-    """UnvPrivCl: prepare, vote, publish."""
+    """The plan of UnvPrivCl: prepare, vote, publish.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The aim must have a number of queries.
+    vote : VoteStage
+        What happens before publication.
+    publish : DrawStage
+        The draw, after m_o votes.
+
+    Examples
+    --------
+    >>> from pcqr import UniversalRelease
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.plan import UniversalPlan
+    >>> plan = UniversalRelease(Thresholds(), queries=20, teachers=199).plan(records=10_000, features=1)
+    >>> isinstance(plan, UniversalPlan), plan.votes == plan.publish.after_queries
+    (True, True)
+    """
 
     @property
     def left(self) -> Usage:

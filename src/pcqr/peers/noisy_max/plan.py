@@ -13,9 +13,35 @@ from pcqr.plan import QueryPlan, Usage
 
 @dataclass(frozen=True)
 class NoisyMaxStage(Document):
-    """vote, the peers' way: partition the n records into k parts, answer m = `queries` queries by noisy majorities.
+    """Vote, the peers' way: n records in k parts, m queries answered by noisy majorities, each paid for.
 
-    k may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
+    Parameters
+    ----------
+    records : int
+        n.
+    teachers : int
+        k ≤ n. It may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
+    queries : int
+        m, the answers that are paid for.
+    noise : GaussianMax or ExponentialMax
+        How one answer is drawn.
+
+    Attributes
+    ----------
+    teacher_records : int
+        ⌊n/k⌋, the records that every teacher has at least.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.peers.noisy_max.mechanism import GaussianMax
+    >>> from pcqr.peers.noisy_max.plan import NoisyMaxStage
+    >>> NoisyMaxStage(records=5_000, teachers=247, queries=50, noise=GaussianMax(40.0)).teacher_records
+    20
     """
 
     records: int
@@ -39,12 +65,28 @@ class NoisyMaxStage(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMaxPlan(QueryPlan):
-    """The per-query noisy majority: vote, each answer paid for."""
+    """The plan of the per-query noisy majority: vote, each answer paid for.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The aim must have a number of queries.
+    vote : NoisyMaxStage
+        The teachers and the noise.
+
+    Examples
+    --------
+    >>> from pcqr import NoisyMaxAggregate
+    >>> plan = NoisyMaxAggregate(queries=20).plan(records=5_000, features=1)
+    >>> type(plan).__name__, plan.queries, plan.left.queries
+    ('NoisyMaxPlan', 20, 20)
+    """
 
     vote: NoisyMaxStage
 
     @property
     def left(self) -> Usage:
+        """What is left before the first query."""
         return Usage(self.vote.queries, None)
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:
