@@ -75,9 +75,10 @@ def test_votes_are_those_of_teachers_on_all_the_records() -> None:
     assert (votes().counts(grid) == teachers.counts(grid)).all()
 
 
-def test_a_plan_for_another_table_is_refused() -> None:
-    X, y = table(200)
-    with pytest.raises(ParameterError, match="a plan for 200 records"):
+@pytest.mark.parametrize("records", [200, 400])
+def test_a_plan_for_another_table_is_refused(records: int) -> None:
+    X, y = table(records)
+    with pytest.raises(ParameterError, match=f"a plan for {records} records"):
         noisy_max(Thresholds(), InMemory(X, y), plan(), SeededEntropy(0))
 
 

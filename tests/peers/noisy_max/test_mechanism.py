@@ -114,8 +114,8 @@ def test_a_coin_decides_a_tie_of_the_exponential_form() -> None:
     assert {ExponentialMax(1.0).decide(5, 10, entropy) for _ in range(64)} == {0, 1}
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, 2.0**51])
-def test_what_cannot_be_drawn_is_refused(value: float) -> None:
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, 2.0**51, True, "2.0"])
+def test_what_cannot_be_drawn_is_refused(value: Any) -> None:
     with pytest.raises(ParameterError, match="scale"):
         GaussianMax(value)
     with pytest.raises(ParameterError, match="inverse_temperature"):
