@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -81,6 +82,14 @@ def _documented(docstring: str | None) -> set[str]:
     return set(entries(sections(docstring).get("Parameters", "")))
 
 
+def _is_there(name: str, owner: type) -> bool:
+    """Is `name` an attribute of the class, declared in it, or set by one of its methods?"""
+    ours = [base for base in owner.__mro__ if _is_ours(base)]
+    return hasattr(owner, name) or any(
+        name in vars(base).get("__annotations__", {}) or f"self.{name}" in inspect.getsource(base) for base in ours
+    )
+
+
 EXAMPLES = {example.name: example for example in _examples()}
 PUBLIC = dict(_public())
 DESCRIBED: dict[str, Any] = {
@@ -124,6 +133,25 @@ def test_the_parameters_of_a_public_name_are_those_of_its_signature(name: str) -
     assert _documented(DESCRIBED[name].__doc__) == _parameters(DESCRIBED[name])
 
 
+@pytest.mark.parametrize("name", [name for name in DESCRIBED if _parameters(DESCRIBED[name])])
+def test_the_defaults_of_a_public_name_are_those_of_its_signature(name: str) -> None:
+    kinds = entries(sections(DESCRIBED[name].__doc__)["Parameters"])
+    for parameter in inspect.signature(DESCRIBED[name]).parameters.values():
+        kind = kinds[parameter.name]
+        _, is_said, said = kind.partition("default ")
+        if kind.startswith("see ") or parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        assert (parameter.default is not parameter.empty) == bool(is_said or kind.endswith("optional"))
+        if is_said and said[0] in '("-.0123456789NTF':  # written out: a number, a text, None, True, False or a tuple
+            assert ast.literal_eval(said) == parameter.default
+
+
+@pytest.mark.parametrize("owner", [name for name in DESCRIBED if inspect.isclass(DESCRIBED[name])])
+def test_the_attributes_that_a_class_names_are_there(owner: str) -> None:
+    named = entries(sections(DESCRIBED[owner].__doc__).get("Attributes", ""))
+    assert [name for name in named if not _is_there(name, DESCRIBED[owner])] == []
+
+
 @pytest.mark.parametrize(("owner", "name"), METHODS)
 def test_a_public_method_says_what_it_does_and_a_main_one_what_it_takes_and_returns(owner: str, name: str) -> None:
     """What a method overrides may say it for it."""
@@ -154,5 +182,5 @@ def test_sections_and_their_entries_are_read() -> None:
     found = sections(text)
     assert list(found) == ["", "Parameters", "Returns"]
     assert found[""].strip() == "A summary."
-    assert entries(found["Parameters"]) == ["X", "y", "others"]
+    assert entries(found["Parameters"]) == {"X": "array", "y": "array", "others": "int, default 1"}
     assert found["Returns"] == "int"

@@ -6,7 +6,7 @@ import inspect
 import re
 
 _TITLE = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", flags=re.MULTILINE)
-_ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) : \S", flags=re.MULTILINE)
+_ENTRY = re.compile(r"^(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*) : (?P<type>\S.*)$", flags=re.MULTILINE)
 
 
 def sections(docstring: str | None) -> dict[str, str]:
@@ -18,6 +18,7 @@ def sections(docstring: str | None) -> dict[str, str]:
     return {title: text[start:end].strip("\n") for (title, start), end in zip(titles, ends, strict=True)}
 
 
-def entries(section: str) -> list[str]:
-    """The names that a section such as Parameters explains: `name : type` at its margin, or `one, other : type`."""
-    return [name.lstrip("*") for entry in _ENTRY.finditer(section) for name in entry["names"].split(", ")]
+def entries(section: str) -> dict[str, str]:
+    """What a section such as Parameters explains, with types: `name : type` at the margin, or `one, other : type`."""
+    found = [(names.split(", "), kind) for names, kind in _ENTRY.findall(section)]
+    return {name.lstrip("*"): kind for names, kind in found for name in names}
