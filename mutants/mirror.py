@@ -30,6 +30,8 @@ OTHER_NAMES = {
     "pcqr/estimators/semi_private.py": ["estimators/test_limits_of_a_release.py"],
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
+    "pcqr/records/source.py": ["records/test_sources.py", "records/test_encoded.py"],
+    "pcqr/records/in_memory.py": ["records/test_sources.py"],
     "pcqr/records/features.py": ["hypotheses/test_linear.py"],
     "pcqr/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/records/sums.py": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from pcqr.errors import DataError
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.records import InMemory, Records, source
+from pcqr.records import Encoded, InMemory, Records, source
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.weighing import GRID
+from pcqr.schema import Column, Schema
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
 FEATURES = LinearFeatures(PREDICATES, (200, -3, 700, 90), (0, 64, -5, -90), features=3)
@@ -62,8 +63,13 @@ def in_halves(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Recor
     return Halves(InMemory(X[:half], y[:half], labels), InMemory(X[half:], y[half:], labels))
 
 
+def in_columns(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    schema = Schema(tuple(Column(f"c{j}") for j in range(X.shape[1])))
+    return Encoded(schema.compact({f"c{j}": X[:, j] for j in range(X.shape[1])}), y, labels)
+
+
 Make = Callable[[NDArray[np.float64], NDArray[np.int8], int], Records]
-sources = pytest.mark.parametrize("make", [in_memory, in_halves])
+sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns])
 
 
 def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> None:

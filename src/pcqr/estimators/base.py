@@ -17,17 +17,18 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
-from pcqr.estimators.tables import is_mixed, read_points
+from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
-from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.request import Request
 from pcqr.planning.shortfall import warn_if_unanswered
-from pcqr.records import InMemory, Records
+from pcqr.records import Encoded, InMemory, Records
 from pcqr.schema import Schema
 from pcqr.schema.overlap import is_mostly_private
+from pcqr.schema.table import CompactTable
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
@@ -156,14 +157,14 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         entropy = resolve_entropy(self.entropy)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
-        points, raw_labels = read_points(self, X, schema, reset=True), label_cells(y)
-        check_consistent_length(points, raw_labels)
+        table, raw_labels = read_table(self, X, schema), label_cells(y)
+        check_consistent_length(table, raw_labels)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        known = Known(points.shape[0], points.shape[1], shown, schema)
+        known = Known(table.shape[0], table.shape[1], shown, schema)
         hypotheses = self._prepared(hypotheses, known)
-        hypotheses.check_width(points.shape[1])
+        hypotheses.check_width(known.features)
         names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
-        records = InMemory(points, labels, names.shape[0])
+        records = _source(table, labels, names.shape[0])
         if shown is not None and not surely_public:
             _check_public(shown, records)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
@@ -254,6 +255,10 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
+
+
+def _source(table: Points | CompactTable, labels: Labels, count: int) -> Records:
+    return Encoded(table, labels, count) if isinstance(table, CompactTable) else InMemory(table, labels, count)
 
 
 def _check_public(shown: Points, private: Records) -> None:

@@ -14,6 +14,7 @@ from pcqr.hypotheses.base import Points
 from pcqr.schema import Schema
 from pcqr.schema.cells import cells, numbers
 from pcqr.schema.reading import number_of, read
+from pcqr.schema.table import CompactTable
 
 
 def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, reset: bool) -> Points:
@@ -39,6 +40,18 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
             "NaN or infinity",
         )
     return points
+
+
+def read_table(estimator: BaseEstimator, X: Any, schema: Schema | None) -> Points | CompactTable:
+    """`X` for `fit`: read once, in few bytes where there is a schema, else as a float64 matrix.
+
+    scikit-learn's checks are the same: a first row stands for all, since a schema lets only finite numbers through.
+    """
+    if schema is None:
+        return read_points(estimator, X, None, reset=True)
+    table = schema.compact(X)
+    validate_data(estimator, table.rows(slice(1)).encoded(), dtype=np.float64, reset=True)
+    return table
 
 
 def columns_of(table: Any) -> Sequence[Any] | None:

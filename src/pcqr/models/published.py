@@ -30,7 +30,7 @@ from pcqr.models.promise import describe_guarantee, restore_guarantee
 from pcqr.models.provenance import Provenance
 from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes, printable
 from pcqr.schema import Schema
-from pcqr.schema.schema import has_columns
+from pcqr.schema.table import has_columns
 
 FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
 

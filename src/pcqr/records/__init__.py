@@ -1,6 +1,7 @@
 """The private records: where they lie, and the questions that algorithms ask of them (proofs/records.md)."""
 
+from pcqr.records.encoded import Encoded
 from pcqr.records.in_memory import InMemory
 from pcqr.records.source import Records
 
-__all__ = ["InMemory", "Records"]
+__all__ = ["Encoded", "InMemory", "Records"]

@@ -10,6 +10,7 @@ matrix replaced, and no guarantee changes.
 """
 
 from pcqr.schema.column import Column, Feature, Question
-from pcqr.schema.schema import Schema, Table
+from pcqr.schema.schema import Schema
+from pcqr.schema.table import Table
 
 __all__ = ["Column", "Feature", "Question", "Schema", "Table"]

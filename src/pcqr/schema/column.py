@@ -15,6 +15,9 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.schema.cells import Cells, cells, days, is_unicode, mapped, numbers
 from pcqr.schema.reading import Reading, day_of, iso_date, read, text_of
 
+Entries = NDArray[Any]
+"""Cells of a column in few bytes: unsigned integers for categories, float64 for numbers and dates."""
+
 ColumnKind = Literal["numeric", "categorical", "date"]
 _KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "date")
 
@@ -217,6 +220,11 @@ class Column:
         """The names of the `features`."""
         return tuple(feature.name for feature in self.features)
 
+    @property
+    def width(self) -> int:
+        """How many `features` there are."""
+        return len(self.categories) + self.other + 1 if self.kind == "categorical" else 1 + self.missing
+
     def encode(self, values: Any, *, table: str = "the table") -> NDArray[np.float64]:
         """Cells as numbers.
 
@@ -237,29 +245,41 @@ class Column:
         DataError
             When a cell is none of what is declared. The message has no cell in it.
         """
+        return self.expanded(self.compact(values, table=table))
+
+    def compact(self, values: Any, *, table: str = "the table") -> Entries:
+        """Cells checked and in few bytes: the place of a category among the features, or a number, NaN for a gap.
+
+        A new array, whatever `values` is. Errors are those of `encode`.
+        """
         what = f"column {self.name!r} of {table}"
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(what, "a sequence of values", "one value (put it in a list)")
-        return self._one_hot(cells(values), what) if self.kind == "categorical" else self._numbers(cells(values), what)
+        return self._places(cells(values), what) if self.kind == "categorical" else self._numbers(cells(values), what)
+
+    def expanded(self, entries: Entries, places: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """The features of `compact` cells, each row by itself: all of them, or those at `places`."""
+        wanted = range(self.width) if places is None else places
+        if self.kind == "categorical":
+            hot: NDArray[np.bool_] = entries[:, None] == np.array(wanted, dtype=entries.dtype)
+            return hot.astype(np.float64)
+        gaps = np.isnan(entries)
+        known = entries if self.filled_with is None else np.where(gaps, self.filled_with, entries)
+        both = (known + 0.0, gaps)  # −0.0 becomes 0.0: equal rows become bit-equal
+        return np.stack([both[place] for place in wanted], axis=1).astype(np.float64, copy=False)
 
     def _numbers(self, values: Cells, what: str) -> NDArray[np.float64]:
         try:
             found = days(values) if self.kind == "date" else numbers(values)
         except TypeError:
             raise DataError(what, *_EXPECTED[self.kind]) from None
-        gaps = np.isnan(found)
-        if np.isinf(found).any() or (gaps.any() and not self.missing):
+        if np.isinf(found).any() or (not self.missing and np.isnan(found).any()):
             gapless = "" if self.missing else " without gaps (missing = true in the schema allows them)"
             allowed = "dates" if self.kind == "date" else "finite numbers"
             raise DataError(what, f"{allowed}{gapless}", "NaN, an infinity or a missing value")
-        if self.filled_with is not None:
-            found[gaps] = self.filled_with
-        if self.limits is not None:
-            found = np.clip(found, *self.limits)
-        found = found + 0.0  # turns −0.0 into 0.0: equal rows become bit-equal
-        return np.column_stack((found, gaps)) if self.missing else found.reshape(-1, 1)
+        return found if self.limits is None else np.clip(found, *self.limits, out=found)
 
-    def _one_hot(self, values: Cells, what: str) -> NDArray[np.float64]:
+    def _places(self, values: Cells, what: str) -> Entries:
         place: dict[str | None, int] = {text_of(read(name)): place for place, name in enumerate(self.categories)}
         undeclared = len(place) if self.other else -1
         place[None] = len(place) + self.other
@@ -277,9 +297,7 @@ class Column:
                 f"one of its {len(self.categories)} declared categories, or missing",
                 "a value that is not declared (declare it in the schema, or other = true for all such values)",
             )
-        encoded = np.zeros((codes.size, place[None] + 1))
-        encoded[np.arange(codes.size), codes] = 1.0
-        return encoded
+        return codes.astype(np.min_scalar_type(self.width - 1))
 
     def _checked_categories(self) -> tuple[str, ...]:
         what = f"categories of column {self.name!r}"

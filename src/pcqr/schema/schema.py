@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.checks import check_integer
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import ParameterError
 from pcqr.schema.cells import listed
 from pcqr.schema.column import Column, Feature, Question
 from pcqr.schema.description import column_from, described, toml
 from pcqr.schema.public import column_from_public
-
-
-class Table(Protocol):
-    """A table whose columns are found by name: a dict of sequences, a pandas or Polars frame, an Arrow table.
-
-    Examples
-    --------
-    >>> from pcqr.schema import Column, Schema, Table
-    >>> def encoded(table: Table) -> list:
-    ...     return Schema((Column("age"),)).encode(table).tolist()
-    >>> encoded({"age": [25, 61]})
-    [[25.0], [61.0]]
-    """
-
-    def __getitem__(self, name: str, /) -> Any: ...
+from pcqr.schema.table import CompactTable, Table, check_length, column_names, declared_columns, repeated
 
 
 @dataclass(frozen=True)
@@ -73,8 +58,8 @@ class Schema:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns:
             raise ParameterError("columns", "at least one column", self.columns)
-        if repeated := _repeated(self.names) or _repeated(self.feature_names):
-            raise ParameterError("columns", "columns and features with different names", f"{listed(repeated)} twice")
+        if twice := repeated(self.names) or repeated(self.feature_names):
+            raise ParameterError("columns", "columns and features with different names", f"{listed(twice)} twice")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,26 +126,20 @@ class Schema:
             When a column is missing, unknown or of another length, or a cell is not as declared. The message never has
             a cell in it.
         """
-        present = _column_names(table, name)
-        if absent := [declared for declared in self.names if declared not in present]:
-            raise DataError(name, f"a table with the columns {listed(self.names)}", f"one without {listed(absent)}")
-        if unknown := [found for found in present if found not in self.names and found not in drop]:
-            raise DataError(
-                name,
-                "a table with the columns of the schema alone",
-                f"also {listed(unknown)}: drop or declare what is extra",
-            )
         encoded = np.empty((0, 0))
         start = 0
-        for column in self.columns:  # one block at a time: two copies of a large table may not fit
-            block = column.encode(table[column.name], table=name)
+        for column, cells in declared_columns(table, self.columns, drop, name):
+            block = column.encode(cells, table=name)  # one at a time: two copies of a large table may not fit
             if start == 0:
                 encoded = np.empty((block.shape[0], len(self.features)))
-            if block.shape[0] != encoded.shape[0]:
-                raise DataError(name, "a table with columns of one length", "columns of different lengths")
+            check_length(block, encoded, name)
             encoded[:, start : start + block.shape[1]] = block
             start += block.shape[1]
         return encoded
+
+    def compact(self, table: Table, *, drop: Collection[str] = (), name: str = "the table") -> CompactTable:
+        """A table in few bytes, read once: what `encode` makes of it can then be had in pieces. Errors are the same."""
+        return CompactTable.read(table, self.columns, drop, name)
 
     def without(self, *names: str) -> Schema:
         """This schema less some columns.
@@ -224,7 +203,7 @@ class Schema:
         ('age', 'age is missing', 'job=cook', 'job=nurse', 'job is other', 'job is missing')
         """
         check_integer("most_categories", most_categories, least=1)
-        names = [name for name in _column_names(rows, "public rows") if name not in drop]
+        names = [name for name in column_names(rows, "public rows") if name not in drop]
         return cls(tuple(column_from_public(name, rows[name], most_categories) for name in names))
 
     @classmethod
@@ -357,27 +336,3 @@ class Schema:
             raise ParameterError("schema", f"a {language} file", f"{path} (nested too deeply)") from None
         except ValueError as error:  # both parsers' errors, text that is not UTF-8, integers too long to be shown
             raise ParameterError("schema", f"a {language} file", f"{path} ({error})") from None
-
-
-def has_columns(table: Any) -> bool:
-    """Has `table` columns with names: is it a mapping, a pandas or Polars frame, or an Arrow table?"""
-    return any(hasattr(table, its) for its in ("keys", "column_names", "get_columns"))
-
-
-def _column_names(table: Any, what: str) -> list[str]:
-    """The names of the columns in their order: dicts and pandas give `keys()`, Arrow `column_names`."""
-    if not has_columns(table):
-        raise DataError(
-            what, "columns with names: a dict of sequences, a data frame or an Arrow table", "something else"
-        )
-    if hasattr(table, "keys"):
-        present = list(table.keys())
-    else:
-        present = list(table.column_names if hasattr(table, "column_names") else table.columns)
-    if repeated := _repeated(present):
-        raise DataError(what, "a table whose columns have different names", f"{listed(repeated)} more than once")
-    return present
-
-
-def _repeated(names: Iterable[str]) -> list[str]:
-    return [name for name, count in Counter(names).items() if count > 1]

@@ -18,7 +18,7 @@ from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import DrawStage
-from pcqr.records import InMemory
+from pcqr.records import Encoded
 from pcqr.schema import Column, Schema
 
 NUMBER = 2**53 + 1
@@ -75,4 +75,4 @@ def raw_case(neighbours: Sequence[tuple[RawTable, RawTable]]) -> Case:
 
 
 def published_tree(schema: Schema, table: RawTable, entropy: Entropy) -> str:
-    return repr(sspp(TREES, InMemory(schema.encode(table.columns), table.labels), None, PLAN, entropy))
+    return repr(sspp(TREES, Encoded(schema.compact(table.columns), table.labels), None, PLAN, entropy))

@@ -1,0 +1,130 @@
+"""Tables whose columns are found by name, and such a table in few bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import DataError
+from pcqr.schema.cells import listed
+from pcqr.schema.column import Column, Entries
+
+
+class Table(Protocol):
+    """A table whose columns are found by name: a dict of sequences, a pandas or Polars frame, an Arrow table.
+
+    Examples
+    --------
+    >>> from pcqr.schema import Column, Schema, Table
+    >>> def encoded(table: Table) -> list:
+    ...     return Schema((Column("age"),)).encode(table).tolist()
+    >>> encoded({"age": [25, 61]})
+    [[25.0], [61.0]]
+    """
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CompactTable:
+    """The cells of a table, each read once and by itself: a byte or two for a category, eight for a number.
+
+    The encoded matrix has eight bytes for every category that there might have been. It is made from this in pieces:
+    any rows, any features, bit by bit those of `Schema.encode` (proofs/table.md). As private as the table; nothing that
+    is done to the table later reaches it.
+    """
+
+    columns: tuple[Column, ...]
+    entries: tuple[Entries, ...]
+
+    @classmethod
+    def read(cls, table: Table, columns: Sequence[Column], drop: Collection[str], name: str) -> CompactTable:
+        """The `columns` of `table`, which errors call `name`."""
+        entries: list[Entries] = []
+        for column, cells in declared_columns(table, columns, drop, name):
+            entries.append(column.compact(cells, table=name))
+            check_length(entries[-1], entries[0], name)
+        return cls(tuple(columns), tuple(entries))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, features) of the encoded matrix."""
+        return self.entries[0].shape[0], sum(column.width for column in self.columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def rows(self, which: slice | NDArray[np.signedinteger]) -> CompactTable:
+        """Some of the rows, by their positions."""
+        return CompactTable(self.columns, tuple(entries[which] for entries in self.entries))
+
+    def encoded(self) -> NDArray[np.float64]:
+        """The encoded matrix."""
+        found, start = np.empty(self.shape), 0
+        for column, entries in zip(self.columns, self.entries, strict=True):
+            found[:, start : start + column.width] = column.expanded(entries)
+            start += column.width
+        return found
+
+    def feature(self, place: int) -> NDArray[np.float64]:
+        """One column of the encoded matrix."""
+        for column, entries in zip(self.columns, self.entries, strict=True):
+            if place < column.width:
+                return column.expanded(entries, (place,))[:, 0]
+            place -= column.width
+        raise IndexError("no such feature")
+
+    def __repr__(self) -> str:
+        return f"CompactTable({self.shape[0]} rows, {self.shape[1]} features)"
+
+
+def declared_columns(
+    table: Any, columns: Sequence[Column], drop: Collection[str], name: str
+) -> Iterator[tuple[Column, Any]]:
+    """Each of `columns` with its cells in `table`. Refuses a table that lacks one, or has others that nobody drops."""
+    present, declared = column_names(table, name), [column.name for column in columns]
+    if absent := [each for each in declared if each not in present]:
+        raise DataError(name, f"a table with the columns {listed(declared)}", f"one without {listed(absent)}")
+    if unknown := [found for found in present if found not in declared and found not in drop]:
+        raise DataError(
+            name,
+            "a table with the columns of the schema alone",
+            f"also {listed(unknown)}: drop or declare what is extra",
+        )
+    return ((column, table[column.name]) for column in columns)
+
+
+def check_length(cells: NDArray[Any], others: NDArray[Any], name: str) -> None:
+    """Refuse columns of different lengths."""
+    if cells.shape[0] != others.shape[0]:
+        raise DataError(name, "a table with columns of one length", "columns of different lengths")
+
+
+def has_columns(table: Any) -> bool:
+    """Has `table` columns with names: is it a mapping, a pandas or Polars frame, or an Arrow table?"""
+    return any(hasattr(table, its) for its in ("keys", "column_names", "get_columns"))
+
+
+def column_names(table: Any, what: str) -> list[str]:
+    """The names of the columns in their order: dicts and pandas give `keys()`, Arrow `column_names`."""
+    if not has_columns(table):
+        raise DataError(
+            what, "columns with names: a dict of sequences, a data frame or an Arrow table", "something else"
+        )
+    if hasattr(table, "keys"):
+        present = list(table.keys())
+    else:
+        present = list(table.column_names if hasattr(table, "column_names") else table.columns)
+    if twice := repeated(present):
+        raise DataError(what, "a table whose columns have different names", f"{listed(twice)} more than once")
+    return present
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that stand there more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
