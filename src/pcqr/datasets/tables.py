@@ -96,10 +96,6 @@ def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
     table : mapping of str to sequence
         Columns of one length. None becomes an empty field.
 
-    Returns
-    -------
-    None
-
     Raises
     ------
     ParameterError

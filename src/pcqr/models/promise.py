@@ -1,12 +1,15 @@
-"""The guarantee of a model as its file says it."""
+"""The guarantee of a model, as its file says it and as it stands under its picture."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.models.canvas import Caption
+from pcqr.models.vocabulary import printable
 from pcqr.unit import RECORD
 
 
@@ -37,3 +40,10 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
         steps=texts("steps"),
     )
+
+
+def caption(title: str, guarantee: Guarantee) -> Caption:
+    """What stands around a picture: its title, the promise and what it takes to be public."""
+    promised = str(replace(guarantee, assumptions=()))
+    assumed = (f"Treated as public: {printable(assumption)}" for assumption in guarantee.assumptions)
+    return Caption(title, (promised[0].upper() + promised[1:], *assumed), warning=not guarantee.is_private)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -19,16 +19,15 @@ from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Points, as_points
-from pcqr.models.canvas import Caption
 from pcqr.models.card import model_card
 from pcqr.models.folder import CARD, MODEL, RULES, Saved, write_folder
 from pcqr.models.graph import Graph
 from pcqr.models.kind import Kind, ScoredKind
 from pcqr.models.kinds import kind_named, kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
-from pcqr.models.promise import describe_guarantee, restore_guarantee
+from pcqr.models.promise import caption, describe_guarantee, restore_guarantee
 from pcqr.models.provenance import Provenance
-from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes, printable
+from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes
 from pcqr.schema import Schema
 from pcqr.schema.table import has_columns
 
@@ -251,20 +250,10 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         path : str or Path
             Where to: .svg, .png or .pdf.
-
-        Returns
-        -------
-        None
         """
         names = [self.vocabulary.label(label) for label in range(len(self.classes))]
         title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
-        promised = str(replace(self.guarantee, assumptions=()))
-        notes = (
-            promised[0].upper() + promised[1:],
-            *(f"Treated as public: {printable(assumption)}" for assumption in self.guarantee.assumptions),
-        )
-        caption = Caption(title, notes, warning=not self.guarantee.is_private)
-        self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption)
+        self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption(title, self.guarantee))
 
     def card(self) -> str:
         """The model card in Markdown: the promise, the rules, the inputs, where it comes from, what it is not."""
@@ -355,10 +344,6 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path : str or Path
             Where to. Input `X`, one column for each of `schema.feature_names`; output `label`. NaN is not refused
             there: comparisons with it fail.
-
-        Returns
-        -------
-        None
         """
         graph = Graph(len(self.vocabulary.features))
         labels = self.kind.add_labels(self.hypothesis, graph)

@@ -254,10 +254,6 @@ class Schema:
         ----------
         path : str or Path
             Where to; a file there is replaced.
-
-        Returns
-        -------
-        None
         """
         Path(path).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -268,10 +264,6 @@ class Schema:
         ----------
         path : str or Path
             Where to; a file there is replaced.
-
-        Returns
-        -------
-        None
         """
         Path(path).write_text(
             "\n".join(
