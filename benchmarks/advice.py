@@ -37,7 +37,7 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.hypotheses import DecisionTrees, Stumps
-from pcqr.planning.published import trees_for
+from pcqr.planning.classifiers.published import trees_for
 
 CELLS = (
     *((2_000, 1.0), (5_000, 1.0), (10_000, 1.0), (20_000, 1.0), (30_000, 3.0)),
@@ -46,7 +46,7 @@ CELLS = (
 """(n, ε); a table takes part in those that it has the records for."""
 DELTA, QUERIES = 1e-6, 500
 RESULTS = Path("benchmarks/results/advice.json")
-SUMMARY = Path("src/pcqr/planning/measured.json")
+SUMMARY = Path("src/pcqr/planning/questions/measured.json")
 PAGE = Path("docs/choosing.md")
 
 Labels = NDArray[np.int8]

@@ -6,7 +6,7 @@ Every cell is a release as `fit` plans it, on 30,000 private records of a table 
 queries out of the test part. Recorded are the share of ⊥ among the queries that were asked, the number that got a
 label, and whether the release halted, beside the plan's `Prediction`. `doubt` is the factor on the teachers' error θ
 with which the model would have expected the share of ⊥ that was seen: 1 where it is right, below 1 where it is too
-pessimistic. The quantiles of these factors are what `pcqr.planning.model.DOUBT` is made from.
+pessimistic. The quantiles of these factors are what `pcqr.planning.expected.model.DOUBT` is made from.
 
 Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md.
 """
@@ -32,7 +32,7 @@ from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import VotingPlan
-from pcqr.planning.expectation import modelled_run
+from pcqr.planning.expected.expectation import modelled_run
 
 RECORDS, DELTA, SEED = 30_000, 1e-6, 0
 EPSILONS, QUERIES = (1.0, 2.0), (300, 1_000)

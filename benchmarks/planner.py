@@ -40,10 +40,11 @@ from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, 
 from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
 from pcqr.plan import Aim, Budget
 from pcqr.planning import paper
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import fewest_records, rounded_up
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.proved.certified import fewest_records, rounded_up
+from pcqr.planning.questions.question import Question
+from pcqr.planning.questions.solving import solve
 from pcqr.planning.request import Demand
-from pcqr.planning.solving import Question, solve
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.05
 CLASSES: dict[str, tuple[Combinatorics, int]] = {

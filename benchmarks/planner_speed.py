@@ -25,9 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.outlook import look
-from pcqr.planning.solving import Question
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.questions.outlook import look
+from pcqr.planning.questions.question import Question
 
 TARGET = 2.0
 

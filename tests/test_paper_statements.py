@@ -17,8 +17,8 @@ from support.requests import request_of
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.hypotheses import Intervals, Thresholds
 from pcqr.planning import paper
-from pcqr.planning.calibrated import split
-from pcqr.planning.deviations import consistent_learner_tail
+from pcqr.planning.proved.deviations import consistent_learner_tail
+from pcqr.planning.search.calibrated import split
 
 ROOT = Path(__file__).parents[1]
 ENTRIES: dict[str, str] = dict(

@@ -17,7 +17,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.plan import ComparedStage
-from pcqr.planning.published import plan_compared
+from pcqr.planning.classifiers.published import plan_compared
 from pcqr.records import InMemory
 
 

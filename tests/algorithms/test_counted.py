@@ -21,7 +21,7 @@ from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.stability import scale_for
 from pcqr.plan import CountedStage
-from pcqr.planning.published import plan_counted
+from pcqr.planning.classifiers.published import plan_counted
 from pcqr.records import InMemory
 
 

@@ -21,7 +21,7 @@ from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
 from pcqr.plan import BoostingStage, DescentStage, DrawStage, VoteStage
-from pcqr.planning.published import plan_compared, plan_counted
+from pcqr.planning.classifiers.published import plan_compared, plan_counted
 from pcqr.records import InMemory
 
 N = 400

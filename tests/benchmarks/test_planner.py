@@ -36,8 +36,8 @@ from benchmarks.planner import (
 )
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.planning import paper
-from pcqr.planning.certified import fewest_records
-from pcqr.planning.deviations import sampling_slack
+from pcqr.planning.proved.certified import fewest_records
+from pcqr.planning.proved.deviations import sampling_slack
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")

@@ -24,8 +24,8 @@ from pcqr.datasets import write_table
 from pcqr.hypotheses import Thresholds
 from pcqr.plan import Plan, Prediction
 from pcqr.planning import plan_agnostic, plan_universal
-from pcqr.planning.advice import WAYS, Situation, advise
-from pcqr.planning.options import Option, recommend
+from pcqr.planning.questions.advice import WAYS, Situation, advise
+from pcqr.planning.questions.options import Option, recommend
 from pcqr.schema import Column, Schema
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")

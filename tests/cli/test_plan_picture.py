@@ -14,9 +14,10 @@ from pcqr.cli.plan_picture import draw_plan
 from pcqr.errors import MissingExtra, ParameterError
 from pcqr.hypotheses import Thresholds
 from pcqr.planning import paper
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import fewest_records
-from pcqr.planning.solving import Question, solve
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.proved.certified import fewest_records
+from pcqr.planning.questions.question import Question
+from pcqr.planning.questions.solving import solve
 
 ASKED = Question(hypotheses=Thresholds(), epsilon=1.0, queries=500, alpha=0.15)
 

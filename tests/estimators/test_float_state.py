@@ -20,10 +20,10 @@ from pcqr import (
 )
 from pcqr.hypotheses import DecisionTrees, Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.planning.options import compare
-from pcqr.planning.outlook import look
+from pcqr.planning.questions.options import compare
+from pcqr.planning.questions.outlook import look
+from pcqr.planning.questions.question import Question
 from pcqr.planning.request import Request
-from pcqr.planning.solving import Question
 
 RECORDS = 6_000
 Labels = NDArray[np.int64]

@@ -15,8 +15,9 @@ from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.plan import Mode, VoteStage, VotingPlan
-from pcqr.planning import Request, calibrated, plan_agnostic, plan_subsample, plan_universal
-from pcqr.planning.budget import sparse_vectors
+from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+from pcqr.planning.search import calibrated
+from pcqr.planning.search.budget import sparse_vectors
 
 Maker = Callable[[Request, Mode], VotingPlan]
 MAKERS: tuple[Maker, ...] = (plan_subsample, plan_agnostic, plan_universal)

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.plan import Budget, DescentStage
-from pcqr.planning.linear import plan_linear
+from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.request import Request
 from pcqr.records.features import LinearFeatures
 

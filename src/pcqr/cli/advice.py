@@ -11,8 +11,8 @@ from rich.text import Text
 
 from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
-from pcqr.planning.advice import Advice, Advised, Situation
-from pcqr.planning.measured import Evidence
+from pcqr.planning.questions.advice import Advice, Advised, Situation
+from pcqr.planning.questions.measured import Evidence
 
 _NEEDS = {
     "public rows": "public rows without labels",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pcqr import registry
 from pcqr.plan import UniversalPlan
-from pcqr.planning.advice import Advised, Situation
-from pcqr.planning.options import Option
+from pcqr.planning.questions.advice import Advised, Situation
+from pcqr.planning.questions.options import Option
 from pcqr.planning.request import Demand
 
 EXAMPLES = "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model and answers.csv stand for yours"

@@ -18,14 +18,15 @@ from pcqr.cli.plan_json import SCHEMA, as_object, class_in_words
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.planning.advice import Advice, Situation, advise
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import MOST_RECORDS
-from pcqr.planning.explain import Line, explain_calibrated, explain_paper
-from pcqr.planning.options import estimator_of
-from pcqr.planning.outlook import Outlook, look
 from pcqr.planning.paper import RELABEL_TEMPERATURE
-from pcqr.planning.solving import ASSUMED, MOST_QUERIES, SYMBOLS, Question, Unknown
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.proved.certified import MOST_RECORDS
+from pcqr.planning.questions.advice import Advice, Situation, advise
+from pcqr.planning.questions.explain import Line, explain_calibrated, explain_paper
+from pcqr.planning.questions.options import estimator_of
+from pcqr.planning.questions.outlook import Outlook, look
+from pcqr.planning.questions.question import ASSUMED, SYMBOLS, Question, Unknown
+from pcqr.planning.questions.solving import MOST_QUERIES
 
 _TABULATED: tuple[Unknown, ...] = ("records", "epsilon", "queries", "alpha")
 _FORMS = {"OneSidedSparseVector": "one-sided", "RenyiSparseVector": "Rényi"}

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from typing import Any
 
 from pcqr.hypotheses import UnionsOfIntervals
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import CertifiedVotes
-from pcqr.planning.explain import explain_calibrated, explain_paper
-from pcqr.planning.options import Option, estimator_of
-from pcqr.planning.outlook import Outlook
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.proved.certified import CertifiedVotes
+from pcqr.planning.questions.explain import explain_calibrated, explain_paper
+from pcqr.planning.questions.options import Option, estimator_of
+from pcqr.planning.questions.outlook import Outlook
+from pcqr.planning.questions.question import ASSUMED
+from pcqr.planning.questions.solving import Solved
 from pcqr.planning.request import Demand, Request
-from pcqr.planning.solving import ASSUMED, Solved
 
 SCHEMA = "pcqr.plan/1"
 

@@ -41,12 +41,13 @@ from pcqr.drawing import (
 from pcqr.errors import ParameterError
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.planning import paper
-from pcqr.planning.capacity import VcClass
-from pcqr.planning.certified import CertifiedVotes, fewest_records, rounded_up
-from pcqr.planning.deviations import sampling_slack
+from pcqr.planning.proved.capacity import VcClass
+from pcqr.planning.proved.certified import CertifiedVotes, fewest_records, rounded_up
+from pcqr.planning.proved.deviations import sampling_slack
+from pcqr.planning.questions.question import Question, Unknown
+from pcqr.planning.questions.solving import Solved
 from pcqr.planning.request import Demand
-from pcqr.planning.search import Knobs
-from pcqr.planning.solving import Question, Solved, Unknown
+from pcqr.planning.search.knobs import Knobs
 
 SPAN, POINTS = 30.0, 7  # how far m and T reach from the user's, as a factor, and at how many values
 EPSILON_FACTORS = (0.4, 0.6, 1.0, 1.7, 3.0, 6.0)  # of the user's ε

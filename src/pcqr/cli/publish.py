@@ -31,7 +31,7 @@ from pcqr.models import Provenance, PublishedModel
 from pcqr.models.folder import MODEL, Saved
 from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
-from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
+from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.schema import Schema
 

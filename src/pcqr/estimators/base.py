@@ -23,8 +23,8 @@ from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
+from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
-from pcqr.planning.shortfall import warn_if_unanswered
 from pcqr.records import Encoded, InMemory, Records
 from pcqr.schema import Schema
 from pcqr.schema.overlap import is_mostly_private

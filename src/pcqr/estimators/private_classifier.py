@@ -35,7 +35,7 @@ from pcqr.plan import (
     LinearPlan,
 )
 from pcqr.planning import Request
-from pcqr.planning.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
+from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate
 
@@ -66,11 +66,11 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
         "tree": one exact draw over all trees of a depth. "linear": noisy gradient descent [1]_ [2]_. "counted": a tree
         where one label is rare, else linear, by a private count. "compared": one of each, of which the better one is
         published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
-        `pcqr.planning.published.choose` makes from n, ε and the number of classes, public numbers all. Counts and
-        comparisons are paid for out of ε.
+        `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
+        Counts and comparisons are paid for out of ε.
     trees : DecisionTrees or None, default None
         Where the public predicates of all methods come from, and the depth of one tree. None: `DecisionTrees()`, or
-        smaller ones where n·ε < 1,500 (`pcqr.planning.published.trees_for`).
+        smaller ones where n·ε < 1,500 (`pcqr.planning.classifiers.published.trees_for`).
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.

@@ -1,0 +1,89 @@
+"""What a vote plan is expected to do: a run of the sparse vector under a model of the teachers. Estimates, not bounds.
+
+The model is that of `pcqr.planning.expected.model`: teachers dissent with chance ½e^{−t/θ} at distance t from a
+boundary. Given ρ every query is then unstable with the same chance; what is expected is an integral over ρ and t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.hypotheses.base import Combinatorics
+from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, PaperSparseVector
+from pcqr.plan import Prediction, VoteStage
+from pcqr.planning.expected import model
+
+FloatArray = NDArray[np.float64]
+
+_DEPTHS = np.concatenate((np.linspace(0.0, 4.0, 41), np.linspace(4.25, 25.0, 84)))  # t/θ; beyond, all agree
+_THRESHOLDS = 41
+
+
+def predicted_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """`expected_run` with the ranges, from `model.LEAST_DOUBT` to the largest of `model.doubts`."""
+    largest = model.doubts(plan.inverse_temperature)[-1][0]
+    least, most = (
+        modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt in (model.LEAST_DOUBT, largest)
+    )
+    return replace(
+        expected_run(plan, hypotheses, features, queries),
+        unanswered_range=(least.unanswered_share, most.unanswered_share),
+        unstable_range=(least.unstable_share, most.unstable_share),
+    )
+
+
+def expected_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.doubts`)."""
+    doubts = model.doubts(plan.inverse_temperature)
+    runs = [modelled_run(plan, hypotheses, features, queries, doubt=doubt) for doubt, _ in doubts]
+
+    def average(name: str) -> float:
+        return math.fsum(weight * getattr(run, name) for (_, weight), run in zip(doubts, runs, strict=True))
+
+    return Prediction(average("unanswered_share"), average("excess_error"), average("unstable_share"))
+
+
+def modelled_run(
+    plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int, *, doubt: float = 1.0
+) -> Prediction:
+    """The expected shares of unstable and of unanswered queries among m = `queries`, and the excess error.
+
+    A query without an answer counts as a coin. Stable answers err where teachers err together; ĥ exceeds the best of H
+    by about (ln|H| + 1)/(ηn'). The dissent is taken to be `doubt` times what the model says.
+    """
+    vector = plan.sparse_vector
+    if isinstance(vector, PaperSparseVector):
+        raise AssertionError("The model is for calibrated sparse vectors.")
+    eta, records = plan.inverse_temperature, plan.teacher_records
+    if eta is None:
+        teachers, selection = model.agnostic(hypotheses, records), 0.0
+    else:
+        teachers = model.realisable(hypotheses, features, records)
+        members = hypotheses.log_growth(plan.public or plan.subsample, features)
+        selection = model.relabel_excess(members, eta, plan.subsample)
+    common = selection + float(teachers.common)
+    unstable, mass = _unstable_shares(vector, plan.teachers, doubt * float(teachers.error))
+    missing = float(mass @ model.unanswered_share(unstable, queries, vector.unstable))
+    return Prediction(
+        unanswered_share=missing,
+        excess_error=float(model.excess_error(np.array(missing), np.array(common))),
+        unstable_share=float(mass @ unstable),
+    )
+
+
+def _unstable_shares(vector: CalibratedSparseVector, teachers: int, error: float) -> tuple[FloatArray, FloatArray]:
+    """The share of queries that are unstable, for points of ρ and with their masses."""
+    reach = np.minimum(_DEPTHS, 0.5 / error)  # no point is farther than that
+    votes = (teachers - 1) // 2 - np.round(0.5 * teachers * np.exp(-reach))
+    noise, mass = vector.threshold_cover(1e-6)
+    picked = np.unique(np.linspace(0, noise.size - 1, _THRESHOLDS).round().astype(np.int64))
+    mass = np.add.reduceat(mass, picked)
+    excess = votes[None, :] - vector.threshold - noise[picked][:, None]
+    fails = vector.query_failures(excess.astype(np.int64))
+    near = 2.0 * error * np.trapezoid(fails, reach, axis=1)
+    far = (1.0 - 2.0 * error * reach[-1]) * fails[:, -1]
+    return np.minimum(1.0, near + far), mass / mass.sum()

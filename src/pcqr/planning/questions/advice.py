@@ -1,0 +1,243 @@
+"""What to do with a table of n records at ε: one way of answering, the others beside it, what each gave on real tables.
+
+Nothing here is a bound. What is proved is in `pcqr.planning.questions.outlook`; this is what was measured (`measured`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pcqr import registry
+from pcqr.checks import check_delta, check_integer, check_positive
+from pcqr.planning.questions.measured import Evidence, evidence, queries_measured
+
+Source = Literal["public rows", "schema", "queries"]
+
+PUBLISHED = "PrivateClassifier"
+"""The way that was measured with a schema and with queries in place of public rows, too."""
+ENOUGH_QUERIES = 200
+"""So many queries can serve as public rows, from which a classifier's questions are made."""
+TIE = 0.01
+"""Mean losses that differ by less are taken to be equal, since the draw of 500 queries alone makes about as much of it;
+then the earlier of `WAYS` is preferred."""
+WIDE = 100
+"""Columns from which a table is wider than any that was measured."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is known before anything private is touched: n, columns, (ε, δ), m, the number of public rows.
+
+    None: m is not known (or has no end), there are no public rows. `schema`: one can be written.
+    """
+
+    records: int
+    epsilon: float
+    delta: float = 1e-6
+    columns: int | None = None
+    queries: int | None = None
+    public: int | None = None
+    schema: bool = True
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_positive("epsilon", self.epsilon)
+        check_delta(self.delta)
+
+    @property
+    def strength(self) -> float:
+        """n·ε."""
+        return self.records * self.epsilon
+
+    @property
+    def source(self) -> Source | None:
+        """Where a published classifier may take its questions from; None: from nowhere."""
+        if self.public is not None:
+            return "public rows"
+        if self.schema:
+            return "schema"
+        return "queries" if (self.queries or 0) >= ENOUGH_QUERIES else None
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of answering: what it is called in `measured`, its algorithm's name in `pcqr.registry`, what it is in words
+    and what it asks about a record.
+
+    `trees`: its questions come from public rows or a schema, so it needs one of them. `ends`: it may leave queries
+    unanswered; otherwise it ends with a classifier that answers any number.
+    """
+
+    key: str
+    name: str
+    words: str
+    hypotheses: str | None
+    trees: bool
+    ends: bool
+    strength: str
+
+    @property
+    def algorithm(self) -> registry.Algorithm:
+        return registry.algorithm(self.name)
+
+    @property
+    def at_once(self) -> bool:
+        """Is a classifier published before anything is asked?"""
+        return self.algorithm.publishes and self.algorithm.option is None
+
+    @property
+    def commanded(self) -> bool:
+        """Does a command run it? Otherwise it is for Python alone and never recommended."""
+        return self.algorithm.command_line is not None
+
+
+WAYS = (
+    Way(
+        *("published", "PrivateClassifier", "published classifier", None, True, False),
+        "It answers every query, however many, and nothing can be left unanswered",
+    ),
+    Way(
+        *("tree", "SSPP", "published tree", "DecisionTrees()", True, False),
+        "It answers every query, can be read as rules, and spends no δ",
+    ),
+    Way(
+        *("universal trees", "UnvPrivCl", "universal release, trees of depth 2", "DecisionTrees(depth=2)", True, False),
+        "It answers by votes and then publishes a tree that answers for ever",
+    ),
+    Way(
+        *("votes trees", "AgPrivCl", "votes, trees of depth 2", "DecisionTrees(depth=2)", True, True),
+        "Relabelling makes the teachers agree, so that few queries are left unanswered",
+    ),
+    Way(
+        *("universal stumps", "UnvPrivCl", "universal release, stumps", "Stumps()", False, False),
+        "It needs no public rows and no schema, and publishes a stump when its votes are used up",
+    ),
+    Way(
+        *("votes stumps", "AgPrivCl", "votes, stumps", "Stumps()", False, True),
+        "It needs no public rows and no schema",
+    ),
+    Way(
+        *("SubSamp stumps", "SubSamp", "votes without relabelling, stumps", "Stumps()", False, True),
+        "It is the simplest of all",
+    ),
+    Way(
+        *("noisy max stumps", "noisy max", "noisy majorities, stumps", "Stumps()", False, True),
+        "It labels each of the queries that it is planned for",
+    ),
+)
+"""In the order in which near ties are decided: what is published at once, what is published later, what halts."""
+
+
+@dataclass(frozen=True)
+class Advised:
+    """One way for one situation. `source`: what its questions are made of; None: of nothing, it cuts anywhere.
+
+    `measured`: None where it never was. `alike`: it was, with that source. Otherwise it was with public rows, which are
+    the best source, and cannot be recommended on the strength of that.
+    """
+
+    way: Way
+    source: Source | None
+    measured: Evidence | None
+    alike: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The way to take, why, the others in order of preference, and what has to be kept in mind."""
+
+    situation: Situation
+    best: Advised
+    reason: str
+    others: tuple[Advised, ...]
+    notes: tuple[str, ...]
+
+
+def advise(situation: Situation) -> Advice:
+    """Of what a command can run the first of `WAYS` that no other beats near n·ε.
+
+    One beats another by more than `TIE` in mean loss over the tables and sizes where both were measured.
+    """
+    possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
+    rivals = [found for found in possible if found.alike and found.way.commanded]
+    best = next((found for found in rivals if not any(_beats(rival, found) for rival in rivals)), rivals[0])
+    others = tuple(found for found in possible if found is not best)
+    return Advice(situation, best, _reason(best, rivals), others, tuple(_notes(situation, best)))
+
+
+def _beats(rival: Advised, found: Advised) -> bool:
+    losses = _beside(rival, found)
+    return losses is not None and losses[0] < losses[1] - TIE
+
+
+def _beside(one: Advised, other: Advised) -> tuple[float, float] | None:
+    return None if one.measured is None or other.measured is None else one.measured.beside(other.measured)
+
+
+def _advised(way: Way, situation: Situation) -> Advised:
+    source = situation.source if way.trees else None
+    is_derived = source in ("schema", "queries")
+    key = f"published from {source}" if way.name == PUBLISHED and is_derived else way.key
+    found = evidence(key, situation.strength)
+    return Advised(way, source, found, alike=found is not None and (way.name == PUBLISHED or not is_derived))
+
+
+def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
+    """Its strength, and its mean loss beside that of the best rival of another kind."""
+    found = [
+        (losses[1], losses[0], rival.way.words)
+        for rival in rivals
+        if rival.way.name != best.way.name and (losses := _beside(best, rival)) is not None
+    ]
+    if not found:
+        return f"{best.way.strength}."
+    theirs, ours, words = min(found)
+    return (
+        f"{best.way.strength}. Where both were measured near this n·ε it lost {100.0 * ours:.1f} points on average, "
+        f"{words} {100.0 * theirs:.1f}."
+    )
+
+
+def _lost(key: str, situation: Situation) -> str:
+    found = evidence(key, situation.strength)
+    return "–" if found is None else f"{100.0 * found.mean_loss:.1f}"
+
+
+def _notes(situation: Situation, best: Advised) -> list[str]:
+    notes = []
+    if situation.public is None and situation.schema:
+        notes.append(
+            "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at "
+            "the private records. Public rows without labels are better still: --public N. Neither: --no-schema."
+        )
+    if best.source == "schema" and (situation.queries or 0) >= ENOUGH_QUERIES:
+        notes.append(
+            "If everybody may know the queries, they can serve as public rows: add --public queries.csv. On the "
+            f"measured tables that lost {_lost('published from queries', situation)} points on average near this n·ε, "
+            f"a schema alone {_lost('published from schema', situation)}."
+        )
+    if best.source == "queries":
+        notes.append(
+            "There are no public rows and no schema, so the queries take their place. The cuts of the published "
+            "classifier lie between their values: do this only if everybody may know about where these are."
+        )
+    if best.measured is not None and best.measured.gain[0] <= 0.0:
+        notes.append(
+            "On some of these tables this was no better than always giving the more common label. "
+            "More records, or a larger ε, would help."
+        )
+    if situation.columns is not None and situation.columns > WIDE:
+        notes.append(
+            f"The measured tables have 9 to 54 columns. With {situation.columns:,} trees become shallow and fits slow."
+        )
+    if situation.records > 1 and situation.delta >= 1.0 / situation.records:
+        notes.append(f"δ = {situation.delta:.3g} is not below 1/n; by convention it should be far below.")
+    measured = queries_measured()
+    if situation.queries is not None and not measured / 2 <= situation.queries <= 2 * measured:
+        notes.append(
+            f"Votes were measured with {measured:,} queries; with more of them more stay unanswered. What is published "
+            "does not depend on their number."
+        )
+    return notes

@@ -1,0 +1,106 @@
+"""Which classifier is published, and with which plan: functions of public numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcqr.errors import ParameterError
+from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.plan import (
+    BoostedPlan,
+    Budget,
+    ComparedPlan,
+    CountedPlan,
+    DrawPlan,
+    LinearPlan,
+)
+from pcqr.planning import Request
+from pcqr.planning.classifiers.published import SMALL_TREE, choose, plan_published, trees_for
+from pcqr.records.predicates import Predicate
+
+PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
+TREES = DecisionTrees(predicates=PREDICATES)
+
+
+def request(**changes: Any) -> Request:
+    plain = Request(records=20_000, features=1, hypotheses=TREES, budget=Budget(1.0, 1e-6))
+    return plain.but(**changes)
+
+
+@pytest.mark.parametrize(
+    ("records", "epsilon", "labels", "expected"),
+    [
+        (2_999, 1.0, 2, "tree"),
+        (3_000, 1.0, 2, "counted"),
+        (23_999, 1.0, 2, "counted"),
+        (24_000, 1.0, 2, "compared"),
+        (39_999, 1.0, 2, "compared"),
+        (40_000, 1.0, 2, "boosted"),
+        (400_000, 0.1, 2, "boosted"),
+        (250_000, 0.01, 2, "tree"),
+        (2_999, 1.0, 3, "tree"),
+        (10**6, 4.0, 3, "linear"),
+    ],
+)
+def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> None:
+    assert choose(records, epsilon, labels) == expected
+
+
+def test_a_compared_tree_is_as_deep_as_its_records_and_the_time_allow() -> None:
+    wide = replace(TREES, predicates=tuple(Predicate(0, cut) for cut in range(1_440)))
+    plans = (request(records=10_000), request(records=30_000), request(records=10_000, hypotheses=wide))
+    found = [plan_published(each, "compared") for each in plans]
+    assert [plan.compared.depth for plan in found if isinstance(plan, ComparedPlan)] == [3, 4, 2]
+    shallow = plan_published(request(records=10_000, hypotheses=replace(TREES, deepest=1)), "compared")
+    assert isinstance(shallow, ComparedPlan)
+    assert shallow.compared.depth == 1, "never deeper than the user allows"
+
+
+def test_trees_are_small_where_little_can_be_learned() -> None:
+    assert trees_for(1_499, 1.0) == SMALL_TREE
+    assert trees_for(150_000, 0.01) == DecisionTrees()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    epsilon=st.floats(0.05, 10.0),
+    delta=st.floats(1e-12, 1e-3),
+    records=st.integers(100, 10**6),
+    method=st.sampled_from(["auto", "tree", "linear", "counted", "compared", "boosted"]),
+)
+def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
+    plan = plan_published(request(epsilon=epsilon, delta=delta, records=records), method)  # type: ignore[arg-type]
+    assert plan.guarantee.within(epsilon, delta)
+    assert plan.guarantee.epsilon > 0.98 * epsilon
+    assert plan.guarantee.is_pure or not isinstance(plan, DrawPlan)
+
+
+def test_the_kinds_of_plans() -> None:
+    assert isinstance(plan_published(request(), "tree"), DrawPlan)
+    assert isinstance(plan_published(request(), "linear"), LinearPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto"), CountedPlan)
+    assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPlan)
+    assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPlan)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ParameterError, match="method must be one of 'auto', 'tree'"):
+        plan_published(request(), "forest")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="hypotheses"):
+        plan_published(request(hypotheses=Thresholds()), "auto")
+    three = request(hypotheses=replace(TREES, labels=3))
+    for method in ("counted", "compared", "boosted"):
+        with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
+            plan_published(three, method)
+
+
+def test_several_classes_have_a_block_of_weights_each() -> None:
+    plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto")
+    assert isinstance(plan, LinearPlan)
+    assert plan.descent.classes == plan.descent.blocks == 3
+    assert plan.guarantee.within(1.0, 1e-6)

@@ -1,0 +1,58 @@
+"""What was measured: the file that ships is that of the stored results, and the cells near n·ε are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.advice import METHODS, SUMMARY, summary
+from pcqr.planning.questions.measured import NEAR, cells, evidence
+
+ROOT = Path(__file__).parents[3]
+WAYS = sorted({cell.way for cell in cells()})
+
+
+def test_the_file_that_ships_is_made_of_the_stored_results() -> None:
+    """`python -m benchmarks.advice --summary` makes it anew."""
+    assert (ROOT / SUMMARY).read_text(encoding="utf-8") == summary(ROOT)
+
+
+def test_every_way_was_measured_on_several_tables() -> None:
+    for way in ("tree", *METHODS):
+        assert len({cell.table for cell in cells() if cell.way == way}) >= 4, way
+
+
+@given(st.sampled_from(WAYS), st.floats(1.0, 1e9))
+def test_the_evidence_is_near_or_said_to_be_far(way: str, strength: float) -> None:
+    found = evidence(way, strength)
+    assert found is not None
+    near = [cell for cell in found.cells if strength / NEAR <= cell.strength <= strength * NEAR]
+    assert found.extrapolated == (not near)
+    assert found.extrapolated or len(near) == len(found.cells)
+    for low, high in (found.loss, found.gain, found.unanswered, found.strength):
+        assert low <= high
+    assert found.loss[0] - 1e-12 <= found.mean_loss <= found.loss[1] + 1e-12
+    same = found.beside(found)
+    assert same == (found.mean_loss, found.mean_loss)
+
+
+def test_what_is_far_takes_the_nearest_cells() -> None:
+    most = max(cell.strength for cell in cells() if cell.way == "published")
+    found = evidence("published", 1e9)
+    assert found is not None
+    assert found.extrapolated
+    assert found.strength[1] == most
+
+
+def test_what_was_never_measured_has_no_evidence() -> None:
+    assert evidence("oracle", 1_000.0) is None
+
+
+def test_ranges_are_those_of_the_cells() -> None:
+    adult = [cell for cell in cells() if cell.way == "published" and (cell.table, cell.epsilon) == ("adult", 0.1)]
+    assert [cell.records for cell in adult] == [32_561]
+    assert adult[0].loss == pytest.approx(0.8722 - 0.8524, abs=2e-4)  # docs/classifiers.md and docs/trees.md
+    assert adult[0].gain == pytest.approx(0.8524 - 0.7619, abs=2e-4)
