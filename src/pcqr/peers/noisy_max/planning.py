@@ -5,8 +5,8 @@ form of `pcqr.peers.noisy_max.mechanism`. The form and k are those with the smal
 
     a + (1 − 2a)·v,    a = ½·(teachers' error θ),    v = share of queries on which noise overturns the majority,
 
-under the model of `pcqr.planning.expected.model` for teachers on the records as they are: a is what their errors have in
-common, and dissent is ½e^{−t/θ} at distance t from the decision boundary, so that the majority leads a tie by
+under the model of `pcqr.planning.expected.model` for teachers on the records as they are: a is what their errors have
+in common, and dissent is ½e^{−t/θ} at distance t from the decision boundary, so that the majority leads a tie by
 (k/2)·(1 − e^{−t/θ}) votes. Noise turns right answers into wrong ones and wrong ones into right. Only public numbers
 enter.
 """
