@@ -114,6 +114,8 @@ def test_what_does_not_fit_the_plan_is_refused_before_anything_is_drawn() -> Non
         boost(InMemory(X, y), PREDICATES[1:], PLAN, entropy)
     with pytest.raises(DataError, match="y must be"):
         boost(InMemory(X, y + np.int8(1)), PREDICATES, PLAN, entropy)
+    with pytest.raises(DataError, match="y must be records with 2 labels"):
+        boost(InMemory(X, y, 3), PREDICATES, PLAN, entropy)
     with pytest.raises(DataError, match="2 columns"):
         boost(InMemory(X[:, :1], y), PREDICATES, PLAN, entropy)
     with pytest.raises(AssertionError, match="drawn"):

@@ -190,6 +190,8 @@ def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
     X, y = some_records(50, 0)
     with pytest.raises(ParameterError, match="a plan for 50 records"):
         linear_descent(FEATURES, InMemory(X, y), a_plan(49, 1), Forbidden())
+    with pytest.raises(DataError, match="y must be records with 2 labels"):
+        linear_descent(FEATURES, InMemory(X, y, 3), a_plan(50, 1), Forbidden())
     narrow = DescentStage(50, 2, 1, M, 1.0, 0.5, 1.0)
     with pytest.raises(ParameterError, match="a plan for 9 predicates"):
         linear_descent(FEATURES, InMemory(X, y), narrow, Forbidden())

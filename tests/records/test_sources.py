@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
+from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.records import Encoded, InMemory, Records, source
 from pcqr.records.features import LinearFeatures
@@ -209,6 +210,14 @@ def test_what_is_no_list_of_records_is_refused_when_the_source_is_made(
 ) -> None:
     with pytest.raises(DataError, match=told):
         InMemory(X, y, labels)  # type: ignore[arg-type]
+
+
+def test_a_class_takes_records_of_its_own_width_and_labels() -> None:
+    X, y = table(4, 20)
+    with pytest.raises(DataError, match=r"^X must be a table with 1 column\(s\) for Thresholds; received 3 columns"):
+        Thresholds().draw_on(InMemory(X, y), 1.0)
+    with pytest.raises(DataError, match=r"^y must be records with 2 labels for Stumps; received 3 labels"):
+        Stumps().draw_on(InMemory(X, y, 3), 1.0)
 
 
 def test_both_zeros_are_one_point() -> None:
