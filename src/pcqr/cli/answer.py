@@ -62,12 +62,12 @@ def run(job: Answer, *, as_json: bool) -> None:
         inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
-            check_public(points, inputs.X, option="--queries", path=job.queries, surely_public=job.surely_public)
+            check_public(points, inputs.source, option="--queries", path=job.queries, surely_public=job.surely_public)
         release = _release(job, inputs.shown)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
-                release.fit(inputs.X, inputs.places, public=SurelyPublic(public))
+                release.fit(inputs.table, inputs.places, public=SurelyPublic(public))
             answers.begin(signals, points.shape[0], show=job.show)
             halted = None
             answering = bar.add_task("answering", total=points.shape[0])

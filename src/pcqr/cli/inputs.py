@@ -15,9 +15,11 @@ from pcqr.cli.console import warn
 from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.datasets.tables import Columns, read_table
 from pcqr.errors import DataError, ParameterError
+from pcqr.records import Encoded, Records
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
-from pcqr.schema.overlap import coinciding_rows, is_mostly_private
+from pcqr.schema.overlap import is_mostly_private
+from pcqr.schema.table import CompactTable
 
 Labels = NDArray[np.int8]
 Points = NDArray[np.float64]
@@ -34,16 +36,24 @@ class Shown:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the files hold, encoded. `places` of the labels among `names`, which are the declared ones, or 0 and 1."""
+    """What the files hold, read by the schema.
 
-    X: Points
+    `places` are those of the labels among `names`, which are the declared ones, or 0 and 1.
+    """
+
+    table: CompactTable
     places: Labels
     names: tuple[Any, ...]
     shown: Shown
 
     @property
     def records(self) -> int:
-        return int(self.X.shape[0])
+        return len(self.table)
+
+    @property
+    def source(self) -> Records:
+        """The private records as algorithms ask them."""
+        return Encoded(self.table, self.places, len(self.names))
 
     @property
     def y(self) -> NDArray[Any]:
@@ -59,10 +69,11 @@ def read_inputs(
     shown = read_shown(job, private, queries=queries, categories=categories)
     declared = label_names(job.labels, most=most_labels)
     places = labels_of(private, job.label, declared)
-    X = shown.schema.encode(private, drop=job.not_features, name=str(job.private))
+    table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
+    inputs = Inputs(table, places, declared or (0, 1), shown)
     if job.public is not None and shown.public is not None:
-        check_public(shown.public, X, option="--public", path=job.public, surely_public=job.surely_public)
-    return Inputs(X, places, declared or (0, 1), shown)
+        check_public(shown.public, inputs.source, option="--public", path=job.public, surely_public=job.surely_public)
+    return inputs
 
 
 def read_shown(
@@ -176,9 +187,7 @@ def declared_schema(path: Path) -> Schema:
     return Schema.from_json(path) if path.suffix.lower() == ".json" else Schema.from_toml(path)
 
 
-def check_public(
-    shown: NDArray[np.float64], private: NDArray[np.float64], *, option: str, path: Path, surely_public: bool
-) -> None:
+def check_public(shown: Points, private: Records, *, option: str, path: Path, surely_public: bool) -> None:
     """Refuse rows of which more than half are private ones; warn the data holder of fewer.
 
     That rows coincide is a fact about the private records that nobody pays for. How many do is not said, and the
@@ -186,7 +195,7 @@ def check_public(
     """
     if surely_public:
         return
-    found = coinciding_rows(shown, private)
+    found = private.coinciding(shown)
     if is_mostly_private(found, shown):
         raise DataError(
             option,

@@ -88,7 +88,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                 with stages(bar, f"publishing ({method})"), _own_directory(job):
                     made.learner = _learner(job, inputs, trees, method)
                     try:
-                        made.learner.fit(inputs.X, inputs.y, public=SurelyPublic(inputs.shown.public))
+                        made.learner.fit(inputs.table, inputs.y, public=SurelyPublic(inputs.shown.public))
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():

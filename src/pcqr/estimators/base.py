@@ -118,7 +118,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         Parameters
         ----------
         X : table or array-like of shape (n, columns)
-            The private records. Without a schema, numbers.
+            The private records. Without a schema, numbers, or a table that a schema has read: `schema.compact(table)`.
         y : array-like of shape (n,)
             Their labels.
         public : table or array-like, SurelyPublic or None, default None

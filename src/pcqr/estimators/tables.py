@@ -45,11 +45,12 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
 def read_table(estimator: BaseEstimator, X: Any, schema: Schema | None) -> Points | CompactTable:
     """`X` for `fit`: read once, in few bytes where there is a schema, else as a float64 matrix.
 
-    scikit-learn's checks are the same: a first row stands for all, since a schema lets only finite numbers through.
+    What a schema has read before (`Schema.compact`) is taken as it is. scikit-learn's checks are the same: a first row
+    stands for all, since a schema lets only finite numbers through.
     """
-    if schema is None:
+    if schema is None and not isinstance(X, CompactTable):
         return read_points(estimator, X, None, reset=True)
-    table = schema.compact(X)
+    table = X if schema is None else schema.compact(X)
     validate_data(estimator, table.rows(slice(1)).encoded(), dtype=np.float64, reset=True)
     return table
 

@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, with well-spread bits: 2⁶⁴ over the golden ratio
 
 
-def coinciding_rows(shown: NDArray[np.float64], private: NDArray[np.float64]) -> int:
-    """The number of rows of `shown` that equal some row of `private`, bit by bit, −0 taken as 0."""
-    return int(rows_in(shown, private).sum())
-
-
 def rows_in(shown: NDArray[np.float64], private: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which rows of `shown` equal some row of `private`.
+    """Which rows of `shown` equal some row of `private`, bit by bit, −0 taken as 0.
 
     Both are encoded tables of one width. Hashes find the candidates, the rows themselves decide; the time grows with
     the cells of both tables, plus a sort of the hashes.
