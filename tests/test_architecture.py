@@ -1,4 +1,4 @@
-"""The map in docs/architecture.md is the territory: its rooms are the layers, and every step of its ways is a real one."""
+"""The map in docs/architecture.md is the territory: its rooms are the layers, every step of its ways is a real one."""
 
 from __future__ import annotations
 
