@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,30 @@ def test_a_public_method_says_what_it_does_and_a_main_one_what_it_takes_and_retu
     )
     documented = set().union(*map(_documented, told))
     assert _parameters(getattr(DESCRIBED[owner], name)) <= documented
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring of the sources, with its place."""
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+                yield f"{path.relative_to(SOURCES)} {getattr(node, 'name', '')}", text
+
+
+def test_titles_are_underlined_and_references_begin_lines_as_sphinx_reads_them() -> None:
+    ragged = [
+        place
+        for place, text in _docstrings()
+        if re.search(r"^ *-{4,}.*[^-\n]", text, flags=re.MULTILINE) or re.search(r"\S.*\.\. \[", text)
+    ]
+    assert not ragged
+
+
+def test_a_reference_that_is_cited_is_listed() -> None:
+    cited = {place: set(re.findall(r"\[(\d+)\]_", text)) for place, text in _docstrings()}
+    listed = {place: set(re.findall(r"^\.\. \[(\d+)\] ", text, flags=re.MULTILINE)) for place, text in _docstrings()}
+    assert not {place: numbers - listed[place] for place, numbers in cited.items() if not numbers <= listed[place]}
+    assert sum(map(len, cited.values())) > 10
 
 
 def test_sections_and_their_entries_are_read() -> None:

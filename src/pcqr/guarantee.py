@@ -145,9 +145,9 @@ class Guarantee(Document):
             When the units differ.
 
         References
-        ---------- .. [1] C. Dwork, K. Kenthapadi, F. McSherry, I. Mironov, M. Naor. Our data, ourselves: privacy via
-        distributed noise
-           generation. EUROCRYPT 2006.
+        ----------
+        .. [1] C. Dwork, K. Kenthapadi, F. McSherry, I. Mironov, M. Naor. Our data, ourselves: privacy via distributed
+           noise generation. EUROCRYPT 2006.
         """
         return reduce(_compose_two, others, self)._proved_by(proof)
 
@@ -175,8 +175,10 @@ class Guarantee(Document):
 
         References
         ----------
-        .. [1] N. Li, W. Qardaji, D. Su. On sampling, anonymization, and differential privacy. ASIACCS 2012.
-        .. [2] B. Balle, G. Barthe, M. Gaboardi. Privacy amplification by subsampling. NeurIPS 2018.
+        .. [1] N. Li, W. Qardaji, D. Su. On sampling, anonymization, and differential privacy: or, k-anonymization meets
+           differential privacy. ASIACCS 2012.
+        .. [2] B. Balle, G. Barthe, M. Gaboardi. Privacy amplification by subsampling: tight analyses via couplings and
+           divergences. NeurIPS 2018.
         """
         check_proved(self.unit)
         rate = float(rate)

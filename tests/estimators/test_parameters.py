@@ -19,12 +19,13 @@ from pcqr import (
 EVERY_RELEASE = {
     *("hypotheses", "epsilon", "delta", "queries", "alpha", "beta", "entropy", "classes", "teachers"),
 }
-STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate", "inverse_temperature"}
+STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate"}
+RELABELLING = {*STABLE, "inverse_temperature"}
 PARAMETERS: dict[type[Any], set[str]] = {
     NoisyMaxAggregate: EVERY_RELEASE,
     SubsampleAggregate: STABLE,
-    AgnosticRelease: STABLE,
-    UniversalRelease: {*STABLE, "publish_share"},
+    AgnosticRelease: RELABELLING,
+    UniversalRelease: {*RELABELLING, "publish_share"},
     SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes"},
     PrivateClassifier: {"epsilon", "delta", "method", "trees", "entropy", "classes"},
 }

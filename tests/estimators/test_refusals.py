@@ -43,7 +43,6 @@ BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"teachers": 10}, "teachers"),
     ({"unstable": 0}, "unstable"),
     ({"sampling_rate": 1.5}, "sampling_rate"),
-    ({"inverse_temperature": -1.0}, "inverse_temperature"),
     ({"hypotheses": "stumps"}, "hypotheses"),
     ({"classes": ("a", "a")}, "classes"),
     ({"entropy": -3}, "entropy"),
@@ -59,6 +58,13 @@ def test_bad_parameters_are_named_before_noise_is_drawn(release: Any, change: di
         release(**parameters).fit(X, y)
     assert caught.value.name == name
     assert str(caught.value).startswith(f"{name} must be ")
+
+
+@pytest.mark.parametrize("release", [AgnosticRelease, UniversalRelease])
+def test_a_bad_temperature_is_named_where_records_are_relabelled(release: Any) -> None:
+    X, y = steps(2_000)
+    with pytest.raises(ParameterError, match="inverse_temperature must be "):
+        release(Thresholds(), epsilon=2.0, inverse_temperature=-1.0, entropy=Forbidden()).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator", ALL)

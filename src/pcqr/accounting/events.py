@@ -205,8 +205,9 @@ class ConcentratedEvent:
         When ρ is not positive and finite.
 
     References
-    ---------- .. [1] M. Bun, T. Steinke. Concentrated differential privacy: simplifications, extensions, and lower
-    bounds. TCC 2016.
+    ----------
+    .. [1] M. Bun, T. Steinke. Concentrated differential privacy: simplifications, extensions, and lower bounds.
+       TCC 2016.
 
     Examples
     --------

@@ -54,8 +54,9 @@ def concentrated_epsilon(rho: float, delta: float) -> float:
         When ρ or δ is outside its range.
 
     References
-    ---------- .. [1] C. Canonne, G. Kamath, T. Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020,
-    Proposition 12.
+    ----------
+    .. [1] C. Canonne, G. Kamath, T. Steinke. The discrete Gaussian for differential privacy. NeurIPS 2020.
+       Proposition 12 of arXiv:2004.00010v4.
 
     Examples
     --------

@@ -103,9 +103,10 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     UniversalRelease : answers first, and publishes later.
 
     References
-    ---------- .. [1] S. Song, K. Chaudhuri, A. Sarwate. Stochastic gradient descent with differentially private
-    updates. GlobalSIP 2013. .. [2] R. Bassily, A. Smith, A. Thakurta. Private empirical risk minimization: efficient
-    algorithms and tight error
+    ----------
+    .. [1] S. Song, K. Chaudhuri, A. Sarwate. Stochastic gradient descent with differentially private updates.
+       GlobalSIP 2013.
+    .. [2] R. Bassily, A. Smith, A. Thakurta. Private empirical risk minimization: efficient algorithms and tight error
        bounds. FOCS 2014.
 
     Examples

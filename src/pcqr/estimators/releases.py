@@ -29,7 +29,6 @@ class StableRelease(Release[V]):
     on_unstable: str = "abstain"
     unstable: int | None = None
     sampling_rate: float | None = None
-    inverse_temperature: float | None = None
 
     def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:
         if answer.label is None and self.on_unstable == "random":
@@ -42,12 +41,18 @@ class StableRelease(Release[V]):
         return super()._request(hypotheses, records, features, public)
 
     def _pins(self) -> Pins:
-        return replace(
-            super()._pins(),
-            unstable=self.unstable,
-            sampling_rate=self.sampling_rate,
-            inverse_temperature=self.inverse_temperature,
-        )
+        return replace(super()._pins(), unstable=self.unstable, sampling_rate=self.sampling_rate)
+
+
+@dataclass(eq=False, repr=False)
+class RelabellingRelease(StableRelease[V]):
+    """Stable votes of teachers whose records were relabelled by a privately drawn member of H."""
+
+    _: KW_ONLY
+    inverse_temperature: float | None = None
+
+    def _pins(self) -> Pins:
+        return replace(super()._pins(), inverse_temperature=self.inverse_temperature)
 
 
 class SubsampleAggregate(StableRelease[VotingPlan]):
@@ -87,8 +92,6 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         T, the unstable answers after which the release halts. None lets the planner choose it.
     sampling_rate : float or None, default None
         q, the share of the records in the secret sub-sample. None lets the planner choose it.
-    inverse_temperature : float or None, default None
-        Has no effect: nothing is relabelled.
 
     Attributes
     ----------
@@ -133,7 +136,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
-class AgnosticRelease(StableRelease[VotingPlan]):
+class AgnosticRelease(RelabellingRelease[VotingPlan]):
     """AgPrivCl [1]_: records are relabelled by a privately drawn ĥ ∈ H, then stable votes are answered.
 
     (ε, δ)-DP for all answers together, adaptively chosen queries included. The average error is at most γ + α with
@@ -224,7 +227,7 @@ class AgnosticRelease(StableRelease[VotingPlan]):
 
 
 @dataclass(eq=False, repr=False)
-class UniversalRelease(StableRelease[UniversalPlan]):
+class UniversalRelease(RelabellingRelease[UniversalPlan]):
     """UnvPrivCl [1]_: votes for the first queries, then a published classifier for ever.
 
     Publication comes after `plan_.publish.after_queries` distinct queries or when the unstable answers are used up;

@@ -43,9 +43,9 @@ class StabilityTest:
         What one `release` costs: ε = 1/`scale`, δ = P(Z > w), both rounded up and within what was asked for.
 
     References
-    ---------- .. [1] A. Smith, A. Thakurta. Differentially private feature selection via stability arguments, and the
-    robustness of
-       the lasso. COLT 2013.
+    ----------
+    .. [1] A. Guha Thakurta, A. Smith. Differentially private feature selection via stability arguments, and the
+       robustness of the lasso. COLT 2013.
 
     Examples
     --------
