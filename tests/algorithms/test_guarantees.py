@@ -15,7 +15,7 @@ from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarant
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
-from pcqr.hypotheses import Stumps, Thresholds
+from pcqr.hypotheses import Stumps, Thresholds, UnionsOfIntervals
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
 from pcqr.peers.noisy_max.algorithm import noisy_max
 from pcqr.peers.noisy_max.mechanism import GaussianMax
@@ -68,6 +68,12 @@ def test_unv_priv_cl_pays_for_votes_and_publication() -> None:
     assert published.is_pure
     assert both.epsilon == pytest.approx(votes.epsilon + published.epsilon, rel=1e-9)
     assert both.delta == pytest.approx(votes.delta, rel=1e-9)
+
+
+def test_no_publication_comes_before_the_first_vote() -> None:
+    """Planned after none, it comes after one: that query is a public point, whose numerical error is paid for."""
+    none, one = (unv_priv_cl_guarantee(vote_plan(), DrawStage(0.2, m), UnionsOfIntervals(2), 1) for m in (0, 1))
+    assert none.epsilon == one.epsilon
 
 
 def test_with_replacement_pays_for_copies() -> None:

@@ -103,6 +103,6 @@ def _without_end(left: Usage) -> Usage:
 def unv_priv_cl_guarantee(vote: VoteStage, publish: DrawStage, hypotheses: Combinatorics, features: int) -> Guarantee:
     """Votes and publication on the same records: their guarantees add up (proofs/unv_priv_cl.md)."""
     votes = ag_priv_cl_guarantee(vote, hypotheses, features)
-    public = publish.after_queries + (vote.public or 0)
+    public = max(1, publish.after_queries) + (vote.public or 0)  # one vote comes first in any case
     published = sspp_guarantee(publish, hypotheses, vote.records, features, public)
     return votes.compose(published, proof="unv_priv_cl")
