@@ -114,6 +114,33 @@ def test_labels_are_a_copy_and_are_checked() -> None:
         Encoded(table.rows(slice(0)), [])
 
 
+def test_a_table_that_the_caller_still_holds_cannot_be_edited() -> None:
+    """`fit` takes a table that a schema has read, and a universal release reads it again at publication."""
+    table = SCHEMA.compact(columns([(30, "cook", datetime.date(2014, 5, 3), 0.5)] * 3))
+    kept = Encoded(table, [0, 1, 1]).kept()
+    before = kept.gathered().X
+    for held in (table, table.rows(slice(2)), table.rows(np.array([2, 0]))):
+        for entries in held.entries:
+            with pytest.raises(ValueError, match="read-only"):
+                entries[:] = entries[::-1].copy()
+    assert kept.gathered().X.tobytes() == before.tobytes()
+
+
+class Strange:
+    """What no class of pcqr says."""
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.where(X[:, 0] > 40.0, 7, 1)
+
+
+def test_labels_from_a_class_of_another_are_not_judged_again() -> None:
+    """Whether it would be refused depends on the records. A teacher that cannot learn from it has a fixed vote."""
+    rows = [(age, "cook", datetime.date(2014, 5, 3), 0.5) for age in (30, 50, 60)]
+    table, y = columns(rows), [0, 1, 1]
+    for records in (InMemory(SCHEMA.encode(table), y), Encoded(SCHEMA.compact(table), y)):
+        assert records.relabelled(Strange()).rows(np.array([2, 0])).gathered().y.tolist() == [7, 1]
+
+
 RECORDS = 700
 
 

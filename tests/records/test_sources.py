@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.records import Encoded, InMemory, Records, source
+from pcqr.records import Encoded, InMemory, Records, source, weighing
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.weighing import GRID
@@ -166,6 +166,12 @@ def test_one_label_may_be_nobodys(make: Make, label: int) -> None:
     y = np.full(70, label, dtype=np.int8)
     sums = make(X, y, 2).weighing(PREDICATES).weigh(np.array([3], dtype=np.uint8), np.arange(4), 1)
     assert sums.table[0].tolist() == [210 * (label == 0), 210 * (label == 1)]
+
+
+def test_weighed_records_do_not_show_themselves() -> None:
+    """Nor do their parts, should a debugger or a traceback print them."""
+    holds, y = np.array([[True, False]] * 70), np.array([0, 1] * 35, dtype=np.int8)
+    assert "array" not in repr(weighing._Packed.of(holds, y))
 
 
 @sources

@@ -79,10 +79,10 @@ class Encoded(Records):
         return self._with(self._table, found)
 
     def kept(self) -> Encoded:
-        return self  # table and labels are copies
+        return self  # the labels are a copy, and nobody can write to a compact table
 
     def gathered(self) -> InMemory:
-        return InMemory(self._table.encoded(), self._y, self.labels)
+        return InMemory.of_checked(self._table.encoded(), self._y.copy(), self.labels)
 
     def _cut(self, rows: int) -> Iterator[tuple[CompactTable, Labels]]:
         for start in range(0, self.size, rows):

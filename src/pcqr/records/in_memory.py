@@ -52,28 +52,29 @@ class InMemory(Records):
             raise DataError("y", f"one label for each of the {points.shape[0]} rows of X", f"{found.shape[0]} labels")
         self._hold(points, found, labels)
 
+    @classmethod
+    def of_checked(cls, X: Points, y: Labels, labels: int) -> InMemory:
+        """What is made of checked records. It is not judged again: a refusal now would depend on what they say."""
+        made = cls.__new__(cls)
+        made._hold(X, y, labels)
+        return made
+
     def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
         for start in range(0, self.size, rows):
             yield self.X[start : start + rows], self.y[start : start + rows]
 
     def rows(self, positions: Positions) -> InMemory:
-        return self._with(self.X[positions], self.y[positions])
+        return self.of_checked(self.X[positions], self.y[positions], self.labels)
 
     def relabelled(self, labelling: Labelling) -> InMemory:
         found = np.concatenate([labelling.predict(X) for X, _ in self.blocks(self.point_rows)])
-        return self._with(self.X, found)
+        return self.of_checked(self.X, found, self.labels)
 
     def kept(self) -> InMemory:
-        return self._with(self.X.copy(), self.y.copy())
+        return self.of_checked(self.X.copy(), self.y.copy(), self.labels)
 
     def gathered(self) -> InMemory:
         return self
-
-    def _with(self, X: Points, y: Labels) -> InMemory:
-        """Checked already: what is made of checked records."""
-        made = InMemory.__new__(InMemory)
-        made._hold(X, y, self.labels)
-        return made
 
     def _hold(self, X: Points, y: Labels, labels: int) -> None:
         self.X, self.y, self.labels = X, y, labels

@@ -35,7 +35,7 @@ The vote is 1 for label 1, −1 for label 0, 0 for neither.
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Packed:
     """A block of records as bits, those of label 0 first; each label's fill up whole words."""
 

@@ -36,11 +36,15 @@ class CompactTable:
 
     The encoded matrix has eight bytes for every category that there might have been. It is made from this in pieces:
     any rows, any features, bit by bit those of `Schema.encode` (proofs/table.md). As private as the table; nothing that
-    is done to the table later reaches it.
+    is done to the table later reaches it, and its own entries cannot be written to: they have been checked.
     """
 
     columns: tuple[Column, ...]
     entries: tuple[Entries, ...]
+
+    def __post_init__(self) -> None:
+        for entries in self.entries:
+            entries.flags.writeable = False
 
     @classmethod
     def read(cls, table: Table, columns: Sequence[Column], drop: Collection[str], name: str) -> CompactTable:
