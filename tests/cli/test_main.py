@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -54,6 +55,15 @@ def test_what_bash_asks_for_is_completed() -> None:
 
 def test_tracebacks_stay_plain() -> None:
     assert app.pretty_exceptions_enable is False
+
+
+@pytest.mark.parametrize("name", ["answer", "publish", "predict", "schema", "plan", "audit"])
+def test_help_is_filled_to_the_width_of_the_terminal(name: str) -> None:
+    """A line that ends early ends a paragraph: no lone words where the source happens to break."""
+    said = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}).output
+    told = [line.strip() for line in said.partition("╭")[0].splitlines()]
+    for line, below in itertools.pairwise(told):
+        assert not line or not below or len(f"{line} {below.split()[0]}") > 70, f"{line}\n{below}"
 
 
 def test_every_command_has_help() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -42,3 +43,16 @@ def test_a_parameter_is_declared_in_one_class(estimator: type[Any]) -> None:
     owners = [vars(owner) for owner in estimator.__mro__]
     declared = Counter(name for owned in owners for name in owned.get("__annotations__", ()) if name in owned)
     assert all(declared[name] == 1 for name in PARAMETERS[estimator])
+
+
+@pytest.mark.parametrize("estimator", PARAMETERS, ids=lambda estimator: estimator.__name__)
+def test_a_misspelt_parameter_is_reported_under_the_name_that_was_called(estimator: type[Any]) -> None:
+    with pytest.raises(TypeError, match=rf"^{estimator.__name__}\.__init__"):
+        estimator(epsilonn=1.0)
+
+
+@pytest.mark.parametrize("estimator", PARAMETERS, ids=lambda estimator: estimator.__name__)
+def test_the_fields_are_the_parameters_and_nothing_secret(estimator: type[Any]) -> None:
+    """So `dataclasses.asdict`, which loggers and web frameworks call, shows parameters, before and after `fit`."""
+    assert {field.name for field in fields(estimator)} == PARAMETERS[estimator]
+    assert asdict(estimator()) == estimator().get_params()

@@ -26,6 +26,7 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.algorithms.sub_samp import StableVotes
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.estimators.answering import first_batch_cost
 from pcqr.estimators.base import Known
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
@@ -140,7 +141,8 @@ def test_universal_publishes_after_its_votes_and_then_answers_for_ever() -> None
     test, truth = steps(1_000, seed=4)
     assert (release.predict(test) == truth).mean() > 0.9
     assert (release.hypothesis_.predict(test) == release.predict(test)).all()
-    assert release._universal._records is None
+    assert isinstance(release._protocol, UnvPrivCl)
+    assert release._protocol._records is None
 
 
 def test_universal_publishes_as_soon_as_unstable_answers_run_out() -> None:

@@ -120,13 +120,18 @@ def command(app: typer.Typer, job: type[Any]) -> Callable[[Work], Work]:
             with reporting(as_json=as_json):
                 work(job(**given), as_json=as_json)
 
-        called.__name__, called.__doc__ = work.__name__, work.__doc__
+        called.__name__, called.__doc__ = work.__name__, _unwrapped(work.__doc__)
         called.__annotations__ = {option.name: option.annotation for option in options}
         called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
         app.command()(called)
         return work
 
     return register
+
+
+def _unwrapped(text: str | None) -> str:
+    """One line a paragraph: the terminal breaks lines, not the source."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (text or "").split("\n\n"))
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

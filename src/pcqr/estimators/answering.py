@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,8 +32,14 @@ from pcqr.schema import Schema
 V = TypeVar("V", bound=QueryPlan)
 
 
+class _Started(PrivateEstimator[V]):
+    """Holds what `fit` has started. No dataclass: a secret must not be a field among the parameters."""
+
+    _protocol: PrivClass | UnvPrivCl
+
+
 @dataclass(eq=False, repr=False)
-class Release(PrivateEstimator[V]):
+class Release(_Started[V]):
     """Answers by votes: the parameters, `plan`, `preview`, `answer` and `predict` that all releases share.
 
     A dataclass, so that each parameter is declared once: a subclass adds its own, and scikit-learn reads them all off
@@ -50,8 +56,6 @@ class Release(PrivateEstimator[V]):
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
     teachers: int | None = None
-
-    _protocol: PrivClass | UnvPrivCl = field(init=False)
 
     @np.errstate(all="ignore")
     def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> V:

@@ -19,7 +19,7 @@ from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
 from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
@@ -36,8 +36,8 @@ NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
 
 
 _FITTED = {
-    *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "method_", "n_records_", "n_public_"),
-    *("n_features_in_", "feature_names_in_", "_protocol", "_universal"),
+    *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "n_records_", "n_public_"),
+    *("n_features_in_", "feature_names_in_", "_protocol"),
 }
 
 
@@ -255,6 +255,36 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
+
+
+class PublishedEstimator(PrivateEstimator[P]):
+    """Publishes one hypothesis at `fit`, and predicts by it from then on."""
+
+    hypothesis_: Hypothesis
+
+    @np.errstate(all="ignore")
+    def predict(self, X: Any) -> LabelArray:
+        """The published classifier on rows. Costs nothing, however often.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, "plan_")
+        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
 
 def _source(table: Points | CompactTable, labels: Labels, count: int) -> Records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,8 @@ from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import Given, Known, PrivateEstimator
-from pcqr.estimators.labels import LabelArray
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.estimators.base import Given, Known, PublishedEstimator
+from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
@@ -49,7 +48,7 @@ def _has_margins(classifier: PrivateClassifier) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
+class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
@@ -134,32 +133,16 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
 
-    hypothesis_: Hypothesis = field(init=False)
-    method_: Method = field(init=False)
-
-    @np.errstate(all="ignore")
-    def predict(self, X: Any) -> LabelArray:
-        """The published classifier on rows. Costs nothing, however often.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (rows, columns)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-            Label names.
-
-        Raises
-        ------
-        DataError
-            When the rows cannot be read as those of `fit`.
-        NotFittedError
-            Before `fit`.
-        """
+    @property
+    def method_(self) -> Method:
+        """Which kind of classifier was published."""
         check_is_fitted(self, "plan_")
-        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
+        match self.hypothesis_:
+            case BoostedTrees():
+                return "boosted"
+            case LinearHypothesis() | OneAgainstRest():
+                return "linear"
+        return "tree"
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
@@ -214,13 +197,11 @@ class PrivateClassifier(PrivateEstimator[ClassifierPlan]):
                     self.hypothesis_ = by_rarer_label(hypotheses, features, records, plan.counted, entropy)
                 else:
                     self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
-                self.method_ = "linear" if isinstance(self.hypothesis_, LinearHypothesis) else "tree"
             case LinearPlan():
                 features = LinearFeatures.of(predicates, records.width, given.shown)
                 descend = linear_descent if plan.descent.classes == 2 else one_against_rest
-                self.method_, self.hypothesis_ = "linear", descend(features, records, plan.descent, entropy)
+                self.hypothesis_ = descend(features, records, plan.descent, entropy)
             case BoostedPlan():
-                self.method_, self.hypothesis_ = "boosted", boost(records, predicates, plan.boosting, entropy)
+                self.hypothesis_ = boost(records, predicates, plan.boosting, entropy)
             case DrawPlan():
-                drawn = sspp(hypotheses, records, given.public, plan.publish, entropy)
-                self.method_, self.hypothesis_ = "tree", drawn
+                self.hypothesis_ = sspp(hypotheses, records, given.public, plan.publish, entropy)

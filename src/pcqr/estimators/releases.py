@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -55,6 +55,7 @@ class RelabellingRelease(StableRelease[V]):
         return replace(super()._pins(), inverse_temperature=self.inverse_temperature)
 
 
+@dataclass(eq=False, repr=False)
 class SubsampleAggregate(StableRelease[VotingPlan]):
     """SubSamp [1]_: teachers learn from disjoint parts of the records, and their stable votes are answered.
 
@@ -136,6 +137,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
+@dataclass(eq=False, repr=False)
 class AgnosticRelease(RelabellingRelease[VotingPlan]):
     """AgPrivCl [1]_: records are relabelled by a privately drawn ĥ ∈ H, then stable votes are answered.
 
@@ -315,22 +317,22 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     _: KW_ONLY
     publish_share: float | None = None
 
-    _universal: UnvPrivCl = field(init=False)
-
     @property
     def is_published_(self) -> bool:
         """Has the classifier been published?"""
-        check_is_fitted(self, "plan_")
-        return self._universal.published is not None
+        return self._published() is not None
 
     @property
     def hypothesis_(self) -> Hypothesis:
         """The published classifier (labels 0 and 1). AttributeError before publication."""
-        check_is_fitted(self, "plan_")
-        published = self._universal.published
+        published = self._published()
         if published is None:
             raise AttributeError("hypothesis_ exists once the release has published; see is_published_.")
         return published
+
+    def _published(self) -> Hypothesis | None:
+        check_is_fitted(self, "plan_")
+        return self._protocol.published if isinstance(self._protocol, UnvPrivCl) else None
 
     def _pins(self) -> Pins:
         return replace(super()._pins(), publish_share=self.publish_share)
@@ -339,6 +341,4 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
         return plan_universal(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
-        self._protocol = self._universal = UnvPrivCl(
-            hypotheses, given.records, given.public, plan.vote, plan.publish, entropy
-        )
+        self._protocol = UnvPrivCl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)

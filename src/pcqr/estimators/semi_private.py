@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
-
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import Given, Known, PrivateEstimator
-from pcqr.estimators.labels import LabelArray
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.estimators.base import Given, Known, PublishedEstimator
+from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Aim, Budget, DrawPlan
@@ -25,7 +21,7 @@ DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 
 
 @dataclass(eq=False, repr=False)
-class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
+class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
     """SSPP [1]_: one draw of the exponential mechanism over a class made of public points alone, published at once.
 
     Pure ε-DP. The published hypothesis answers any number of queries.
@@ -95,32 +91,6 @@ class SemiPrivateLearner(PrivateEstimator[DrawPlan]):
     beta: float = 0.05
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
-
-    hypothesis_: Hypothesis = field(init=False)
-
-    @np.errstate(all="ignore")
-    def predict(self, X: Any) -> LabelArray:
-        """The published hypothesis on rows. Costs nothing, however often.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (rows, columns)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-            Label names.
-
-        Raises
-        ------
-        DataError
-            When the rows cannot be read as those of `fit`.
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self, "plan_")
-        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         return Request(

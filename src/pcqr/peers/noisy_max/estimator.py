@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
@@ -13,6 +15,7 @@ from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.planning.request import Request
 
 
+@dataclass(eq=False, repr=False)
 class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     """Noisy majorities of teachers [1]_ [2]_ [3]_: every query gets a label, and every label is paid for.
 
