@@ -79,6 +79,28 @@ def test_paper_rule(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert answers[-1] == (d + v > 3 + thresholds[epoch])
 
 
+def test_a_threshold_whose_redraw_is_broken_off_is_never_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ⊥ is counted, so whoever asks can see it: its epoch is over. Two of them at one ρ are not paid for."""
+    rho: list[int | BaseException] = [0, KeyboardInterrupt(), MemoryError(), -50]
+
+    def noise(scale: float, _: object) -> int:
+        found = rho.pop(0) if scale == 2.0 else 0
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    monkeypatch.setattr(paper, "discrete_laplace", noise)
+    run = replace(PAPER, unstable=3).start(SystemEntropy())
+    with pytest.raises(KeyboardInterrupt):
+        run.is_stable(0)
+    assert (run.unstable_left, run.queries_left) == (2, 4)
+    with pytest.raises(MemoryError):
+        run.is_stable(0)
+    assert (run.unstable_left, run.queries_left) == (2, 3), "nothing was tested"
+    assert run.is_stable(0), "against the new threshold 3 − 50"
+    assert not rho
+
+
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
 def test_it_halts_after_its_unstable_answers_and_not_one_later(parameters: SparseVector) -> None:
     run = parameters.start(SeededEntropy(1))

@@ -21,6 +21,7 @@ from pcqr.plan import (
     VoteStage,
     VotingPlan,
 )
+from pcqr.unit import Unit
 
 AIM = Aim(300, 0.1, 0.05)
 PROMISE: dict[str, Any] = {
@@ -46,6 +47,7 @@ DRAWN = DrawPlan(**PROMISE, publish=DrawStage(0.2))
         ("budget", Budget(1.0)),
         ("guarantee", None),
         ("guarantee", Guarantee(epsilon=1.001, delta=1e-6, proof="sub_samp")),
+        ("guarantee", Guarantee(epsilon=1.0, delta=1e-6, proof="sub_samp", unit=Unit.person(3))),
         ("proved", -0.1),
         ("proved", float("nan")),
     ],

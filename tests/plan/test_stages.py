@@ -121,6 +121,12 @@ def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(stage: Any, na
         replace(stage, **{name: eta})
 
 
+def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() -> None:
+    sharp: dict[str, Any] = {"records": np.int64(2**24), "inverse_temperature": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(BOOSTING, **sharp)
+
+
 @pytest.mark.parametrize("name", ["copies", "public"])
 def test_without_relabelling_there_are_neither_copies_nor_public_points(name: str) -> None:
     bare = replace(VOTE, inverse_temperature=None, copies=None, public=None)

@@ -297,5 +297,5 @@ def _check_draws(records: int, depth: int, *inverse_temperatures: float) -> None
 
 
 def _check_exponent(inverse_temperature: float, records: int) -> None:
-    if inverse_temperature * records > LARGEST_EXPONENT:
+    if float(inverse_temperature) * float(records) > LARGEST_EXPONENT:  # NumPy's integers would overflow
         raise ParameterError("inverse_temperature", "at most 2**52 / n", inverse_temperature)

@@ -14,6 +14,7 @@ from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.classifiers import BoostingStage, ComparedStage, CountedStage, DescentStage
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
+from pcqr.unit import check_proved
 
 Mode = Literal["paper", "calibrated"]
 
@@ -47,7 +48,8 @@ class Plan(Document):
     Raises
     ------
     ParameterError
-        When the guarantee exceeds the budget, or a part is none of what it should be.
+        When the guarantee exceeds the budget or is about another unit than the record, or a part is none of what it
+        should be.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Plan(Document):
                 raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
         if self.mode not in get_args(Mode):
             raise ParameterError("mode", f"one of {', '.join(map(repr, get_args(Mode)))}", self.mode)
+        check_proved(self.guarantee.unit)
         if not self.guarantee.within(self.epsilon, self.delta):
             raise ParameterError("guarantee", f"within {self.budget}", str(self.guarantee))
         if self.proved is not None and (self.aim is None or not self.proved >= 0):

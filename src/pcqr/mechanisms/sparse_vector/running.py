@@ -50,7 +50,7 @@ class RunningSparseVector:
         self.unstable_left = parameters.unstable
         self.queries_left = parameters.queries
         self._entropy = entropy
-        self._noisy_threshold = self._draw_threshold()
+        self._draw_threshold()
 
     @property
     def has_halted(self) -> bool:
@@ -63,15 +63,22 @@ class RunningSparseVector:
             raise RuntimeError("The sparse vector has halted: no further query may be tested.")
         if self.queries_left is not None:
             self.queries_left -= 1
+        if self._is_stale:  # drawing it anew was broken off
+            self._draw_threshold()
         stable = distance + self.parameters.query_noise(self._entropy) > self._noisy_threshold
         if not stable:
-            self.unstable_left -= 1
-            if self.parameters.redraws_threshold:
-                self._noisy_threshold = self._draw_threshold()
+            self.unstable_left -= 1  # one step: ⊥ is counted and its threshold is stale
+            if self._is_stale:
+                self._draw_threshold()
         return stable
 
-    def _draw_threshold(self) -> int:
-        return self.parameters.threshold + self.parameters.threshold_noise(self._entropy)
+    @property
+    def _is_stale(self) -> bool:
+        return self.parameters.redraws_threshold and self._drawn_at != self.unstable_left
+
+    def _draw_threshold(self) -> None:
+        self._noisy_threshold = self.parameters.threshold + self.parameters.threshold_noise(self._entropy)
+        self._drawn_at = self.unstable_left
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.parameters!r}, unstable_left={self.unstable_left})"
