@@ -42,7 +42,7 @@ OTHER_NAMES = {
         "hypotheses/trees/test_weighted.py",
     ],
     "pcqr/hypotheses/trees/splits.py": ["hypotheses/trees/test_partition.py", "hypotheses/trees/test_weighted.py"],
-    "pcqr/hypotheses/trees/work.py": ["hypotheses/trees/test_partition.py", "hypotheses/trees/test_decision_trees.py"],
+    "pcqr/hypotheses/trees/work.py": ["hypotheses/trees/test_work.py"],
 }
 """Mirrors that are called otherwise than their file."""
 

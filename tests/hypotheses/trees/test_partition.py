@@ -210,3 +210,13 @@ def test_memory_is_what_the_class_says() -> None:
     assert held == trees.bytes_needed(depth) - 4 * block_rows(predicates) * predicates
     assert MistakeLaw(counts, 0.1, 0.0).decay.size == 51
     assert MistakeLaw(counts, 1e4, 0.0).decay.tolist() == [1.0, 0.0]
+
+
+def test_what_all_options_cost_does_not_take_digits_from_their_weights() -> None:
+    """Half of the records are wrong whatever is asked. η·n is so large that beside it a logarithm of a mass is lost."""
+    holds = np.repeat(np.array([[False, False, True], [True, False, True], [True, True, False]]), 2, axis=0)
+    holds = np.tile(holds, (1_000, 1))
+    y = np.tile(np.array([0, 1], dtype=np.int8), 3_000)
+    counts = count_conjunctions([(holds, y)], 3, 2, 2)
+    cold, mild = (PartitionFunction(counts, MistakeLaw(counts, eta, 0.0)) for eta in (2.0**36, 50.0))
+    np.testing.assert_allclose(cold.log_weights(Node(), 2), mild.log_weights(Node(), 2), atol=1e-9)
