@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typer.main import get_command
 import pcqr
 from pcqr import registry
 from pcqr.cli.main import app
+from pcqr.cli.options import algorithms
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.registry import Algorithm, HypothesisFamily
@@ -84,14 +86,18 @@ def test_the_command_line_takes_all_names() -> None:
     for entry in ALGORITHMS:
         for text in entry.names:
             if entry.option is None:
-                with pytest.raises(BadParameter, match=f"'{text}' is not one of subsamp, agnostic, universal"):
+                taken, elsewhere = ", ".join(algorithms()), entry.command_line or "in Python only"
+                said = f"'{text}' is not one of {taken}. {entry.estimator_name} runs "
+                with pytest.raises(BadParameter, match=re.escape(said)) as refused:
                     answer.make_context("answer", [*given, "--algorithm", text])
+                assert elsewhere in refused.value.message
             else:
                 assert answer.make_context("answer", [*given, "--algorithm", text]).params["algorithm"] == entry.option
     for family in CLASSES:
         for command, options in (("answer", given), ("plan", [])):
             if family.option is None or (command == "plan" and family.needs_public):
-                with pytest.raises(BadParameter, match="is not one of thresholds"):
+                why = "in Python only" if family.option is None else "depends on the public rows"
+                with pytest.raises(BadParameter, match=f"is not one of thresholds.*{family.name}.*{why}"):
                     COMMANDS.commands[command].make_context(command, [*options, "--class", family.name])
             else:
                 context = COMMANDS.commands[command].make_context(command, [*options, "--class", family.name])

@@ -47,12 +47,25 @@ def _planned_class(text: str) -> str:
 
 
 def _one_of(text: str, find: Callable[[str], registry.Entry], options: list[str]) -> str:
-    """The option of what is called so, by any of its names."""
+    """The option of what is called so, by any of its names. What is known but not taken here is told where it runs."""
+    elsewhere = ""
     with suppress(ParameterError):
-        found = find(text).option
-        if found in options:
-            return found
-    raise typer.BadParameter(f"{text!r} is not one of {', '.join(options)}.")
+        found = find(text)
+        if found.option in options:
+            return found.option
+        elsewhere = f" {_elsewhere(found)}"
+    raise typer.BadParameter(f"{text!r} is not one of {', '.join(options)}.{elsewhere}")
+
+
+def _elsewhere(entry: registry.Entry) -> str:
+    match entry:
+        case registry.Algorithm(command_line=None):
+            return f"{entry.estimator_name} runs in Python only."
+        case registry.Algorithm():
+            return f"{entry.estimator_name} runs by {entry.command_line}."
+        case registry.HypothesisFamily(option=None):
+            return f"{entry.name} can be had in Python only."
+    return f"What {entry.name} can do depends on the public rows or the schema: leave --class out, or give --vc."
 
 
 AnsweringClass = Annotated[
