@@ -6,8 +6,8 @@ Every cell is a release as `fit` plans it, on 30,000 private records of a table 
 queries out of the test part. Recorded are the share of ⊥ among the queries that were asked, the number that got a
 label, and whether the release halted, beside the plan's `Prediction`. `doubt` is the factor on the teachers' error θ
 with which the model would have expected the share of ⊥ that was seen: 1 where it is right, below 1 where it is too
-pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS` and `PLAIN_DOUBTS` of `pcqr.planning.expected.model`
-are made from.
+pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS` and `PLAIN_DOUBTS` are made from, in
+`pcqr.planning.expected.model`.
 
 Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md.
 """

@@ -1,0 +1,66 @@
+"""Every page stays true: the links, the names and the files that it mentions exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HISTORY = "CHANGELOG.md"
+"""Speaks of names that are gone."""
+PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "proofs").glob("*.md")))
+NAME = re.compile(r"(?<![\w./-])pcqr(?:\.[A-Za-z_]\w*)+")
+FILE = re.compile(r"(?<![\w./])(?:src|tests|docs|proofs|benchmarks|mutants)/[\w./-]*\w")
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+ENDINGS = (".json", ".toml", ".md", ".py", ".csv")
+
+
+def _exists(name: str) -> bool:
+    """Is a dotted name a module, something in one, or a declared field of a class in one?"""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            declared = {
+                field for owner in getattr(found, "__mro__", ()) for field in vars(owner).get("__annotations__", ())
+            }
+            if not hasattr(found, part):
+                return part in declared and part == parts[-1]
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of its headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_page_mentions_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link in LINK.findall(text):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+    if page.name != HISTORY:
+        names = {name for name in NAME.findall(text) if not name.endswith(ENDINGS)}
+        assert {name for name in names if not _exists(name)} == set()
+        assert {file for file in FILE.findall(text) if not (ROOT / file).exists()} == set()
+
+
+def test_what_is_gone_is_noticed() -> None:
+    assert _exists("pcqr.plan.VoteStage.teachers")
+    assert not _exists("pcqr.names")
+    assert not _exists("pcqr.plan.VotePlan")
+    assert not _exists("pcqr.plan.VoteStage.voters")
+    assert FILE.findall("see tests/test_pages.py, not xtests/y.py") == ["tests/test_pages.py"]
