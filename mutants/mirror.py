@@ -51,7 +51,12 @@ FURTHER = {
     "noise": ["mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
     "guarantee": ["accounting", "mechanisms/test_stability.py", "algorithms/test_guarantees.py"],
     "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
-    "records": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py", "hypotheses/test_linear.py"],
+    "records": [
+        "records/test_limits.py",
+        "algorithms/test_linear_descent.py",
+        "privacy/test_linear_exactly.py",
+        "hypotheses/test_linear.py",
+    ],
     "mechanisms": ["mechanisms", "privacy/test_sparse_vector_exactly.py", "algorithms/test_guarantees.py"],
     "hypotheses": [
         "hypotheses/test_numerical_bounds.py",

@@ -102,7 +102,6 @@ def exponential_mechanism(
     >>> round(drawn.guarantee.epsilon, 6), drawn.guarantee.is_private
     (1.0, False)
     """
-    hypotheses.check_source(records)
     shown = None if public is None else hypotheses.check_points(public, name="public")
     source = resolve_entropy(entropy)
     guarantee = exponential_guarantee(

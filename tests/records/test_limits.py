@@ -1,0 +1,33 @@
+"""What records may not be, and faults that must not be lost on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pcqr.errors import DataError
+from pcqr.records.arrays import as_points
+from pcqr.records.counting import in_shares
+from pcqr.records.weighing import MOST_RECORDS, WeightedRecords
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_a_table_has_a_row_and_a_column(shape: tuple[int, int]) -> None:
+    with pytest.raises(DataError, match="at least one row and one column"):
+        as_points(np.empty(shape))
+    assert as_points(np.zeros((1, 1))).shape == (1, 1)
+
+
+def test_a_fault_in_one_share_of_the_work_is_a_fault_of_all_of_it() -> None:
+    def work(low: int, high: int) -> None:
+        if low <= 700 < high:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        in_shares("testing", 10_000, work)
+
+
+def test_weights_of_so_many_records_fit_their_integers_and_of_one_more_do_not() -> None:
+    WeightedRecords((), MOST_RECORDS, lambda _: ())
+    with pytest.raises(DataError, match=f"at most {MOST_RECORDS:,} rows"):
+        WeightedRecords((), MOST_RECORDS + 1, lambda _: ())
