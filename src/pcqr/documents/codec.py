@@ -16,6 +16,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from pcqr.documents.reading import read_number, read_object, shown
 from pcqr.documents.table import class_of, tag_of
 from pcqr.errors import ParameterError
@@ -79,7 +81,7 @@ class _Flag(Codec):
     words = "true or false"
 
     def takes(self, value: Any) -> bool:
-        return isinstance(value, bool) or type(value).__name__ == "bool"  # NumPy's own
+        return isinstance(value, bool | np.bool_)
 
     def _written(self, value: Any, where: str) -> bool:  # noqa: ARG002
         return bool(value)

@@ -94,7 +94,7 @@ def test_the_fewest_records_are_certified_and_far_fewer_are_not_found() -> None:
 def test_unknowns_agree_with_each_other() -> None:
     fewest = solved(opened(LINE, "records"))
     at_fewest = replace(LINE, records=fewest.request.records)
-    assert solved(opened(at_fewest, "alpha")).request.alpha <= 0.1 * 1.03
+    assert solved(opened(at_fewest, "alpha")).request.alpha <= 0.1 * 1.021
     assert solved(opened(at_fewest, "epsilon")).request.epsilon <= 1.0 * 1.05
     a_few_more = replace(at_fewest, records=round(1.03 * fewest.request.records))
     assert solved(opened(a_few_more, "queries")).request.queries >= 1_000 * 0.85
