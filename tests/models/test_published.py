@@ -1,31 +1,32 @@
-"""Published models: what they hold, how they predict, what comes back from JSON."""
+"""Published models: what they hold, how they predict, what they are saved as."""
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import fastjsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
+from support.published import (
+    GUARANTEE,
+    LABELS,
+    MODEL,
+    PEOPLE,
+    SCHEMA,
+    TREE,
+)
 
-import pcqr.models
 from pcqr import (
     AgnosticRelease,
     DataError,
-    Guarantee,
     ParameterError,
     SemiPrivateLearner,
     SurelyPublic,
@@ -37,71 +38,9 @@ from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import Leaf, Split
-from pcqr.models import Provenance, PublishedModel
+from pcqr.models import PublishedModel
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
-from pcqr.unit import RECORD, Unit
-
-SCHEMA = Schema(
-    (
-        Column("age", bounds=(17, 90), missing=True),
-        Column("work", "categorical", ("Private", "State"), other=True),
-        Column("gain"),
-    )
-)
-AGE, GAP, PRIVATE, STATE, OTHER, NO_WORK, GAIN = range(7)
-GUARANTEE = Guarantee(0.5, proof="sspp", assumptions=("the public points are known to all",))
-TREE = DecisionTree(
-    Split(
-        Predicate(PRIVATE, 0.5),
-        fails=Split(Predicate(AGE, 0.1 + 0.2 + 30), Leaf(0), Leaf(2)),
-        holds=Split(Predicate(GAIN, 5119.0), Leaf(0), Leaf(1)),
-    ),
-    len(SCHEMA.features),
-)
-MODEL = PublishedModel(
-    TREE,
-    ("low", "middle", "high"),
-    SCHEMA,
-    GUARANTEE,
-    Provenance("decision trees of depth 2", 1000, 50, (Predicate(AGE, 1 / 3),), 0.25, 1e-10, (("pcqr", "0.1.0"),)),
-)
-PEOPLE: dict[str, list[Any]] = {
-    "gain": [6000, 0, 5119, 0],
-    "work": ["Private", "State", "Private", None],
-    "age": [40, 80, 20, None],
-}
-LABELS = ["middle", "high", "low", "low"]
-
-
-def changed(change: dict[str, Any] | None = None, **inside: Any) -> str:
-    """The JSON of MODEL with top-level keys replaced, and keys inside the objects named by `inside`."""
-    document = json.loads(MODEL.to_json()) | (change or {})
-    for name, values in inside.items():
-        document[name] = document[name] | values
-    return json.dumps(document)
-
-
-def changed_stump(**values: Any) -> str:
-    stump = PublishedModel(Stump(GAIN, math.inf, True, 7), ("no", "yes"), SCHEMA, GUARANTEE)
-    document = json.loads(stump.to_json())
-    return json.dumps(document | {"hypothesis": document["hypothesis"] | values})
-
-
-@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "golden").glob("*.json")), ids=lambda path: path.stem)
-def test_files_that_an_earlier_version_wrote_are_read_and_written_byte_for_byte(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    model = PublishedModel.from_json(text)
-    assert model.guarantee.unit == RECORD
-    assert model.to_json() == text
-
-
-def test_a_file_says_nothing_of_persons_yet() -> None:
-    model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
-    assert "Replace the rows (at most 3) of any one person among the 1,000 private records by any other" in model.card()
-    assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
-    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD in a model file of version 3"):
-        model.to_json()
 
 
 class TestPredicting:
@@ -268,148 +207,6 @@ class TestFromLearner:
             )
             texts.add(PublishedModel.from_learner(learner).to_json())
         assert len(texts) == 1
-
-
-def nodes(depth: int, features: int, labels: int) -> st.SearchStrategy[Leaf | Split]:
-    leaves = st.builds(Leaf, st.integers(0, labels - 1))
-    cuts = st.floats(allow_nan=False, allow_infinity=False)
-    asked = st.builds(Predicate, st.integers(0, features - 1), cuts)
-    return (
-        leaves
-        if depth == 0
-        else leaves
-        | st.deferred(
-            lambda: st.builds(Split, asked, nodes(depth - 1, features, labels), nodes(depth - 1, features, labels))
-        )
-    )
-
-
-hypotheses = st.builds(DecisionTree, nodes(4, 7, 2), st.just(7)) | st.builds(
-    Stump, st.integers(0, 6), st.floats(allow_nan=False), st.booleans(), st.just(7)
-)
-epsilons = st.floats(0, 1e6)
-
-
-class TestJson:
-    validate = staticmethod(
-        fastjsonschema.compile(
-            json.loads((Path(pcqr.models.__file__).parent / "pcqr-model-1.schema.json").read_text(encoding="utf-8"))
-        )
-    )
-
-    @settings(max_examples=60, deadline=None)
-    @given(hypotheses, epsilons, st.lists(st.text().filter(str.strip), min_size=2, max_size=2, unique=True))
-    def test_what_is_written_comes_back_exactly(self, hypothesis: Hypothesis, epsilon: float, names: list[str]) -> None:
-        model = PublishedModel(
-            hypothesis, tuple(names), SCHEMA, Guarantee(epsilon), Provenance(numerical_slack=epsilon)
-        )
-        text = model.to_json()
-        assert PublishedModel.from_json(text) == model
-        assert PublishedModel.from_json(text).to_json() == text
-        self.validate(json.loads(text))
-
-    @pytest.mark.parametrize(
-        "classes",
-        [(0, 1), (0.5, 1.5), (False, True), ("0", "1"), ("é", "\n\ud83d".encode("utf-8", "replace").decode())],
-    )
-    def test_label_names_keep_their_type(self, classes: Any) -> None:
-        model = PublishedModel(Threshold(0.1), classes, Schema((Column("x"),)), GUARANTEE)
-        back = PublishedModel.from_json(model.to_json())
-        assert back == model
-        assert [type(name) for name in back.classes] == [type(name) for name in classes]
-        self.validate(json.loads(model.to_json()))
-
-    def test_the_layout_is_stable(self) -> None:
-        document = json.loads(MODEL.to_json())
-        assert document["format"] == "pcqr-model"
-        assert document["version"] == 1
-        assert document["kind"] == "decision-tree"
-        assert document["hypothesis"]["feature"] == "work=Private"
-        assert document["hypothesis"]["above"] == 0.5
-        assert document["hypothesis"]["then"] == {
-            "feature": "gain",
-            "above": 5119.0,
-            "then": {"label": "middle"},
-            "else": {"label": "low"},
-        }
-        assert set(document["guarantee"]) == {
-            *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
-        }
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("", "a JSON document"),
-            ("[]", '"format": "pcqr-model"'),
-            ('{"format": "other"}', '"format": "pcqr-model"'),
-            ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
-            ("[" * 200_000, "JSON document"),
-            (changed({"version": 4}), "model.version must be 1, 2 or 3, which this pcqr reads; received 4"),
-            (
-                changed({"version": 2}),
-                "model.kind must be one of linear, linear-one-against-rest, boosted-trees in version 2",
-            ),
-            (changed({"version": True}), "model.version"),
-            (changed({"version": 1.0}), "model.version"),
-            (changed({"kind": "forest"}), "model.kind must be one of decision-tree, stump, threshold"),
-            (changed({"kind": "stump"}), "one question with two different labels"),
-            (changed_stump(above="high"), "model.hypothesis.above must be a number"),
-            (changed_stump(above=[]), "model.hypothesis.above must be a number"),
-            (changed_stump(then={"label": "no"}), "two different labels"),
-            (changed_stump(feature=3), "model.hypothesis.feature must be the name of a feature"),
-            (changed({"accuracy": 0.9}), "also accuracy"),
-            (changed({"classes": "ab"}), "model.classes must be a list"),
-            (changed({"classes": ["a", ["b"]]}), "classes must be"),
-            (changed({"schema": []}), "model.schema"),
-            (changed({"schema": {"columns": []}}), "columns"),
-            (changed({"schema": {"columns": [{"name": "age", "kind": "time"}]}}), "kind of column 'age'"),
-            (changed({"hypothesis": {"label": "none"}}), "model.hypothesis.label must be one of the classes"),
-            (changed({"hypothesis": {"label": []}}), "model.hypothesis.label"),
-            (changed({"hypothesis": 3}), "model.hypothesis must be an object"),
-            (changed(hypothesis={"feature": "shoe"}), "model.hypothesis.feature must be the name of a feature"),
-            (changed(hypothesis={"above": "0.5"}), "model.hypothesis.above must be a number"),
-            (changed(hypothesis={"above": True}), "model.hypothesis.above must be a number"),
-            (changed(hypothesis={"above": math.nan}), "finite numbers"),
-            (changed(hypothesis={"above": 10**400}), "that float64 can hold"),
-            (changed(hypothesis={"then": {"label": "low", "count": 3}}), "model.hypothesis.then must be .*also count"),
-            (changed(guarantee={"epsilon": -1}), "epsilon must be a finite number ≥ 0"),
-            (changed(guarantee={"epsilon": "small"}), "model.guarantee.epsilon must be a number"),
-            (changed(guarantee={"is_private": 1}), "model.guarantee.is_private must be true or false"),
-            (changed(guarantee={"adjacency": "add one"}), "adjacency"),
-            (changed(guarantee={"assumptions": [1]}), r"model.guarantee.assumptions\[0\] must be a text"),
-            (changed(provenance={"records": 0}), "records must be an integer ≥ 1"),
-            (changed(provenance={"records": 1.5}), "model.provenance.records must be an integer"),
-            (changed(provenance={"predicates": [{"feature": "gain"}]}), r"predicates\[0\] must be .*without above"),
-            (changed(provenance={"versions": []}), "model.provenance.versions"),
-            (changed(provenance={"inverse_temperature": -1}), "inverse_temperature must be a finite number ≥ 0"),
-            (changed(provenance={"numerical_slack": -1e-9}), "numerical_slack must be a finite number ≥ 0"),
-            (changed(provenance={"records": 2**63}), "of 64 bits"),
-            (changed({"version": 7}).replace("7", "7" * 5000), "numbers of sensible length"),
-            (changed({"kind": "\ud800"}), "half of a surrogate pair"),
-            (changed({"classes": ["low", "middle", " "]}), "not blank"),
-            (changed({"classes": ["low", "middle", None]}), "classes must be"),
-            (changed({"schema": {"columns": [{"name": "age", "bounds": ["0", "9"]}]}}), "of numbers"),
-            (changed({"schema": {"columns": [{"name": "age", "bounds": [0, 10**400]}]}}), "that float64 can hold"),
-            (changed(guarantee={"steps": [1]}), r"model.guarantee.steps\[0\] must be a text"),
-        ],
-    )
-    def test_what_is_refused_and_where(self, text: str, message: str) -> None:
-        with pytest.raises(ParameterError, match=message):
-            PublishedModel.from_json(text)
-
-    @pytest.mark.parametrize(
-        "text", [changed({"accuracy": 0.9}), changed(guarantee={"epsilon": -1}), changed({"hypothesis": {"label": []}})]
-    )
-    def test_the_json_schema_refuses_too(self, text: str) -> None:
-        with pytest.raises(fastjsonschema.JsonSchemaValueException):
-            self.validate(json.loads(text))
-
-    def test_a_tree_too_deep_to_be_one_of_ours(self) -> None:
-        node: dict[str, Any] = {"label": "low"}
-        for _ in range(80):
-            node = {"feature": "gain", "above": 0.0, "then": node, "else": {"label": "low"}}
-        with pytest.raises(ParameterError, match="at most 64 deep"):
-            PublishedModel.from_json(changed({"hypothesis": node}))
 
 
 class TestSaving:
