@@ -10,11 +10,12 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chisquare
 
-from pcqr.algorithms.ensemble import Constant, Teachers, secret_subsample
+from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.algorithms.stab import stab
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Labels, Points
+from pcqr.hypotheses.committees.members import Constant
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.records import InMemory
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pcqr.algorithms.ensemble import Constant as FixedVote
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.committees.members import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.stumps import Stump

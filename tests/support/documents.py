@@ -14,8 +14,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pcqr.algorithms.ensemble import Constant as FixedVote
 from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.committees.members import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval

@@ -32,7 +32,7 @@ _HOMES = {
     "linear-features": "pcqr.records.features:LinearFeatures",
     "linear": "pcqr.hypotheses.linear:LinearHypothesis",
     "one-against-rest": "pcqr.hypotheses.linear:OneAgainstRest",
-    "fixed-vote": "pcqr.algorithms.ensemble:Constant",
+    "fixed-vote": "pcqr.hypotheses.committees.members:Constant",
     # answers
     "usage": "pcqr.plan.answers:Usage",
     "answer": "pcqr.plan.answers:Answer",
