@@ -42,6 +42,18 @@ class Scripted:
         return None if vote < 0 else vote % self.labels
 
 
+class Counting(Scripted):
+    """Remembers every row whose votes it was asked for."""
+
+    def __init__(self, unstable: int | None) -> None:
+        super().__init__(unstable)
+        self.counted: list[float] = []
+
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        self.counted += X[:, 0].tolist()
+        return super().counts(X)
+
+
 class Untouchable:
     """A labeller of which only the public count may be read."""
 
@@ -118,6 +130,74 @@ def test_the_counts_follow_from_the_transcript(values: list[int], unstable: int)
         assert answer.remaining.unstable == unstable - negatives
     assert labeller.decided == len(asked)
     assert len(online.transcript) == len(asked)
+
+
+def test_a_repeated_query_counts_no_vote() -> None:
+    labeller = Counting(unstable=5)
+    online = PrivClass(labeller, 9, SeededEntropy(0))
+    asked = [online.answer(point(value)) for value in (1.0, -2.0, 0.0)]
+    labeller.counts = Untouchable().counts  # type: ignore[method-assign]
+    again = [online.answer(point(value)) for value in (1.0, -2.0, -0.0)]
+    assert [answer.kind for answer in again] == ["repeated"] * 3
+    assert [answer.label for answer in again] == [answer.label for answer in asked]
+    assert [answer.kind for answer in online.answers(np.array([[0.0], [1.0]]))] == ["repeated"] * 2
+
+
+@given(
+    before=st.lists(st.integers(-3, 6), max_size=10),
+    values=st.lists(st.integers(-3, 600), min_size=1, max_size=300),
+)
+def test_a_batch_counts_its_new_rows_alone_and_each_once(before: list[int], values: list[int]) -> None:
+    labeller = Counting(unstable=99)
+    online = PrivClass(labeller, 9, SeededEntropy(0))
+    for value in before:
+        online.answer(point(value))
+    labeller.counted.clear()
+    list(online.answers(np.array(values, dtype=np.float64)[:, None]))
+    assert labeller.counted == [value for value in dict.fromkeys(values) if value not in before]
+
+
+def test_a_halted_release_counts_no_vote() -> None:
+    labeller = Counting(unstable=1)
+    online = PrivClass(labeller, 9, SeededEntropy(0))
+    online.answer(point(-1.0))
+    labeller.counts = Untouchable().counts  # type: ignore[method-assign]
+    with pytest.raises(BudgetExhausted) as caught:
+        list(online.answers(np.array([[-1.0], [-1.0], [2.0], [-1.0]])))
+    assert [answer.kind for answer in caught.value.answers] == ["repeated"] * 2
+
+
+def test_a_row_that_another_thread_asks_meanwhile_is_decided_once() -> None:
+    """Its votes were counted twice; the second to come finds it in the log."""
+    labeller = Counting(unstable=5)
+    online = PrivClass(labeller, 9, SeededEntropy(0))
+    batch = online.answers(np.array([[1.0], [2.0]]))
+    assert next(batch).kind == "stable"
+    assert online.answer(point(2.0)).kind == "stable"
+    assert next(batch).kind == "repeated"
+    assert (labeller.decided, online.asked) == (2, 2)
+
+
+def test_a_batch_that_is_broken_off_leaves_what_was_decided_in_the_log() -> None:
+    class Breaks(Counting):
+        def decide(self, counts: NDArray[np.int64]) -> int | None:
+            if counts[0] == 3:
+                raise KeyboardInterrupt
+            return super().decide(counts)
+
+    labeller = Breaks(unstable=5)
+    online = PrivClass(labeller, 9, SeededEntropy(0))
+    with pytest.raises(KeyboardInterrupt):
+        list(online.answers(np.array([[1.0], [-2.0], [3.0], [4.0]])))
+    assert [entry.label for entry in online.transcript] == [1, None]
+    assert online.spent == Usage(2, 1)
+    labeller.counted.clear()
+    assert [answer.kind for answer in online.answers(np.array([[-2.0], [4.0], [1.0]]))] == [
+        "repeated",
+        "stable",
+        "repeated",
+    ]
+    assert labeller.counted == [4.0]
 
 
 def test_a_preview_touches_neither_votes_nor_noise() -> None:

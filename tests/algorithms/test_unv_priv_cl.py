@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from pcqr.algorithms import unv_priv_cl
 from pcqr.algorithms.lock import Lock
@@ -16,10 +17,10 @@ from pcqr.algorithms.sspp import sspp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import Answer, DrawStage, VoteStage
+from pcqr.plan import Answer, DrawStage, Usage, VoteStage
 from pcqr.records import InMemory, Records
 
 PATIENCE = 0.3
@@ -175,3 +176,25 @@ def test_a_preview_tells_votes_from_published_answers() -> None:
     assert [answer.kind for answer in answers] == ["stable", "repeated", "stable", "published", "published"]
     after = universal.preview(table)
     assert (after.new, after.repeated, after.published) == (0, 0, 5)
+
+
+@pytest.mark.parametrize("asked_before", [0, 2])
+def test_after_publication_the_rest_of_a_batch_is_predicted_at_once(
+    asked_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predicted: list[list[float]] = []
+
+    class Watched(Threshold):
+        def predict(self, X: ArrayLike) -> Labels:
+            predicted.append(np.asarray(X)[:, 0].tolist())
+            return super().predict(X)
+
+    monkeypatch.setattr(unv_priv_cl, "sspp", lambda *_: Watched(0.5))
+    universal, table = release(after=2), np.array([[0.9], [0.1], [0.9], [0.3], [0.8]])
+    list(universal.answers(table[:asked_before]))
+    answers = list(universal.answers(table))
+    voted = 2 - asked_before
+    assert predicted == [table[voted:, 0].tolist()]
+    assert [answer.kind for answer in answers] == ["stable"] * voted + ["published"] * (5 - voted)
+    assert [answer.label for answer in answers] == [1, 0, 1, 0, 1]
+    assert all(answer.spent == Usage(2, 0) for answer in answers[voted:])

@@ -22,12 +22,17 @@ def key(x: Points) -> bytes:
     return (x + 0.0).tobytes()  # −0.0 + 0.0 is 0.0: the two zeros are one query
 
 
+def keys(X: Points) -> list[bytes]:
+    """The `key` of every row."""
+    return [row.tobytes() for row in X + 0.0]
+
+
 def new_rows(X: Points, log: Container[bytes]) -> NDArray[np.bool_]:
     """Which rows of `X` are neither in the `log` nor equal to an earlier row of `X`."""
     seen: set[bytes] = set()
     marks = np.zeros(X.shape[0], dtype=np.bool_)
-    for i, row in enumerate(X):
-        marks[i] = (this := key(row)) not in seen and this not in log
+    for i, this in enumerate(keys(X)):
+        marks[i] = this not in seen and this not in log
         seen.add(this)
     return marks
 

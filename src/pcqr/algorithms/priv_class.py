@@ -6,7 +6,7 @@ left. All of that is a function of the transcript, so it costs no privacy. The p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.lock import Lock
-from pcqr.algorithms.preview import batch_cost, key, new_rows
+from pcqr.algorithms.preview import batch_cost, key, keys, new_rows
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses.base import Points
@@ -114,31 +114,46 @@ class PrivClass:
     def answers(self, X: Points) -> Iterator[Answer[int]]:
         """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered.
 
-        The votes of a block of rows are counted ahead, which is faster and changes nothing: they are fixed functions.
+        The votes on the new rows of a block are counted ahead, which is faster and changes nothing: they are fixed
+        functions.
         """
         given: list[Answer[int]] = []
         for start in range(0, X.shape[0], _BLOCK):
             block = X[start : start + _BLOCK]
-            for row, votes in zip(block, self.labeller.counts(block), strict=True):
-                answer = self._answer_row(row[None, :], votes)
+            block_keys = keys(block)
+            votes = self._new_votes(block, block_keys)
+            for row, this in enumerate(block_keys):
+                answer = self._answer_row(block[row : row + 1], this, votes)
                 if answer is None:
                     requested = X.shape[0] - len(given)
                     raise BudgetExhausted(spent=self.spent, requested=requested, left=self.left, answers=given)
                 given.append(answer)
                 yield answer
 
-    def _answer_row(self, x: Points, votes: NDArray[np.int64]) -> Answer[int] | None:
+    def _new_votes(self, block: Points, block_keys: Sequence[bytes]) -> Mapping[bytes, NDArray[np.int64]]:
+        """The votes on the rows that have to be decided, each counted once. What is in the log stays there."""
+        new: dict[bytes, int] = {}
+        for row, this in enumerate(block_keys):
+            if this not in self._log:
+                new.setdefault(this, row)
+        if not new or self.is_halted:
+            return {}
+        rows = block if len(new) == len(block) else block[list(new.values())]
+        return dict(zip(new, self.labeller.counts(rows), strict=True))
+
+    def _answer_row(self, x: Points, this: bytes, votes: Mapping[bytes, NDArray[np.int64]]) -> Answer[int] | None:
         # One at a time: two queries in flight at the last unstable answer could both be unstable.
         with self._lock:
-            entry = self.logged(x)
+            entry = self._log.get(this)
             if entry is not None:
                 return self._say(entry, "repeated")
             if self.is_halted:
                 return None
-            label = self.labeller.decide(votes)
+            counts = votes[this]
+            label = self.labeller.decide(counts)
             self._unstable += label is None
-            coin = int(self._entropy.below(votes.size, 1)[0]) if label is None else None
-            entry = self._log[key(x)] = Entry(x.copy(), label, coin)  # the caller may reuse its array
+            coin = int(self._entropy.below(counts.size, 1)[0]) if label is None else None
+            entry = self._log[this] = Entry(x.copy(), label, coin)  # the caller may reuse its array
             return self._say(entry, "unstable" if label is None else "stable")
 
     def _say(self, entry: Entry, kind: Kind) -> Answer[int]:

@@ -70,13 +70,14 @@ class UnvPrivCl:
         for row in range(X.shape[0]):
             with self._lock:
                 self._publish_when_due()  # again, should the last attempt have been interrupted
-                if self.published is None:
+                published = self.published
+                if published is None:
                     voted = next(voting)
-                    answer = replace(voted, remaining=_without_end(voted.remaining))
                     self._publish_when_due()
-                else:
-                    answer = self._published_answer(self.published, X[row : row + 1])
-            yield answer
+            if published is not None:
+                yield from self._published_answers(published, X[row:])
+                return
+            yield replace(voted, remaining=_without_end(voted.remaining))
 
     @property
     def _is_due(self) -> bool:
@@ -91,8 +92,10 @@ class UnvPrivCl:
         self.published = sspp(self._hypotheses, self._records, public, self._publish, self._entropy)
         self._records = None
 
-    def _published_answer(self, hypothesis: Hypothesis, x: Points) -> Answer[int]:
-        return Answer(int(hypothesis.predict(x)[0]), "published", self._votes.spent, Usage(None, 0))
+    def _published_answers(self, hypothesis: Hypothesis, X: Points) -> Iterator[Answer[int]]:
+        spent = self._votes.spent  # the votes are over: it stays as it is
+        for label in hypothesis.predict(X):
+            yield Answer(int(label), "published", spent, Usage(None, 0))
 
 
 def _without_end(left: Usage) -> Usage:
