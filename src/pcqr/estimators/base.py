@@ -17,7 +17,7 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
-from pcqr.estimators.tables import is_mixed, read_points, read_table
+from pcqr.estimators.tables import is_mixed, read_at_once, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -238,6 +238,12 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def _query(self, x: Any) -> Points:
         """One query as a one-row table: a vector, a one-row table or, with a schema, a mapping of column to value."""
         check_is_fitted(self, "plan_")
+        point = None
+        if self.schema_ is None and not hasattr(self, "feature_names_in_"):  # else scikit-learn may have to warn
+            point = read_at_once(x, self.n_features_in_)
+        return self._read_query(x) if point is None else point
+
+    def _read_query(self, x: Any) -> Points:
         if self.schema_ is None:
             point = self._table([list(x)] if np.ndim(x) == 1 else x, None)
         else:
