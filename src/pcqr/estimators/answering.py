@@ -237,7 +237,7 @@ class Release(_Started[V]):
 
     @property
     def _votes(self) -> PrivClass:
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:

@@ -17,7 +17,7 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
-from pcqr.estimators.tables import is_mixed, read_at_once, read_points, read_table
+from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -231,19 +231,17 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         """Public points or queries as the table of numbers that `fit` was given."""
         return read_points(self, X, schema, reset=False)
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "plan_"):  # what scikit-learn looks at in the end, too
+            check_is_fitted(self, "plan_")
+
     def _named(self, answer: Answer[int]) -> Answer[Any]:
         label = None if answer.label is None else plain_name(self.classes_[answer.label])
         return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
     def _query(self, x: Any) -> Points:
         """One query as a one-row table: a vector, a one-row table or, with a schema, a mapping of column to value."""
-        check_is_fitted(self, "plan_")
-        point = None
-        if self.schema_ is None and not hasattr(self, "feature_names_in_"):  # else scikit-learn may have to warn
-            point = read_at_once(x, self.n_features_in_)
-        return self._read_query(x) if point is None else point
-
-    def _read_query(self, x: Any) -> Points:
+        self._check_fitted()
         if self.schema_ is None:
             point = self._table([list(x)] if np.ndim(x) == 1 else x, None)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, NamedTuple
 
@@ -280,9 +281,7 @@ class Column:
         return found if self.limits is None else np.clip(found, *self.limits, out=found)
 
     def _places(self, values: Cells, what: str) -> Entries:
-        place: dict[str | None, int] = {text_of(read(name)): place for place, name in enumerate(self.categories)}
-        undeclared = len(place) if self.other else -1
-        place[None] = len(place) + self.other
+        place, undeclared = self._place, len(self.categories) if self.other else -1
 
         def code(reading: Reading) -> int:
             return place.get(text_of(reading), undeclared)
@@ -298,6 +297,12 @@ class Column:
                 "a value that is not declared (declare it in the schema, or other = true for all such values)",
             )
         return codes.astype(np.min_scalar_type(self.width - 1))
+
+    @cached_property
+    def _place(self) -> Mapping[str | None, int]:
+        """The place of each category among the features, by the text that it is compared by; None for a gap."""
+        texts = [text_of(read(name)) for name in self.categories]
+        return {text: place for place, text in enumerate(texts)} | {None: len(texts) + self.other}
 
     def _checked_categories(self) -> tuple[str, ...]:
         what = f"categories of column {self.name!r}"

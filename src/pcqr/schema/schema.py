@@ -131,7 +131,7 @@ class Schema:
         for column, cells in declared_columns(table, self.columns, drop, name):
             block = column.encode(cells, table=name)  # one at a time: two copies of a large table may not fit
             if start == 0:
-                encoded = np.empty((block.shape[0], len(self.features)))
+                encoded = np.empty((block.shape[0], sum(column.width for column in self.columns)))
             check_length(block, encoded, name)
             encoded[:, start : start + block.shape[1]] = block
             start += block.shape[1]
