@@ -61,6 +61,8 @@ FURTHER = {
     "hypotheses": [
         "hypotheses/test_numerical_bounds.py",
         "hypotheses/test_classes.py",
+        "hypotheses/committees",
+        "algorithms/test_ensemble.py",
         "mechanisms/test_exponential.py",
     ],
     "algorithms": [PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py"],

@@ -27,7 +27,8 @@ MAIN = """
 
 def _rooms() -> Iterator[Any]:
     """pcqr and the rooms in it that say by `__all__` what is public."""
-    for path in sorted((*SOURCES.glob("*.py"), *SOURCES.glob("*/__init__.py"), *SOURCES.glob("*/trees/__init__.py"))):
+    further = (SOURCES / "hypotheses" / room / "__init__.py" for room in ("committees", "trees"))
+    for path in sorted((*SOURCES.glob("*.py"), *SOURCES.glob("*/__init__.py"), *further)):
         if "\n__all__ = [" in path.read_text(encoding="utf-8"):
             yield _imported(path)
 

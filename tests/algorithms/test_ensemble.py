@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
@@ -61,13 +62,21 @@ class Odd(Threshold):
         return np.full(np.asarray(X).shape[0], 5, dtype=np.int8)
 
 
+@dataclass(frozen=True)
+class Nonsense(Thresholds):
+    """Its teachers are odd ones."""
+
+    cut: float = 0.0
+
+    def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:  # noqa: ARG002
+        return Odd(self.cut)
+
+
 @pytest.mark.parametrize("cut", [0.0, 1.0])
-def test_a_teacher_that_predicts_nonsense_has_no_more_than_one_vote(
-    cut: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_teacher_that_predicts_nonsense_has_no_more_than_one_vote(cut: float) -> None:
     X, y = table()
-    monkeypatch.setattr(Thresholds, "learn", lambda *_: Odd(cut))
-    assert Teachers(Thresholds(), InMemory(X, y), 9, SeededEntropy(0)).counts(np.array([[0.5]])).tolist() == [[9, 0]]
+    teachers = Teachers(Nonsense(cut=cut), InMemory(X, y), 9, SeededEntropy(0))
+    assert teachers.counts(np.array([[0.5]])).tolist() == [[9, 0]]
 
 
 def test_a_subsample_is_without_replacement_and_of_the_right_size() -> None:

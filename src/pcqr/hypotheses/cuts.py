@@ -62,14 +62,18 @@ class Groups:
         return self.prefix_gain + np.int64(self.zeros.sum())
 
 
-@np.errstate(under="ignore")
 def midpoint_cuts(values: FloatArray) -> FloatArray:
-    """Cuts c with a ≤ c < b for all neighbours a < b of the strictly increasing `values`: 1[x > c] separates them.
+    """The cuts between all neighbours of the strictly increasing `values`."""
+    return midpoints(values[:-1], values[1:])
+
+
+@np.errstate(under="ignore")
+def midpoints(below: FloatArray, above: FloatArray) -> FloatArray:
+    """Cuts c with a ≤ c < b for all a = `below` and b = `above`, a < b: 1[x > c] separates them.
 
     Halving before adding cannot overflow. The sum may round up to b (or below a when halves of subnormal numbers
     round); then a itself is the cut.
     """
-    below, above = values[:-1], values[1:]
     middle = 0.5 * below + 0.5 * above
     return np.where((below <= middle) & (middle < above), middle, below)
 

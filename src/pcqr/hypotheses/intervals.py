@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.hypotheses.committees.borders import TeachesBorders
+from pcqr.hypotheses.committees.parts import PartGroups
 from pcqr.hypotheses.cuts import IntArray, group_counts, log_weights
 from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
@@ -42,7 +45,7 @@ EMPTY_INTERVAL = Interval(0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Intervals(HypothesisClass):
+class Intervals(HypothesisClass, TeachesBorders):
     """H = {1[a < x ≤ b]}: label 1 inside an interval on the line, which may be empty.
 
     On G distinct values there are G(G+1)/2 + 1 dichotomies. The sampler draws the last group of the interval (or
@@ -94,15 +97,13 @@ class Intervals(HypothesisClass):
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Interval:
         """Fewest mistakes; then the empty interval; then the smallest right end; then the smallest left end."""
-        points, labels = self.check_records(X, y)
-        groups = group_counts(points[:, 0], labels)
-        gain = groups.prefix_gain
-        best = gain[1:] - np.minimum.accumulate(gain[:-1])
-        last = int(best.argmax())
-        if best[last] <= 0:
-            return EMPTY_INTERVAL
-        first = int(gain[: last + 1].argmin())
-        return Interval(float(groups.edges[first]), float(groups.edges[last + 1]))
+        low, high = self.learned(*self.check_records(X, y))
+        return EMPTY_INTERVAL if low == math.inf else Interval(low, high)
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """The two ends; both are +∞ where the interval is empty."""
+        groups = PartGroups.of(X[:, 0], y, ends)
+        return {"switches": groups.edges(_best_places(groups.gains, groups.starts, groups.counts))}
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """The all-0 row and every row 1[a ≤ x ≤ b] with a and b among the values; duplicates removed."""
@@ -151,3 +152,23 @@ def _masses(gain: IntArray, inverse_temperature: float) -> FloatArray:
             mass += math.exp(-inverse_temperature * (gain[b] - lowest))
         masses[b] = mass
     return masses
+
+
+@compiled
+def _best_places(gains: IntArray, starts: IntArray, counts: IntArray) -> IntArray:
+    """For each part the two ends of an interval that saves the most mistakes, by the order of preference of `learn`.
+
+    An interval from edge a to edge b saves S_b − S_a; for each b the best a is where S was smallest before, at first.
+    """
+    places = np.empty((counts.size, 2), np.int64)
+    for part in range(counts.size):
+        gain, count = gains[starts[part] + part :], counts[part]
+        places[part, 0] = places[part, 1] = count  # the empty one
+        lowest = saved = 0
+        for b in range(1, count + 1):
+            if gain[b - 1] < gain[lowest]:
+                lowest = b - 1
+            if gain[b] - gain[lowest] > saved:
+                saved = gain[b] - gain[lowest]
+                places[part, 0], places[part, 1] = lowest, b
+    return places

@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.checks import check_integer
+from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.hypotheses.committees.borders import TeachesBorders
+from pcqr.hypotheses.committees.parts import PartGroups
 from pcqr.hypotheses.cuts import Groups, IntArray, cell_counts, group_counts, log_weights
-from pcqr.noise import UNIT_ROUNDOFF, Chooser
+from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
 Cuts = tuple[float, ...]
 
@@ -43,7 +47,7 @@ class Stump(Hypothesis):
 
 
 @dataclass(frozen=True)
-class Stumps(HypothesisClass):
+class Stumps(HypothesisClass, TeachesBorders):
     """Stumps: one comparison of one feature, x[j] > c or x[j] ≤ c, on tables of any width.
 
     The law is over **(feature, gap, direction) triples**: a feature whose cuts make G cells has G + 1 gaps, the two
@@ -149,17 +153,25 @@ class Stumps(HypothesisClass):
         which a constant reaches only where all labels are equal.
         """
         points, labels = self.check_records(X, y)
-        count, features = points.shape
-        ones = int(labels.sum())
-        fewest = self._fewest_mistakes(points, labels)
-        feature = int(np.argmin(fewest))
-        if min(ones, count - ones) <= fewest[feature]:
-            return Stump(0, math.inf if 2 * ones <= count else -math.inf, True, features)
-        groups = self._groups(feature, points, labels, None)
-        mistakes = groups.mistakes_above[1:-1]
-        above = bool(mistakes.min() == fewest[feature])
-        best = mistakes == (fewest[feature] if above else count - fewest[feature])
-        return Stump(feature, float(groups.cuts[_middle_of_first_run(best)]), above, features)
+        learned = self.learn_parts(points, labels, np.array([labels.size]))
+        feature, (first, second) = int(learned["columns"][0]), learned["switches"][0].tolist()
+        above = second == math.inf
+        return Stump(feature, first if above else second, above, points.shape[1])
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """Column by column, what is better than all before: 1[x > c] switches at c, its mirror at −∞ and at c."""
+        sizes = np.diff(ends, prepend=0)
+        ones = np.add.reduceat(y, ends - sizes, dtype=np.int64)
+        fewest = np.minimum(ones, sizes - ones)
+        columns = np.zeros(ends.size, dtype=np.int64)
+        switches = np.full((ends.size, 2), np.inf)
+        switches[2 * ones > sizes, 0] = -np.inf
+        for feature in range(X.shape[1]):
+            better, cuts, above = self._better_cuts(feature, np.ascontiguousarray(X[:, feature]), y, ends, fewest)
+            columns[better] = feature
+            switches[better, 0] = np.where(above, cuts, -np.inf)
+            switches[better, 1] = np.where(above, np.inf, cuts)
+        return {"columns": columns, "switches": switches}
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row a triple: feature by feature, 1[x > c] before its mirror, cuts from left to right. Rows repeat."""
@@ -199,41 +211,77 @@ class Stumps(HypothesisClass):
             return cell_counts(values, y, np.array(self._declared(feature), dtype=np.float64))
         return group_counts(values, y, None if public is None else public[:, feature])
 
-    def _fewest_mistakes(self, X: Points, y: Labels) -> IntArray:
-        """The fewest mistakes that a finite cut on each feature makes; n + 1 for a feature without a cut."""
-        count, features = X.shape
+    def _better_cuts(
+        self, feature: int, values: FloatArray, y: Labels, ends: IntArray, fewest: IntArray
+    ) -> tuple[IntArray, FloatArray, NDArray[np.bool_]]:
+        """Which parts make fewer mistakes than `fewest` by a cut of this feature, by which one, and is it by 1[x > c]?
+
+        `fewest` is brought up to date.
+        """
         if self.cuts is None:
-            return _fewest_at_midpoints(X, y)
-        fewest = np.full(features, count + 1, dtype=np.int64)
-        for feature in range(features):
-            mistakes = self._groups(feature, X, y, None).mistakes_above[1:-1]
-            if mistakes.size:
-                fewest[feature] = min(mistakes.min(), count - mistakes.max())
-        return fewest
+            groups = PartGroups.of(values, y, ends)
+            place, above = _best_cuts(groups, groups.ranks, groups.counts - 1, fewest)
+            better = np.flatnonzero(place >= 0)
+            return better, groups.edges(place[:, None] + 1)[better, 0], above[better]
+        declared = np.array(self._declared(feature), dtype=np.float64)
+        groups = PartGroups.of(np.searchsorted(declared, values, side="left").astype(np.float64), y, ends)
+        cells, cuts = groups.values.astype(np.int64), np.full(ends.size, declared.size)
+        place, above = _best_cuts(groups, cells, cuts, fewest)
+        better = np.flatnonzero(place >= 0)
+        return better, declared[place[better]], above[better]
 
 
-def _fewest_at_midpoints(X: Points, y: Labels) -> IntArray:
-    """All features at once: teachers with few records and many features spend their time here."""
-    count = y.size
-    columns = np.ascontiguousarray(X.T)
-    order = np.argsort(columns, axis=1)
-    ordered = np.take_along_axis(columns, order, axis=1)
-    gain = np.cumsum((2 * y - 1)[order], axis=1, dtype=np.int64)
-    above = gain[:, :-1] + np.count_nonzero(y == 0)
-    is_cut = ordered[:, :-1] < ordered[:, 1:]
-    fewest: IntArray = np.minimum(
-        np.where(is_cut, above, count + 1).min(axis=1, initial=count + 1),
-        count - np.where(is_cut, above, -1).max(axis=1, initial=-1),
-    )
-    return fewest
+def _best_cuts(
+    groups: PartGroups, cells: IntArray, cuts: IntArray, fewest: IntArray
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """For each part which cut makes the fewest mistakes, if fewer than `fewest`, else −1; and is it by 1[x > c]?
+
+    A part has as many `cuts`: cut c lies between cells c and c + 1; `cells` says in which cell each group lies.
+    """
+    return _best_middles(groups.gains, groups.starts, groups.counts, groups.records, cells, cuts, fewest)
 
 
-def _middle_of_first_run(flags: NDArray[np.bool_]) -> int:
-    """The middle of the first run of True: of equally good neighbours, the one farthest from a worse cut."""
-    first = int(np.argmax(flags))
-    after = np.flatnonzero(~flags[first:])
-    length = int(after[0]) if after.size else flags.size - first
-    return first + (length - 1) // 2
+@compiled
+def _best_middles(
+    gains: IntArray,
+    starts: IntArray,
+    counts: IntArray,
+    records: IntArray,
+    cells: IntArray,
+    cuts: IntArray,
+    fewest: IntArray,
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """The middle of the first run of the best cuts.
+
+    All cuts between two neighbouring groups are equally good: with S_g the gain of the groups below, S_g mistakes more
+    than there are 0s by 1[x > c], S_g fewer than there are 1s by its mirror. So the first runs of cuts with the
+    smallest and with the largest S_g are kept.
+    """
+    places = np.full(counts.size, -1)
+    is_above = np.zeros(counts.size, np.bool_)
+    for part in range(counts.size):
+        count, gain, cell = counts[part], gains[starts[part] + part :], cells[starts[part] :]
+        low = high = low_end = high_end = low_start = high_start = end = 0
+        for g in range(count + 1):
+            start, end = end, cell[g] if g < count else cuts[part]
+            if start == end:
+                continue
+            if low_end == 0 or gain[g] < low:
+                low, low_start, low_end = gain[g], start, end
+            elif gain[g] == low and low_end == start:
+                low_end = end
+            if high_end == 0 or gain[g] > high:
+                high, high_start, high_end = gain[g], start, end
+            elif gain[g] == high and high_end == start:
+                high_end = end
+        zeros = (records[part] - gain[count]) // 2
+        above, below = zeros + low, records[part] - zeros - high
+        if end > 0 and min(above, below) < fewest[part]:
+            fewest[part] = min(above, below)
+            is_above[part] = above <= below
+            first, last = (low_start, low_end) if above <= below else (high_start, high_end)
+            places[part] = first + (last - first - 1) // 2
+    return places, is_above
 
 
 def _as_cuts(cuts: object) -> Cuts:

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.hypotheses.committees.borders import TeachesBorders
+from pcqr.hypotheses.committees.parts import PartGroups
 from pcqr.hypotheses.cuts import Groups, IntArray, group_counts, log_weights
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 
@@ -29,7 +33,7 @@ class Threshold(Hypothesis):
 
 
 @dataclass(frozen=True)
-class Thresholds(HypothesisClass):
+class Thresholds(HypothesisClass, TeachesBorders):
     """H = {1[x > c]}: label 1 above a cut. With `direction="both"` also the mirrors 1[x ≤ c].
 
     On G distinct values there are G + 1 dichotomies, or 2G in both directions: the two constants belong to both
@@ -89,9 +93,14 @@ class Thresholds(HypothesisClass):
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Threshold:
         """Fewest mistakes; then 1[x > c] before its mirror; then the smallest cut, −∞ and +∞ included."""
-        points, labels = self.check_records(X, y)
-        groups = group_counts(points[:, 0], labels)
-        return self._member(groups, int(self._mistakes(groups).argmin()))
+        first, second = self.learned(*self.check_records(X, y))
+        return Threshold(first) if second == math.inf else Threshold(second, up=False)
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """1[x > c] switches at c; its mirror at −∞ and at c."""
+        groups = PartGroups.of(X[:, 0], y, ends)
+        places = _best_places(groups.gains, groups.starts, groups.counts, groups.balances, self.direction == "both")
+        return {"switches": groups.edges(places)}
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """All rows 1[x > c] with c = −∞ or one of the values, and their complements; duplicates removed."""
@@ -126,3 +135,25 @@ class Thresholds(HypothesisClass):
         if index <= groups.count:
             return Threshold(float(groups.edges[index]))
         return Threshold(float(groups.edges[index - groups.count]), up=False)
+
+
+@compiled
+def _best_places(gains: IntArray, starts: IntArray, counts: IntArray, balances: IntArray, mirrored: bool) -> IntArray:
+    """For each part where a threshold with the fewest mistakes switches, by the order of preference of `learn`.
+
+    1[x > edges[i]] makes S_i mistakes more than there are 0s, its mirror S_i fewer than there are 1s: fewer, where the
+    largest S_i inside exceeds the 1s minus the 0s by more than the smallest S_i of all.
+    """
+    places = np.empty((counts.size, 2), np.int64)
+    for part in range(counts.size):
+        gain, count = gains[starts[part] + part :], counts[part]
+        lowest = highest = 0
+        for i in range(1, count + 1):
+            if gain[i] < gain[lowest]:
+                lowest = i
+            if i < count and (highest == 0 or gain[i] > gain[highest]):
+                highest = i
+        places[part, 0], places[part, 1] = lowest, count
+        if mirrored and highest > 0 and balances[part] - gain[highest] < gain[lowest]:
+            places[part, 0], places[part, 1] = 0, highest
+    return places

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.hypotheses.committees.borders import TeachesBorders
+from pcqr.hypotheses.committees.parts import PartGroups
 from pcqr.hypotheses.cuts import IntArray, group_counts
 from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
@@ -46,7 +49,7 @@ class IntervalUnion(Hypothesis):
 
 
 @dataclass(frozen=True)
-class UnionsOfIntervals(HypothesisClass):
+class UnionsOfIntervals(HypothesisClass, TeachesBorders):
     """H = indicators of unions of at most r intervals a < x ≤ b, the empty union included.
 
     Read from left to right, starting from a virtual 0, a member switches its label at most 2r times; on G distinct
@@ -132,25 +135,14 @@ class UnionsOfIntervals(HypothesisClass):
         prefix gains S when j is odd, 0 when it is even: V_j(g) = P_j(g) + max_{t < g} (V_{j−1}(t) − P_j(t)), where
         t groups lie before the last switch.
         """
-        points, labels = self.check_records(X, y)
-        groups = group_counts(points[:, 0], labels)
-        gain = groups.prefix_gain
-        saved = np.zeros_like(gain)
-        best_saving, best_state = 0, 0
-        before_switch: list[IntArray] = []  # entry j−1 lists V_{j−1}(t) − P_j(t) for t = j−1, …, G−1
-        for j in range(1, min(2 * self.r, groups.count) + 1):
-            before_switch.append(saved[:-1] - gain[j - 1 : -1] if j % 2 else saved[:-1])
-            saved = np.maximum.accumulate(before_switch[-1])
-            if j % 2:
-                saved += gain[j:]
-            if saved[-1] > best_saving:
-                best_saving, best_state = int(saved[-1]), j
-        places: list[int] = []
-        end = groups.count
-        for j in range(best_state, 0, -1):
-            end = j - 1 + int(before_switch[j - 1][: end - j + 1].argmax())
-            places.append(end)
-        return IntervalUnion(tuple(groups.edges[places[::-1]].tolist()))
+        switches = self.learned(*self.check_records(X, y))
+        return IntervalUnion(tuple(switch for switch in switches if switch < math.inf))
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """2r switches each; +∞ stands for those that are not used."""
+        groups = PartGroups.of(X[:, 0], y, ends)
+        longest = int(groups.records.max())
+        return {"switches": groups.edges(_best_places(groups.gains, groups.starts, groups.counts, 2 * self.r, longest))}
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """Every 0/1 pattern on the distinct values that has at most r runs of 1s."""
@@ -209,3 +201,35 @@ def _log_forward_sums(gain: IntArray, inverse_temperature: float, most: int) -> 
             exponent[j] = high + shift
             log_sums[j, g + 1] = math.log(mantissa[j]) + exponent[j] * _LN2
     return log_sums
+
+
+@compiled
+def _best_places(gains: IntArray, starts: IntArray, counts: IntArray, most: int, longest: int) -> IntArray:
+    """For each part at most `most` switches that save the most mistakes, by the order of preference of `learn`.
+
+    `before[j − 1, g]` is the t < g that V_j(g) attains its maximum at, the smallest one. No part has more than
+    `longest` groups.
+    """
+    places = np.empty((counts.size, most), np.int64)
+    before = np.empty((min(most, longest), longest + 1), np.int64)
+    saved = np.empty(longest + 1, np.int64)
+    for part in range(counts.size):
+        gain, count = gains[starts[part] + part :], counts[part]
+        saved[: count + 1] = 0
+        best_saving = best_state = 0
+        for j in range(1, min(most, count) + 1):
+            place, value = j - 1, saved[j - 1] - (gain[j - 1] if j % 2 else 0)
+            for g in range(j, count + 1):
+                before[j - 1, g] = place
+                following = saved[g] - (gain[g] if j % 2 else 0)
+                saved[g] = value + (gain[g] if j % 2 else 0)
+                if following > value:
+                    place, value = g, following
+            if saved[count] > best_saving:
+                best_saving, best_state = saved[count], j
+        places[part] = count
+        end = count
+        for j in range(best_state, 0, -1):
+            end = before[j - 1, end]
+            places[part, j - 1] = end
+    return places

@@ -25,11 +25,26 @@ class Committee(ABC):
         k.
     labels : int
         C: a vote is for one of 0, …, C−1.
+    kind : str
+        What `committee_from_arrays` tells committees apart by; each subclass has its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.hypotheses.committees import Committee, trained
+    >>> from pcqr.records import InMemory
+    >>> records = InMemory([[1.0, 7.0], [2.0, 5.0], [3.0, 6.0], [4.0, 8.0]], [0, 1, 0, 1])
+    >>> committee = trained(Stumps(), records, [np.array([0, 1]), np.array([2, 3])])
+    >>> isinstance(committee, Committee), committee.size, committee.labels
+    (True, 2, 2)
+    >>> committee.counts(np.array([[3.7, 9.0]])).tolist()  # the votes for 0 and for 1
+    [[0, 2]]
+    >>> sorted(committee.arrays())
+    ['base', 'borders', 'columns', 'kind', 'ones', 'size', 'starts']
     """
 
     kind: ClassVar[str]
-    """What `from_arrays` tells committees apart by; each subclass has its own."""
-
     size: int
     labels: int = 2
 
@@ -58,7 +73,20 @@ class Committee(ABC):
 class TeachesInBulk(ABC):
     """A hypothesis class that trains many teachers in one pass. Each must be the one that `learn` gives, bit for bit.
 
-    A subclass that learns in a way of its own is asked teacher by teacher (`pcqr.hypotheses.committees.training`).
+    A subclass that has a `learn` of its own, and no `learn_parts`, is asked teacher by teacher. What a class promises
+    by this is in proofs/ensemble.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr.hypotheses import Thresholds
+    >>> from pcqr.hypotheses.committees import TeachesInBulk
+    >>> hypotheses = Thresholds()
+    >>> isinstance(hypotheses, TeachesInBulk)
+    True
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]), np.array([0, 1, 0, 0, 1], dtype=np.int8)
+    >>> hypotheses.learn_parts(X, y, ends=np.array([2, 5]))["switches"][:, 0].tolist()  # 1[x > c] switches at c
+    [1.5, 4.5]
     """
 
     @abstractmethod

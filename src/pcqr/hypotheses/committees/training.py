@@ -6,20 +6,45 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pcqr.errors import DataError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Committee, TeachesInBulk
 from pcqr.hypotheses.committees.members import Members, trained_alone
 from pcqr.progress import tracked
 from pcqr.records import Records
+from pcqr.records.arrays import as_labels
 from pcqr.records.source import Positions
 
 
 def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Positions]) -> Committee:
-    """One teacher for each of `parts`, positions of the records that it learns from; no part is empty.
+    """One teacher for each part of the records. The votes are those of `learn`, whichever way it is done.
 
-    The votes are those of `learn`, teacher by teacher, whichever way it is done (proofs/ensemble.md).
+    Parameters
+    ----------
+    hypotheses : HypothesisClass
+        What the teachers are out of. A class that is `TeachesInBulk` trains them in one pass.
+    records : Records
+        The private records.
+    parts : sequence of arrays of integers
+        The positions of the records that each teacher learns from; no part is empty.
+
+    Returns
+    -------
+    Committee
+        **Private**, like all that comes of it but for a noisy answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr.hypotheses import Intervals
+    >>> from pcqr.hypotheses.committees import trained
+    >>> from pcqr.records import InMemory
+    >>> records = InMemory([1.0, 2.0, 3.0, 1.5, 2.5, 3.5], [0, 1, 0, 0, 1, 1])
+    >>> committee = trained(Intervals(), records, [np.array([0, 1, 2]), np.array([3, 4, 5])])
+    >>> committee.counts(np.array([[2.2], [9.0]])).tolist()  # the votes for 0 and for 1
+    [[0, 2], [1, 1]]
     """
-    if isinstance(hypotheses, TeachesInBulk) and _learns_as_it_teaches(type(hypotheses)):
+    if isinstance(hypotheses, TeachesInBulk) and _may_teach_in_bulk(hypotheses, records):
         return _in_bulk(hypotheses, records, parts)
     members = [trained_alone(hypotheses, records.rows(part).gathered()) for part in tracked("teachers", parts)]
     return Members(members, hypotheses.labels)
@@ -29,7 +54,8 @@ def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positi
     taught = []
     for group in tracked("teachers", list(_groups(parts, records.point_rows))):
         held = records.rows(np.concatenate(group)).gathered()
-        taught.append(hypotheses.learn_parts(held.X, held.y, np.cumsum([part.size for part in group])))
+        ends = np.cumsum([part.size for part in group])
+        taught.append(hypotheses.learn_parts(held.X, held.y.astype(np.int8), ends))
     joined = {name: np.concatenate([arrays[name] for arrays in taught]) for name in taught[0]}
     return hypotheses.committee(joined, records.width)
 
@@ -45,8 +71,19 @@ def _groups(parts: Sequence[Positions], rows: int) -> Iterator[Sequence[Position
     yield parts[first:]
 
 
-def _learns_as_it_teaches(hypotheses: type) -> bool:
-    """Does `learn` come from the class that `learn_parts` comes from, or from one above it: has nobody changed it?"""
-    order = hypotheses.__mro__
+def _may_teach_in_bulk(hypotheses: HypothesisClass, records: Records) -> bool:
+    """Has nobody changed how the class learns, and is there nothing in the records that `learn` refuses?
+
+    Labels are those of a drawn hypothesis, and one that others have written may say anything.
+    """
+    order = type(hypotheses).__mro__
     learns, teaches = (next(c for c in order if name in vars(c)) for name in ("learn", "learn_parts"))
-    return issubclass(teaches, learns)
+    if not issubclass(teaches, learns):
+        return False
+    try:
+        hypotheses.check_source(records)
+        for _, y in records.answers((), records.point_rows):
+            as_labels(y, hypotheses.labels)
+    except DataError:
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Slow learners, written from the words of each `learn`: all members in order of preference, the first of the best."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from functools import singledispatch
+
+import numpy as np
+
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.cuts import midpoint_cuts
+from pcqr.hypotheses.intervals import Interval, Intervals
+from pcqr.hypotheses.stumps import Stump, Stumps
+from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.hypotheses.unions import IntervalUnion, UnionsOfIntervals
+
+
+@singledispatch
+def slowly_learned(hypotheses: HypothesisClass, X: Points, y: Labels) -> Hypothesis:
+    """What `hypotheses.learn(X, y)` must be."""
+    raise NotImplementedError(type(hypotheses))
+
+
+@slowly_learned.register
+def _(hypotheses: Thresholds, X: Points, y: Labels) -> Hypothesis:
+    cuts = edges(X[:, 0])
+    mirrors = [Threshold(cut, up=False) for cut in cuts[1:-1]] if hypotheses.direction == "both" else []
+    return first_of_the_best([*(Threshold(cut) for cut in cuts), *mirrors], X, y)
+
+
+@slowly_learned.register
+def _(hypotheses: Intervals, X: Points, y: Labels) -> Hypothesis:  # noqa: ARG001
+    ends = edges(X[:, 0])
+    intervals = [Interval(low, high) for right, high in enumerate(ends) for low in ends[:right]]
+    return first_of_the_best([Interval(0.0, 0.0), *intervals], X, y)
+
+
+@slowly_learned.register
+def _(hypotheses: UnionsOfIntervals, X: Points, y: Labels) -> Hypothesis:
+    places = edges(X[:, 0])[:-1]
+    unions = [
+        IntervalUnion(switches)
+        for count in range(min(2 * hypotheses.r, len(places)) + 1)
+        for switches in sorted(itertools.combinations(places, count), key=lambda switches: switches[::-1])
+    ]
+    return first_of_the_best(unions, X, y)
+
+
+@slowly_learned.register
+def _(hypotheses: Stumps, X: Points, y: Labels) -> Hypothesis:
+    features = X.shape[1]
+    best = first_of_the_best([Stump(0, cut, True, features) for cut in (math.inf, -math.inf)], X, y)
+    for feature, above in itertools.product(range(features), (True, False)):
+        stumps = [Stump(feature, cut, above, features) for cut in cuts_of(hypotheses, feature, X)]
+        mistakes = [wrong(stump, X, y) for stump in stumps]
+        if stumps and min(mistakes) < wrong(best, X, y):
+            runs = itertools.groupby(stumps, key=lambda stump: wrong(stump, X, y) == min(mistakes))
+            run = next(list(members) for is_best, members in runs if is_best)
+            best = run[(len(run) - 1) // 2]
+    return best
+
+
+def cuts_of(hypotheses: Stumps, feature: int, X: Points) -> list[float]:
+    if hypotheses.cuts is None:
+        return edges(X[:, feature])[1:-1]
+    return np.array(hypotheses.cuts if hypotheses.features is None else hypotheses.cuts[feature]).tolist()  # type: ignore[no-any-return]
+
+
+def edges(values: Points) -> list[float]:
+    """−∞, a cut between any two neighbouring values, +∞."""
+    distinct = np.array(sorted(set(values.tolist())))
+    return [-math.inf, *midpoint_cuts(distinct).tolist(), math.inf]
+
+
+def wrong(hypothesis: Hypothesis, X: Points, y: Labels) -> int:
+    return int((hypothesis.predict(X) != y).sum())
+
+
+def first_of_the_best(members: Iterable[Hypothesis], X: Points, y: Labels) -> Hypothesis:
+    return min(members, key=lambda member: wrong(member, X, y))
