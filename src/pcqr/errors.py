@@ -7,6 +7,16 @@
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
+    ├── LedgerError (RuntimeError)      what outlives a process cannot be opened, read or written: why, the remedy
+    │   ├── NotALedger                  no ledger is there, or one for another purpose
+    │   ├── LedgerTooNew                it was written by a newer version of pcqr
+    │   ├── LedgerInUse                 another writer has it, or a copy of it
+    │   ├── LedgerUnwritable            full or read-only disk, no permission; what became of a turn is then not known
+    │   ├── LedgerClosed                it was closed, or closed itself after such a failure: open it again
+    │   ├── LedgerDamaged               its pages or its chain are broken, or a secret is not the one it knows
+    │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
+    │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
+    │   └── HeadMissing                 nothing says what was last replied: a person must decide
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
     PcqrWarning (UserWarning)
@@ -208,6 +218,64 @@ class BudgetExhausted(PcqrError, RuntimeError):
             f"The release has halted: {used_up} are used up. Spent: {spent}. Requested: {rows}{given}. "
             f"Left: {left}. Queries asked before are still answered from the log at no cost."
         )
+
+
+class LedgerError(PcqrError, RuntimeError):
+    """A ledger, or what is kept with it, cannot be used. `place` is where it is, the message names the remedy.
+
+    Messages carry places and numbers of entries, and never what an entry, a key or the state holds.
+
+    Parameters
+    ----------
+    place : str
+        Where the ledger is: a path, or an address without a password.
+    reason : str
+        What is wrong, after "The ledger PLACE …".
+    remedy : str
+        What to do about it: whole sentences.
+    """
+
+    def __init__(self, place: str, reason: str, remedy: str) -> None:
+        self.place = place
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"The ledger {place} {reason}. {remedy}")
+
+
+class NotALedger(LedgerError):
+    """There is no ledger, or it serves another purpose."""
+
+
+class LedgerTooNew(LedgerError):
+    """It was written by a newer version."""
+
+
+class LedgerInUse(LedgerError):
+    """Somebody else is writing."""
+
+
+class LedgerUnwritable(LedgerError):
+    """It cannot be written, or not any more."""
+
+
+class LedgerClosed(LedgerError):
+    """It is closed in this process."""
+
+
+class LedgerDamaged(LedgerError):
+    """What is there does not fit together."""
+
+
+class LedgerRolledBack(LedgerError):
+    """It is older than what was replied from it."""
+
+
+class LedgerUnconfirmed(LedgerError):
+    """Its last turn was recorded and never confirmed; a reader does not show it."""
+
+
+class HeadMissing(LedgerError):
+    """The head, which says what was last replied, is not there or cannot be read."""
 
 
 class PcqrWarning(UserWarning):

@@ -81,13 +81,27 @@ def sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
-def lock(descriptor: int) -> None:
-    """Keep the open file or directory for this process until it is closed. Raises `InUse` if another one has it."""
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Keep the open file or directory for this process until it is closed. If another one has it: `InUse`, or wait."""
     if fcntl is not None:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InUse from None
+
+
+def unlock(descriptor: int) -> None:
+    """Let others lock it, processes included that inherited it."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def sync_content(descriptor: int) -> None:
+    """Bring what was written to an open file to the disk itself, past its cache where the system can do that."""
+    if fcntl is not None and hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync stops at the drive's cache
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 @contextmanager

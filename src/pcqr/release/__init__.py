@@ -1,0 +1,1 @@
+"""What outlives a process: ledgers, and the secrets that are kept beside them."""

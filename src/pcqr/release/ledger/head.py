@@ -1,0 +1,193 @@
+"""The head: what was last replied from a ledger, in a file of its own, away from the ledger (proofs/ledger.md).
+
+Two slots, a line each, in blocks of their own. A write goes to the slot that does not hold the head: torn, it leaves
+the other one as it was. A slot counts if its checksum is right, and the later one that counts is the head.
+
+    pcqr-head-1 IDENTITY SEQ HASH CHECKSUM
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import NoReturn
+
+from pcqr.errors import HeadMissing, LedgerError, LedgerInUse, LedgerRolledBack
+from pcqr.files import InUse, lock, real, replacing, sync_content, sync_directory, unlock
+from pcqr.release.ledger.chain import Link
+from pcqr.release.ledger.points import reached
+
+TAG = "pcqr-head-1"
+BLOCK = 4096
+"""Bytes from one slot to the next: no disk writes them together."""
+
+
+def default_path(identity: str) -> Path:
+    """Where the head of a ledger is unless somebody says otherwise: in the user's state directory."""
+    import platformdirs  # noqa: PLC0415 - commands that keep nothing do without
+
+    given = os.environ.get("PCQR_STATE_DIR")
+    return (Path(given) if given else platformdirs.user_state_path("pcqr")) / "heads" / identity
+
+
+class Head:
+    """The open head of the ledger `identity` at `place`. Its file must exist: see `create`.
+
+    `known` is the latest head that was read here and found in the ledger, or was written here.
+    """
+
+    def __init__(self, path: Path, identity: str, place: str, *, read_only: bool = False) -> None:
+        self.path = real(path)
+        self._identity = identity
+        self._place = place
+        self._is_held = False
+        self._threads = Lock()
+        try:
+            self._descriptor = os.open(self.path, os.O_RDONLY if read_only else os.O_RDWR)
+        except (FileNotFoundError, NotADirectoryError):
+            self._missing("is not there")
+        try:
+            self.known, self._slot = self._read()
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    @classmethod
+    def create(cls, path: Path, identity: str, place: str, link: Link) -> Head:
+        """Make the file with `link` in both slots, on disk. One that holds a head already is not touched."""
+        target = real(path)
+        missing = [folder for folder in target.parents if not folder.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in missing:
+            sync_directory(folder.parent)
+        if target.exists() and any(parsed(line) for line in slots(target.read_bytes())):
+            raise LedgerError(
+                place, f"cannot have its head at {target}, where there is one already", "Take another file for it."
+            )
+        with replacing(target) as draft:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(2 * slot(identity, link).ljust(BLOCK))
+        return cls(path, identity, place)
+
+    def hold(self) -> None:
+        """Keep the head for this process until it is closed: nobody else writes a copy of the ledger meanwhile."""
+        try:
+            lock(self._descriptor)
+        except InUse:
+            raise LedgerInUse(
+                self._place,
+                "is open elsewhere: a process writes it, or a copy of it",
+                "Only one may. Wait until that process ends, or stop it.",
+            ) from None
+        self._is_held = True
+        self.known, self._slot = self._read()
+
+    def read(self) -> Link:
+        """The head as it is on disk now."""
+        return self._read()[0]
+
+    def advance(self, link: Link, contains: Callable[[Link], bool]) -> None:
+        """Move up to `link`, which is in the ledger, and sync, unless the head is there already.
+
+        A head that somebody else has moved must be in the ledger, too: `contains` says so.
+        """
+        with self._threads, self._locked():
+            self._check_in_place()
+            current, self._slot = self._read()
+            if current != self.known and not contains(current):
+                raise LedgerRolledBack(
+                    self._place,
+                    f"is one of two copies, and the other one has moved on: its head is at {current}",
+                    "Go on with that copy, and throw this one away.",
+                )
+            if current.seq < link.seq:
+                self._write(link)
+                current = link
+            self.known = current
+
+    def close(self) -> None:
+        with suppress(OSError):
+            unlock(self._descriptor)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close the file in a process that was forked, and leave the lock to the one that has it."""
+        with suppress(OSError):
+            os.close(self._descriptor)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self._is_held:
+            yield
+            return
+        lock(self._descriptor, wait=True)
+        try:
+            yield
+        finally:
+            unlock(self._descriptor)
+
+    def _read(self) -> tuple[Link, int]:
+        found = [parsed(content) for content in slots(os.pread(self._descriptor, 2 * BLOCK, 0))]
+        whole = [(*each, position) for position, each in enumerate(found) if each is not None]
+        if not whole:
+            self._missing("is damaged")
+        identity, link, position = max(whole, key=lambda each: each[1].seq)
+        if identity != self._identity:
+            raise LedgerError(
+                self._place,
+                f"has another identity than the head at {self.path}, which belongs to another ledger",
+                "Name the head of this ledger, or the ledger of this head.",
+            )
+        return link, position
+
+    def _write(self, link: Link) -> None:
+        content, target = slot(self._identity, link), 1 - self._slot
+        if os.pwrite(self._descriptor, content, target * BLOCK) != len(content):
+            raise OSError("the head was written in part")
+        reached("head written")
+        sync_content(self._descriptor)
+        reached("head synced")
+        self._slot = target
+
+    def _check_in_place(self) -> None:
+        """A file that was removed or replaced while it was open remembers nothing."""
+        try:
+            is_there = os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+        except FileNotFoundError:
+            is_there = False
+        if not is_there:
+            self._missing("was removed or replaced while the ledger was open")
+
+    def _missing(self, how: str) -> NoReturn:
+        raise HeadMissing(
+            self._place,
+            f"cannot show that it is no older copy: its head at {self.path} {how}",
+            "Bring that file back, or name it where it was moved to. If it is lost, and you know that this is the "
+            "newest copy of the ledger, adopt it: that you decided so is recorded in it.",
+        ) from None
+
+
+def slot(identity: str, link: Link) -> bytes:
+    """A link as a line with its checksum."""
+    fields = f"{TAG} {identity} {link.seq:020d} {link.hash.hex()}"
+    return f"{fields} {sha256(fields.encode()).hexdigest()}\n".encode()
+
+
+def slots(content: bytes) -> tuple[bytes, bytes]:
+    return content[:BLOCK], content[BLOCK : 2 * BLOCK]
+
+
+def parsed(content: bytes) -> tuple[str, Link] | None:
+    """(identity, link) of a slot, or None if it is torn or no slot at all."""
+    line = content.split(b"\n", 1)[0]
+    try:
+        tag, identity, seq, hashed, _ = line.decode("ascii").split(" ")
+        found = identity, Link(int(seq), bytes.fromhex(hashed))
+    except ValueError:
+        return None
+    return found if tag == TAG and slot(*found) == line + b"\n" else None

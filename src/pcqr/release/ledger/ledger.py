@@ -1,0 +1,263 @@
+"""The ledger: turns, reading, and the order of writes (proofs/ledger.md)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from pcqr.errors import LedgerClosed, LedgerError, LedgerUnwritable
+from pcqr.release.ledger.chain import STATE, Draft, Entry, Link, chained, follows
+from pcqr.release.ledger.checks import AT_ONCE, broken, contains, rolled_back, walk
+from pcqr.release.ledger.head import Head
+from pcqr.release.ledger.points import reached
+from pcqr.release.ledger.store import DuplicateKey, Snapshot, Store
+from pcqr.release.ledger.turn import Turn, duplicate_key
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_UNKNOWN = (
+    "Whether this turn was recorded is not known, and nothing of it was replied. Open the ledger again, and read it."
+)
+
+_opened: weakref.WeakSet[Ledger] = weakref.WeakSet()
+
+
+class Ledger:
+    """An append-only log: what was once replied is in every ledger that opens. Made by `create_ledger`, `open_ledger`.
+
+    Threads may share it. A process that was forked, and a copy by `pickle` or `copy`, can read and take no turns.
+    """
+
+    def __init__(self, store: Store, head: Head | None, reopen: Callable[[], Ledger], bound: Snapshot | None) -> None:
+        self.identity = store.identity
+        self._store = store
+        self._head = head
+        self._reopen = reopen
+        self._bound = bound
+        """For a reader: the moment that it shows. None for a writer."""
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+        self._why_closed: tuple[str, str] | None = None
+        self._is_fork = False
+        self._is_stale = False
+        """Are its connections those of the process from which this one was forked?"""
+        _opened.add(self)
+
+    @property
+    def place(self) -> str:
+        """Where it is, without a password."""
+        return self._store.place
+
+    @property
+    def is_read_only(self) -> bool:
+        return self._bound is not None
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Was there a head to compare with? Only a reader goes without."""
+        return self._head is not None
+
+    @property
+    def last(self) -> Link:
+        """The last entry."""
+        return self._snapshot().last
+
+    @property
+    def state(self) -> bytes:
+        """The state after the last turn."""
+        return self._snapshot().state
+
+    def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries after number `after`, in order, each compared with its hash."""
+        final = self.last.seq if limit is None else min(self.last.seq, after + limit)
+        return walk(self._reader(), after, final)
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+        """The entries that have one of `keys`, by key."""
+        store = self._reader()
+        with store.reading() as connection:
+            end = self._bound or store.snapshot(connection)
+            found = self._found(connection, keys, end.last.seq)
+        self._confirm(end.last)
+        return found
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Check the whole chain and the database's own structure. Raises `LedgerDamaged` with the first broken entry.
+
+        `progress`, where it is given, is called with the number of entries that were checked, and of all.
+        """
+        end = self._snapshot().last
+        self._store.check_pages()
+        for entry in walk(self._reader(), -1, end.seq):
+            if progress is not None and (entry.seq % AT_ONCE == 0 or entry.seq == end.seq):
+                progress(entry.seq, end.seq)
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """Read and append while nobody else does, in this process or another.
+
+        When the block is left without an error, what was appended is on disk and confirmed: it may be shown. When the
+        block raises, nothing was written. When the end of the block raises `LedgerUnwritable`, the outcome is not
+        known, and the ledger has closed itself.
+        """
+        self._check_writable()
+        self._check_no_turn()
+        with self._lock:
+            self._owner = threading.get_ident()
+            try:
+                self._check_writable()
+                yield from self._taken()
+            finally:
+                self._owner = None
+
+    def close(self) -> None:
+        """Let others write. Everything that was replied is on disk already."""
+        self._check_no_turn()
+        with self._lock:
+            self._shut("is closed", "Open it again.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.identity} at {self.place}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in this process or another, reads: two writers would be two counts of one budget."""
+        return self._reopen, ()
+
+    def _taken(self) -> Iterator[Turn]:
+        connection = self._store.begin()
+        try:
+            with self._store.explaining():
+                before = self._store.snapshot(connection, keep=True)
+                self._check_contains(connection, before)
+            reached("turn begun")
+            turn = Turn(before, lambda keys: self._found(connection, keys, before.last.seq), self.place)
+            try:
+                yield turn
+            finally:
+                turn.end()
+            self._check_writable()  # not in a process that was forked inside the block
+            if turn.is_empty:
+                connection.close()
+                self._confirm(before.last)
+            else:
+                self._record(connection, turn)
+        finally:
+            with suppress(SQLAlchemyError):
+                connection.close()
+
+    def _record(self, connection: Connection, turn: Turn) -> None:
+        """Ledger commit → head → reply."""
+        drafts = turn.drafts or [Draft(STATE, b"", None)]
+        entries = chained(turn.last, bytes.fromhex(self.identity), drafts, turn.state)
+        try:
+            with self._store.explaining():
+                self._store.write(connection, entries, turn.state)
+                reached("entries written")
+                connection.commit()
+            reached("committed")
+            self._store.check_in_place()
+            self._confirm(entries[-1].link)
+        except DuplicateKey:
+            raise duplicate_key() from None
+        except BaseException as error:
+            self._shut("closed itself when a turn failed", "Open it again, and read what was recorded.")
+            if isinstance(error, OSError):
+                self._unwritable(f"cannot be confirmed: its head cannot be written ({error.strerror})")
+            raise
+
+    def _confirm(self, link: Link) -> None:
+        """Nothing is shown before the head has reached it."""
+        if self._bound is not None or self._head is None or link.seq <= self._head.known.seq:
+            return
+        self._head.advance(link, partial(contains, self._store))
+
+    def _check_contains(self, connection: Connection, before: Snapshot) -> None:
+        """A database may be brought back to an earlier time while a ledger in it is open."""
+        known = self._head.known if self._head is not None else before.last
+        if known != before.last and self._store.hash_at(connection, known.seq) != known.hash:
+            raise rolled_back(self.place, known, before.last)
+
+    def _snapshot(self) -> Snapshot:
+        store = self._reader()
+        if self._bound is not None:
+            return self._bound
+        with store.reading() as connection:
+            end = store.snapshot(connection)
+        self._confirm(end.last)
+        return end
+
+    def _found(self, connection: Connection, keys: Sequence[bytes], final: int) -> dict[bytes, Entry]:
+        identity, found = bytes.fromhex(self.identity), {}
+        with self._store.explaining():
+            rows = self._store.found(connection, keys)
+        for entry, previous in rows:
+            if not follows(previous, identity, entry):
+                raise broken(self.place, entry.seq)
+            if entry.key is not None and entry.seq <= final:
+                found[entry.key] = entry
+        return found
+
+    def _reader(self) -> Store:
+        if self._why_closed is not None:
+            raise LedgerClosed(self.place, *self._why_closed)
+        if self._is_stale:
+            reader = self._reopen()
+            self._store, self._head, self._bound = reader._store, reader._head, self._bound or reader._bound
+            self._is_stale = False
+        return self._store
+
+    def _check_writable(self) -> None:
+        if self._why_closed is not None:
+            raise LedgerClosed(self.place, *self._why_closed)
+        if self._is_fork:
+            raise LedgerClosed(
+                self.place, "was opened by the process from which this one was forked", "Only that one writes it."
+            )
+        if self._bound is not None:
+            raise LedgerClosed(self.place, "is open for reading only", "Open it for writing.")
+
+    def _check_no_turn(self) -> None:
+        if self._owner == threading.get_ident():
+            raise LedgerError(self.place, "is in a turn of this thread already", "End that turn first.")
+
+    def _shut(self, reason: str, remedy: str) -> None:
+        if self._why_closed is None:
+            self._why_closed = reason, remedy
+            if not self._is_stale:
+                self._store.close()
+                if self._head is not None:
+                    self._head.close()
+
+    def _unwritable(self, reason: str) -> NoReturn:
+        raise LedgerUnwritable(self.place, reason, _UNKNOWN) from None
+
+    def _after_fork(self) -> None:
+        if self._why_closed is None and not self._is_stale:
+            self._is_fork = self._is_stale = True
+            self._lock = threading.Lock()
+            self._store.leave()
+            if self._head is not None:
+                self._head.leave()
+
+
+def _leave_all() -> None:
+    for ledger in list(_opened):
+        ledger._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all)

@@ -1,0 +1,188 @@
+"""Making and opening ledgers: what is checked before a ledger is believed (proofs/ledger.md)."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from pcqr.entropy import SystemEntropy
+from pcqr.errors import HeadMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
+from pcqr.files import real
+from pcqr.release.ledger.chain import ADOPTED, Draft, Link, chained
+from pcqr.release.ledger.checks import check_end, check_head, contains
+from pcqr.release.ledger.head import Head, default_path
+from pcqr.release.ledger.ledger import Ledger
+from pcqr.release.ledger.sqlite import SqliteStore
+from pcqr.release.ledger.store import Snapshot, Store
+
+PURPOSES = ("account", "release")
+PATIENCE = 5.0
+"""Seconds that a reader waits for a writer to confirm its last turn."""
+
+
+def create_ledger(place: str | Path, purpose: str, head: str | Path | None = None) -> Ledger:
+    """Make a ledger, and open it for writing.
+
+    Parameters
+    ----------
+    place : str or Path
+        A path that nothing has yet (SQLite).
+    purpose : {"account", "release"}
+        What it is for. It can be opened for nothing else.
+    head : str or Path, optional
+        Where to keep the head; by default under the user's state directory (`PCQR_STATE_DIR`).
+
+    Returns
+    -------
+    Ledger
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from pcqr.release.ledger import create_ledger
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with create_ledger(folder / "ledger", "release", head=folder / "head") as ledger:
+    ...     with ledger.turn() as turn:
+    ...         _ = turn.append("answer", b"yes", key=b"first query")
+    ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
+    1 b'yes'
+    """
+    _check_purpose(purpose)
+    path = _path(place)
+    identity = SystemEntropy().bytes(16)
+    head_path = Path(head) if head is not None else default_path(identity.hex())
+    if not path.parent.is_dir():
+        raise LedgerUnwritable(str(path), "cannot be created: its directory does not exist", "Make that first.")
+    if real(head_path) in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", ".lock"))):
+        raise ParameterError("head", "another file than the ledger and those beside it", str(head_path))
+    made: list[Head] = []
+
+    def make_head(first: Link) -> None:
+        made.append(Head.create(head_path, identity.hex(), str(path), first))
+
+    try:
+        SqliteStore.make(path, identity, purpose, make_head)
+    except BaseException as error:
+        for each in made:
+            each.path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise LedgerUnwritable(
+                str(path), f"cannot be created ({error.strerror})", "Nothing was left behind. Mend that first."
+            ) from None
+        raise
+    finally:
+        for each in made:
+            each.close()
+    return open_ledger(place, purpose, head)
+
+
+def open_ledger(
+    place: str | Path,
+    purpose: str,
+    head: str | Path | None = None,
+    adopt: bool = False,
+    read_only: bool = False,
+) -> Ledger:
+    """Open a ledger that contains its head; the head is moved up to its end.
+
+    Parameters
+    ----------
+    place : str or Path
+        Where it is (`create_ledger`).
+    purpose : {"account", "release"}
+        What it must be for.
+    head : str or Path, optional
+        Where its head is, if not under the user's state directory.
+    adopt : bool, default False
+        Take a ledger without a head to be the newest copy. That a person decided so is recorded in it. The whole
+        chain is checked first.
+    read_only : bool, default False
+        Show the ledger as it is now, beside a writer too, and write nothing. Without a head nothing says that it is
+        no older copy (`Ledger.is_confirmed`).
+
+    Returns
+    -------
+    Ledger
+    """
+    _check_purpose(purpose)
+    reader = partial(open_ledger, place, purpose, head, read_only=True)
+    store = SqliteStore(_path(place), read_only=read_only)
+    found: Head | None = None
+    try:
+        store.bind(purpose)
+        head_path = Path(head) if head is not None else default_path(store.identity)
+        try:
+            found = Head(head_path, store.identity, store.place, read_only=read_only)
+        except HeadMissing:
+            if not read_only and not adopt:
+                raise
+        if read_only:
+            return Ledger(store, found, reader, _confirmed(store, found))
+        store.secure()
+        if found is None:
+            found = _adopted(store, head_path)
+        if store.has_one_writer:
+            found.hold()
+        check_head(store, found.known)
+        now = check_end(store, since=found.known.seq)
+        found.advance(now.last, partial(contains, store))
+        return Ledger(store, found, reader, None)
+    except BaseException as error:
+        store.close()
+        if found is not None:
+            found.close()
+        if isinstance(error, OSError):
+            raise LedgerUnwritable(
+                store.place,
+                f"cannot be opened: its head cannot be read or written ({error.strerror})",
+                "Mend that first.",
+            ) from None
+        raise
+
+
+def _confirmed(store: Store, head: Head | None) -> Snapshot:
+    """The ledger as it is now, once its head has reached its end."""
+    now = check_end(store)
+    deadline = time.monotonic() + PATIENCE
+    while head is not None:
+        link = head.read()
+        check_head(store, link)
+        if link.seq >= now.last.seq:
+            break
+        if time.monotonic() > deadline:
+            raise LedgerUnconfirmed(
+                store.place,
+                f"ends at {now.last}, and its last turn was never confirmed: the process that wrote it was stopped",
+                "Open it once for writing, as every command that adds to it does; then read it again.",
+            )
+        time.sleep(0.01)
+    return now
+
+
+def _adopted(store: Store, path: Path) -> Head:
+    """A head for a ledger that has none, and an entry that says so. Nothing vouches for it, so all of it is checked."""
+    store.check_pages()
+    check_end(store, since=-1)
+    connection = store.begin()
+    with connection, store.explaining():
+        before = store.snapshot(connection, keep=True)
+        facts = {"adopted": datetime.now(UTC).isoformat(timespec="seconds")}
+        draft = Draft(ADOPTED, json.dumps(facts).encode(), None)
+        (entry,) = chained(before.last, bytes.fromhex(store.identity), [draft], before.state)
+        store.write(connection, [entry], before.state)
+        connection.commit()
+    return Head.create(path, store.identity, store.place, entry.link)
+
+
+def _path(place: str | Path) -> Path:
+    text = str(place)
+    return real(Path(text.removeprefix("sqlite:///")))
+
+
+def _check_purpose(purpose: str) -> None:
+    if purpose not in PURPOSES:
+        raise ParameterError("purpose", " or ".join(PURPOSES), purpose)

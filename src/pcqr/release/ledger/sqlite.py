@@ -1,0 +1,240 @@
+"""SQLite: a ledger in one file, with one writer. WAL, full sync; mode 0600, and so are SQLite's files beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, NotALedger
+from pcqr.files import InUse, lock, sync_directory, unlock
+from pcqr.release.ledger.chain import Link
+from pcqr.release.ledger.points import reached
+from pcqr.release.ledger.store import Store
+
+MAGIC = b"SQLite format 3\0"
+NAME = "main"
+PATIENCE = 30.0
+"""Seconds to wait for somebody else's lock on the database, such as a tool that makes a copy."""
+CACHE_KIB = 32 * 1024
+PAGES_IN_LOG = 8_000
+"""The log is brought into the database after so many pages: keys are random, and so are the pages that they change."""
+_REOPEN = "Whether the last turn was recorded is not known. Open the ledger again, and read it."
+
+
+class SqliteStore(Store):
+    """The ledger in the file at `path`, which exists. A writer keeps others out for as long as it is open."""
+
+    has_one_writer = True
+
+    def __init__(self, path: Path, *, read_only: bool = False, place: str | None = None) -> None:
+        self.path = path
+        self.place = place or str(path)
+        self._lock: int | None = None
+        self._connections: list[sqlite3.Connection] = []
+        self._check_file()
+        if not read_only:
+            if not os.access(path, os.W_OK):
+                raise LedgerUnwritable(self.place, "cannot be written: no permission", "Mend that first.")
+            self._lock = self._locked()
+        self._stat = path.stat()
+        super().__init__(_engine(self._connector(read_only)), self.place, NAME)
+
+    @classmethod
+    def make(cls, path: Path, identity: bytes, purpose: str, make_head: Callable[[Link], None]) -> None:
+        """Put a new ledger at `path`, whole or not at all; its head is made before it has its name."""
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            raise NotALedger(str(path), "cannot be created: there is a file already", "Take another path.") from None
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            draft = folder / path.name
+            first = _drafted(draft, identity, purpose, str(path))
+            reached("draft made")
+            make_head(first)
+            reached("head made")
+            draft.replace(path)
+            sync_directory(path.parent)
+            reached("ledger placed")
+        except BaseException:
+            if path.stat().st_size == 0:
+                path.unlink()
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def secure(self) -> None:
+        """What a killed process has written may be in the system's memory alone: the checkpoint syncs it."""
+        with self.explaining(), self._engine.connect() as connection:
+            connection.connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def check_in_place(self) -> None:
+        """SQLite goes on writing to files that were removed or replaced under it. What it writes there is lost."""
+        try:
+            is_there = os.path.samestat(self._stat, self.path.stat()) and self._log.exists()
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise LedgerUnwritable(
+                self.place, "was moved, removed or replaced, or its -wal file was, while it was open", _REOPEN
+            )
+
+    def check_pages(self) -> None:
+        with self.reading() as connection:
+            if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() != "ok":
+                raise self.damaged()
+
+    def explained(self, error: Exception) -> LedgerError:
+        code = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return LedgerInUse(
+                self.place,
+                "is locked by another program",
+                "Wait until it is done, or close it: a tool that shows or copies databases, perhaps.",
+            )
+        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return self.damaged()  # 0: a row or a table is missing, or a value has another type
+        reasons = {
+            sqlite3.SQLITE_FULL: "cannot be written: the disk is full",
+            sqlite3.SQLITE_READONLY: "cannot be written: its file, its directory or its disk is read-only",
+            sqlite3.SQLITE_CANTOPEN: "cannot be opened: its file or its directory is missing or not permitted",
+            sqlite3.SQLITE_IOERR: "cannot be read or written: the disk is full or has failed",
+        }
+        reason = reasons.get(code, f"cannot be used: SQLite gives up with error {code}")
+        return LedgerUnwritable(self.place, reason, f"Mend that first. {_REOPEN}")
+
+    def close(self) -> None:
+        with suppress(SQLAlchemyError):
+            super().close()
+        self._connections.clear()
+        if self._lock is not None:
+            unlock(self._lock)
+            os.close(self._lock)
+            self._lock = None
+
+    def leave(self) -> None:
+        """SQLite must not even close a connection in a forked process: this one is never freed."""
+        super().leave()
+        for connection in self._connections:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-wal")
+
+    def _begin_reading(self, connection: Connection) -> None:
+        connection.execution_options(pcqr_begin="BEGIN")
+
+    def _begin_writing(self, connection: Connection) -> None:
+        connection.execution_options(pcqr_begin="BEGIN IMMEDIATE")
+
+    def _connector(self, read_only: bool) -> Callable[[], sqlite3.Connection]:
+        """Connections to the file. Where there is no log, nor the right to make one, it is read as it lies there."""
+        name = f"file:{quote(str(self.path))}?mode={'ro' if read_only else 'rw'}"
+        if read_only and not self._log.exists() and not os.access(self.path.parent, os.W_OK):
+            name += "&immutable=1"
+
+        def connect() -> sqlite3.Connection:
+            connection = sqlite3.connect(
+                name, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            for pragma in _PRAGMAS if not read_only else ():
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            self._connections.append(connection)
+            return connection
+
+        return connect
+
+    def _check_file(self) -> None:
+        place = self.place
+        try:
+            with self.path.open("rb") as file:
+                beginning = file.read(len(MAGIC))
+            links = self.path.stat().st_nlink
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotALedger(place, "does not exist", "Create it first, or look for a misspelt path.") from None
+        except OSError:
+            raise LedgerUnwritable(place, "cannot be read: no permission, or no file", "Mend that first.") from None
+        if beginning != MAGIC:
+            how = "is empty: its creation was broken off, or it was emptied" if not beginning else "is no ledger"
+            raise NotALedger(place, how, "Create one under another name, or bring back the right file.")
+        if links > 1:
+            raise LedgerError(
+                place, "has a second name (a hard link), and would be damaged by two writers", "Remove the other name."
+            )
+
+    def _locked(self) -> int:
+        """The open lock file beside the ledger. It stays when the ledger is closed: its name is what is agreed on."""
+        beside = self.path.with_name(f"{self.path.name}.lock")
+        try:
+            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        except OSError:
+            raise LedgerUnwritable(
+                self.place, f"cannot be written: {beside} cannot be made", "Its directory must be writable."
+            ) from None
+        try:
+            lock(descriptor)
+        except InUse:
+            os.close(descriptor)
+            raise LedgerInUse(
+                self.place,
+                "is open in another process, which writes it",
+                "Only one may. Wait until that process ends, or stop it; reading it meanwhile is possible.",
+            ) from None
+        return descriptor
+
+
+_PRAGMAS = (
+    "synchronous = FULL",
+    "fullfsync = ON",
+    "checkpoint_fullfsync = ON",
+    f"cache_size = -{CACHE_KIB}",
+    f"wal_autocheckpoint = {PAGES_IN_LOG}",
+    "trusted_schema = OFF",
+)
+
+
+def _drafted(draft: Path, identity: bytes, purpose: str, place: str) -> Link:
+    """A ledger with its genesis, whole in one file."""
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with closing(sqlite3.connect(draft, isolation_level=None)) as plain:
+            (mode,) = plain.execute("PRAGMA journal_mode = WAL").fetchone()
+    except sqlite3.Error:
+        mode = "none"
+    if mode != "wal":
+        raise LedgerUnwritable(
+            place, "cannot be created: its disk is full, or has not what SQLite's log needs", "Take another disk."
+        )
+    store = SqliteStore(draft, place=place)
+    try:
+        with store.begin() as connection, store.explaining():
+            first = store.create(identity, purpose, connection)
+            connection.commit()
+    finally:
+        store.close()
+    return first
+
+
+def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, hide_parameters=True)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:  # sqlite3 itself would begin late, or not at all
+        connection.exec_driver_sql(connection.get_execution_options().get("pcqr_begin", "BEGIN"))
+
+    return engine

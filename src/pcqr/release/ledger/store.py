@@ -1,0 +1,223 @@
+"""What a ledger asks of its database: the same statements for every store, by SQLAlchemy Core.
+
+A store says how to connect, what keeps other writers out, and what an error of its database means. Such errors may
+quote what was written: they are replaced by sentences of our own and never passed on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, Engine, and_, insert, select, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
+from pcqr.release.ledger import tables
+from pcqr.release.ledger.chain import Entry, Link, genesis
+from pcqr.release.ledger.tables import ENTRIES, LEDGERS
+
+KEYS_AT_ONCE = 500
+"""Keys of one look-up: databases limit the parameters of a statement."""
+_FIELDS = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body, ENTRIES.c.hash, ENTRIES.c.closing)
+_BEFORE = ENTRIES.alias("before")
+_WITH_BEFORE = select(*_FIELDS, _BEFORE.c.hash).outerjoin(
+    _BEFORE, and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - 1)
+)
+
+
+class DuplicateKey(Exception):
+    """An entry has the key already."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a ledger ends, and its state there, as of one moment."""
+
+    last: Link
+    state: bytes = field(repr=False)
+
+
+class Store(ABC):
+    """One ledger in one database. `place` names it in messages, without a password."""
+
+    has_one_writer: bool
+    """Does one process at a time write it, for as long as it is open?"""
+    identity: str
+    """Hexadecimal, once `bind` has found the ledger."""
+
+    def __init__(self, engine: Engine, place: str, name: str) -> None:
+        self.place = place
+        self._engine = engine
+        self._name = name
+        self._number = 0
+
+    @abstractmethod
+    def explained(self, error: Exception) -> LedgerError:
+        """What an error of the database means, with the remedy."""
+
+    def damaged(self) -> LedgerDamaged:
+        return LedgerDamaged(
+            self.place,
+            "is damaged: its database is broken or cut off",
+            "Bring back the newest copy: it is refused if it lacks something that was replied.",
+        )
+
+    def secure(self) -> None:  # noqa: B027 - most stores have nothing to do
+        """Bring everything that was committed, by whomever, to the disk."""
+
+    def check_in_place(self) -> None:  # noqa: B027
+        """Raise if what was committed went into files that are no longer the ledger's."""
+
+    def check_pages(self) -> None:  # noqa: B027
+        """Raise if the database's own structure is damaged. May read all of it."""
+
+    def bind(self, purpose: str) -> None:
+        """Find the ledger in its database, and bring the tables up to date where they are older."""
+        with self.reading() as connection:
+            self._check_version(connection)
+            columns = (LEDGERS.c.number, LEDGERS.c.identity, LEDGERS.c.purpose)
+            found = connection.execute(select(*columns).where(LEDGERS.c.name == self._name)).one_or_none()
+        if found is None:
+            raise NotALedger(self.place, "does not exist", "Create it first, or look for a misspelt name.")
+        if found.purpose != purpose:
+            raise NotALedger(
+                self.place,
+                f"is that of {_article(found.purpose)}, where that of {_article(purpose)} is wanted",
+                "Name the other one.",
+            )
+        self._number, self.identity = found.number, found.identity
+
+    def create(self, identity: bytes, purpose: str, connection: Connection) -> Link:
+        """Tables, where there are none, and a ledger with its genesis, inside the caller's transaction."""
+        tables.migrate(connection)
+        first = genesis(identity, purpose)
+        row = {"name": self._name, "identity": identity.hex(), "purpose": purpose, "state": b""}
+        try:
+            connection.execute(insert(LEDGERS).values(seq=first.seq, hash=first.hash, **row))
+        except IntegrityError:
+            raise NotALedger(self.place, "exists already", "Open it, or take another name.") from None
+        self._number = connection.execute(select(LEDGERS.c.number).where(LEDGERS.c.name == self._name)).scalar_one()
+        self.identity = identity.hex()
+        self._insert(connection, [first])
+        return first.link
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One snapshot, in which nothing changes."""
+        with self.explaining(), self._engine.connect() as connection:
+            self._begin_reading(connection)
+            yield connection
+
+    def begin(self) -> Connection:
+        """The only transaction that writes: to be committed or closed, which rolls it back."""
+        with self.explaining():
+            connection = self._engine.connect()
+            self._begin_writing(connection)
+            return connection
+
+    def snapshot(self, connection: Connection, *, keep: bool = False) -> Snapshot:
+        """The ledger's end; with `keep`, nobody else moves it before the transaction ends."""
+        asked = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state).where(LEDGERS.c.number == self._number)
+        row = connection.execute(asked.with_for_update() if keep else asked).one()
+        return Snapshot(Link(row.seq, row.hash), row.state)
+
+    def hash_at(self, connection: Connection, seq: int) -> bytes | None:
+        asked = select(ENTRIES.c.hash).where(ENTRIES.c.ledger == self._number, ENTRIES.c.seq == seq)
+        found: bytes | None = connection.execute(asked).scalar_one_or_none()
+        return found
+
+    def final_seq(self, connection: Connection) -> int:
+        """The largest number that an entry has."""
+        asked = select(ENTRIES.c.seq).where(ENTRIES.c.ledger == self._number).order_by(ENTRIES.c.seq.desc()).limit(1)
+        return int(connection.execute(asked).scalar_one_or_none() or 0)
+
+    def rows(self, connection: Connection, first: int, final: int) -> list[Entry]:
+        """The entries from `first` to `final`, in order."""
+        asked = select(*_FIELDS).where(ENTRIES.c.ledger == self._number, ENTRIES.c.seq.between(first, final))
+        return [Entry(*row) for row in connection.execute(asked.order_by(ENTRIES.c.seq))]
+
+    def found(self, connection: Connection, keys: Sequence[bytes]) -> list[tuple[Entry, bytes]]:
+        """The entries that have one of `keys`, each with the hash of the one before it (empty where there is none)."""
+        found: list[tuple[Entry, bytes]] = []
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = ENTRIES.c.key.in_(keys[start : start + KEYS_AT_ONCE])
+            rows = connection.execute(_WITH_BEFORE.where(ENTRIES.c.ledger == self._number, wanted))
+            found += ((Entry(*fields), before or b"") for *fields, before in rows)
+        return found
+
+    def write(self, connection: Connection, entries: Sequence[Entry], state: bytes) -> None:
+        """One turn, in the caller's transaction. Raises `DuplicateKey`."""
+        try:
+            self._insert(connection, entries)
+        except IntegrityError:  # of the key, or of the number
+            connection.rollback()
+            is_there = self.found(connection, [entry.key for entry in entries if entry.key is not None])
+            if is_there:
+                raise DuplicateKey from None
+            raise self.damaged() from None
+        last = entries[-1].link
+        changed = update(LEDGERS).where(LEDGERS.c.number == self._number)
+        connection.execute(changed.values(seq=last.seq, hash=last.hash, state=state))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def leave(self) -> None:
+        """Let go in a process that was forked, without a word to the database: its connections are the parent's."""
+        for name in ("do_rollback", "do_close", "do_terminate"):
+            setattr(self._engine.dialect, name, _do_nothing)
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Errors of the database become our own. Values of another type than a column's are such errors, too."""
+        try:
+            yield
+        except PcqrError:
+            raise
+        except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
+            raise self.explained(error) from None
+
+    @abstractmethod
+    def _begin_reading(self, connection: Connection) -> None: ...
+
+    @abstractmethod
+    def _begin_writing(self, connection: Connection) -> None: ...
+
+    def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        connection.execute(
+            insert(ENTRIES),
+            [
+                {
+                    "ledger": self._number,
+                    "seq": entry.seq,
+                    "kind": entry.kind,
+                    "key": entry.key,
+                    "body": entry.body,
+                    "hash": entry.hash,
+                    "closing": entry.closing,
+                }
+                for entry in entries
+            ],
+        )
+
+    def _check_version(self, connection: Connection) -> None:
+        found, own = tables.version(connection), len(tables.MIGRATIONS)
+        if found == 0:
+            raise NotALedger(self.place, "does not exist: its database has no ledgers", "Create it first.")
+        if found > own:
+            raise LedgerTooNew(
+                self.place,
+                f"was written by a newer version of pcqr: its tables are version {found}, and this pcqr knows {own}",
+                "Install a newer pcqr.",
+            )
+
+
+def _do_nothing(_: object) -> None:
+    pass
+
+
+def _article(purpose: str) -> str:
+    return f"{'an' if purpose[0] in 'aeiou' else 'a'} {purpose}"

@@ -1,0 +1,76 @@
+"""The tables of a ledger's database, and how they come about: numbered migrations, each in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+METADATA = MetaData()
+
+META = Table("pcqr_meta", METADATA, Column("version", Integer, nullable=False))
+
+LEDGERS = Table(
+    "pcqr_ledgers",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("identity", String(32), nullable=False, unique=True),
+    Column("purpose", String, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+"""One row a ledger: the link of its last entry, and the state after it."""
+
+ENTRIES = Table(
+    "pcqr_entries",
+    METADATA,
+    Column("ledger", SmallInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String, nullable=False),
+    Column("key", LargeBinary),
+    Column("body", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("closing", LargeBinary),
+    Index("pcqr_keys", "ledger", "key", unique=True),
+    sqlite_with_rowid=False,
+)
+
+
+def _create_tables(connection: Connection) -> None:
+    METADATA.create_all(connection, checkfirst=False)
+    connection.execute(insert(META).values(version=0))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables,)
+"""The n-th brings a database from version n to version n + 1."""
+
+
+def version(connection: Connection) -> int:
+    """Which version the tables have; 0 where there are none."""
+    if not inspect(connection).has_table(META.name):
+        return 0
+    return int(connection.execute(select(META.c.version)).scalar_one())
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the tables up to date, inside the caller's transaction."""
+    for number in range(version(connection), len(MIGRATIONS)):
+        MIGRATIONS[number](connection)
+        connection.execute(update(META).values(version=number + 1))

@@ -1,0 +1,82 @@
+"""A turn: what one caller reads and appends while nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pcqr.errors import LedgerClosed, ParameterError
+from pcqr.release.ledger.chain import RESERVED, Draft, Entry, Link
+from pcqr.release.ledger.store import Snapshot
+
+Finder = Callable[[Sequence[bytes]], dict[bytes, Entry]]
+
+
+class Turn:
+    """What `ledger.turn()` gives. Its entries are written when the block ends, all of them or none."""
+
+    def __init__(self, before: Snapshot, find: Finder, place: str) -> None:
+        self.last: Link = before.last
+        """The last entry before this turn."""
+        self.drafts: list[Draft] = []
+        self._before = before
+        self._state = before.state
+        self._find = find
+        self._place = place
+        self._keys: set[bytes] = set()
+        self._is_over = False
+
+    @property
+    def state(self) -> bytes:
+        """The ledger's state: as it was, or as this turn has set it."""
+        return self._state
+
+    @state.setter
+    def state(self, state: bytes) -> None:
+        self._check_open()
+        _check_bytes("state", state)
+        self._state = state
+
+    @property
+    def is_empty(self) -> bool:
+        """Has this turn nothing to write?"""
+        return not self.drafts and self._state == self._before.state
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+        """The entries of earlier turns that have one of `keys`."""
+        self._check_open()
+        return self._find(keys)
+
+    def append(self, kind: str, body: bytes, key: bytes | None = None) -> int:
+        """Add an entry; returns its number. `key`, where there is one, must be new to the ledger.
+
+        A key that an earlier turn has is noticed at the end of the block, and nothing of this turn is then written.
+        """
+        self._check_open()
+        if not isinstance(kind, str) or not kind or kind in RESERVED:
+            raise ParameterError("kind", f"a word other than {', '.join(RESERVED)}", kind)
+        _check_bytes("body", body)
+        if key is not None:
+            _check_bytes("key", key)
+            if key in self._keys:
+                raise duplicate_key()
+            self._keys.add(key)
+        self.drafts.append(Draft(kind, body, key))
+        return self.last.seq + len(self.drafts)
+
+    def end(self) -> None:
+        """Nothing can be added or asked from here on."""
+        self._is_over = True
+
+    def _check_open(self) -> None:
+        if self._is_over:
+            raise LedgerClosed(self._place, "has ended this turn", "Take a new one: with ledger.turn() as turn.")
+
+
+def duplicate_key() -> ParameterError:
+    return ParameterError("key", "one that no entry of the ledger has", "one that an entry has")
+
+
+def _check_bytes(name: str, value: object) -> None:
+    """The wording tells the type alone: what is kept may be private."""
+    if not isinstance(value, bytes):
+        raise ParameterError(name, "bytes", type(value).__name__)

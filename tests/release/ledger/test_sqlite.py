@@ -1,0 +1,389 @@
+"""What may happen to files: copies, cuts, edits, full and read-only disks. Refusals with remedies, no new count."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.ledgers import SqliteShelf, add, bodies
+from support.unprivileged import give_to_nobody, in_a_process
+
+from pcqr.errors import (
+    LedgerClosed,
+    LedgerDamaged,
+    LedgerError,
+    LedgerInUse,
+    LedgerRolledBack,
+    LedgerUnwritable,
+    NotALedger,
+)
+from pcqr.release.ledger import create_ledger, open_ledger, points
+
+
+class Stop(Exception):
+    pass
+
+
+def edit(path: str, *statements: str) -> None:
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_every_file_is_for_its_owner_alone(files: SqliteShelf) -> None:
+    mask = os.umask(0)
+    try:
+        with files.create() as ledger:
+            add(ledger, b"one")
+            found = [path for path in files.folder.rglob("*") if path.is_file()]
+            assert {path.name for path in found} == {"ledger", "ledger-wal", "ledger-shm", "ledger.lock", "head"}
+            assert {stat.S_IMODE(path.stat().st_mode) for path in found} == {0o600}
+    finally:
+        os.umask(mask)
+
+
+def test_a_second_writer_is_refused_and_a_reader_is_not(files: SqliteShelf) -> None:
+    link = files.folder / "link"
+    with files.create() as ledger:
+        link.symlink_to(files.place())
+        for place in (files.place(), link, f"sqlite:///{files.place()}"):
+            with pytest.raises(LedgerInUse, match=r"open in another process.*Only one may"):
+                open_ledger(place, "release", files.head)
+            open_ledger(place, "release", files.head, read_only=True).close()
+        add(ledger, b"one")
+    with open_ledger(link, "release", files.head) as again:
+        add(again, b"two")
+
+
+def test_a_copy_beside_the_running_original_is_refused(files: SqliteShelf) -> None:
+    """Its lock file is another one. The head is the same, and the original holds it."""
+    with files.create() as ledger:
+        add(ledger, b"one")
+        for name in ("ledger", "ledger-wal"):
+            shutil.copy(files.folder / name, files.folder / name.replace("ledger", "copy"))
+        with pytest.raises(LedgerInUse, match="or a copy of it"):
+            files.open("copy")
+        add(ledger, b"two")
+
+
+def test_of_two_copies_the_first_to_go_on_is_the_ledger(files: SqliteShelf) -> None:
+    with files.create() as ledger:
+        add(ledger, b"one")
+    shutil.copy(files.place(), files.place("copy"))
+    with files.open("copy") as copy:
+        add(copy, b"two")
+    for read_only in (False, True):
+        with pytest.raises(LedgerRolledBack, match=r"lacks entry 2 .*Bring back the newest copy"):
+            files.open(read_only=read_only)
+    with files.open("copy") as copy:
+        assert bodies(copy) == [b"one", b"two"]
+
+
+def test_an_older_copy_is_refused_and_the_newest_one_opens(files: SqliteShelf) -> None:
+    with files.create() as ledger:
+        add(ledger, b"one")
+    shutil.copy(files.place(), files.place("backup"))
+    with files.open() as ledger:
+        add(ledger, b"two")
+    shutil.move(files.place(), files.place("newest"))
+    shutil.copy(files.place("backup"), files.place())
+    for adopt in (False, True):
+        with pytest.raises(LedgerRolledBack):
+            files.open(adopt=adopt)
+    shutil.copy(files.place("newest"), files.place())
+    with files.open() as ledger:
+        assert bodies(ledger) == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("keeps_log", [True, False])
+def test_the_log_beside_the_file_belongs_to_it(files: SqliteShelf, keeps_log: bool) -> None:
+    """A process that dies leaves its last turns in the -wal file. Without that file they are gone, which is noticed."""
+
+    def die() -> None:
+        with files.open() as ledger:
+            add(ledger, b"one")
+            os._exit(0)
+
+    files.create().close()
+    in_a_process(die)
+    assert (files.folder / "ledger-wal").stat().st_size > 0
+    if not keeps_log:
+        (files.folder / "ledger-wal").unlink()
+        with pytest.raises(LedgerRolledBack):
+            files.open()
+    else:
+        with files.open() as again:
+            assert bodies(again) == [b"one"]
+
+
+@pytest.mark.parametrize("cut", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(files: SqliteShelf, cut: float) -> None:
+    def die() -> None:
+        with files.open() as ledger:
+            for number in range(5):
+                add(ledger, b"%d" % number)
+            os._exit(0)
+
+    files.create().close()
+    in_a_process(die)
+    log = files.folder / "ledger-wal"
+    whole = log.read_bytes()
+    log.write_bytes(whole[: int(cut * len(whole))])
+    with pytest.raises(LedgerRolledBack):
+        files.open()
+    log.write_bytes(whole + b"rubbish" * 1000)
+    with files.open() as again:
+        assert again.last.seq == 5
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE pcqr_entries SET body = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET key = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET kind = 'other' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET closing = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET closing = NULL WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET hash = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET body = 'text' WHERE seq = 3", "is damaged"),
+        ("UPDATE pcqr_entries SET body = 17 WHERE seq = 3", "is damaged"),
+        ("UPDATE pcqr_entries SET body = x'00' WHERE seq = 0", "broken at entry 0"),
+        ("DELETE FROM pcqr_entries WHERE seq = 3", "broken at entry 3"),
+        ("DELETE FROM pcqr_entries WHERE seq = 0", "broken at entry 0"),
+        ("DELETE FROM pcqr_entries", "is damaged|lacks"),
+        ("DELETE FROM pcqr_entries WHERE seq = 5", "lacks entry 5|broken at entry 5"),
+        ("UPDATE pcqr_ledgers SET state = x'00'", "broken at entry 5"),
+        ("UPDATE pcqr_ledgers SET seq = 4", "broken at entry 5"),
+        ("UPDATE pcqr_ledgers SET hash = x'00'", "broken at entry 5"),
+        ("UPDATE pcqr_ledgers SET identity = printf('%032x', 1)", "belongs to another ledger|is not there"),
+        ("INSERT INTO pcqr_entries VALUES (1, 6, 'answer', NULL, x'00', x'00', NULL)", "broken at entry 6"),
+        ("DROP TABLE pcqr_entries", "is damaged"),
+        ("DROP TABLE pcqr_ledgers", "is damaged"),
+        ("DROP TABLE pcqr_meta", "does not exist"),
+        ("DELETE FROM pcqr_meta", "is damaged"),
+        ("DELETE FROM pcqr_ledgers", "does not exist"),
+    ],
+)
+def test_an_edited_ledger_is_refused(files: SqliteShelf, statement: str, told: str) -> None:
+    with files.create() as ledger:
+        for number in range(5):
+            add(ledger, b"secret-%d" % number, state=b"secret")
+    edit(files.place(), statement)
+    for read_only in (False, True):
+        with pytest.raises(LedgerError, match=told) as refusal:
+            files.open(read_only=read_only)
+        assert "secret" not in str(refusal.value)
+
+
+def test_an_edit_long_ago_is_noticed_when_it_is_read_and_by_a_check_of_everything(
+    files: SqliteShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pcqr.release.ledger.checks.CHECKED_AT_LEAST", 2)
+    with files.create() as ledger:
+        for number in range(9):
+            add(ledger, b"%d" % number)
+    edit(files.place(), "UPDATE pcqr_entries SET body = x'00' WHERE seq = 3")
+    with files.open() as ledger:
+        for look in (lambda: list(ledger.entries()), lambda: ledger.find([b"2"]), ledger.verify):
+            with pytest.raises(LedgerDamaged, match="broken at entry 3"):
+                look()
+        with pytest.raises(LedgerDamaged, match="broken at entry 3"), ledger.turn() as turn:
+            turn.find([b"2"])
+        assert [entry.body for entry in ledger.entries(after=3)] == [b"%d" % number for number in range(3, 9)]
+
+
+def test_an_index_without_one_of_its_keys_is_found_by_a_check_of_everything(files: SqliteShelf) -> None:
+    """A key that is not found would be asked, and paid for, again."""
+    with files.create() as ledger:
+        add(ledger, b"one", b"two")
+    edit(
+        files.place(),
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = sql || ' WHERE seq <> 1' WHERE name = 'pcqr_keys'",
+    )
+    edit(files.place(), "REINDEX")
+    edit(
+        files.place(),
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, ' WHERE seq <> 1', '') WHERE name = 'pcqr_keys'",
+    )
+    with files.open() as ledger:
+        assert ledger.find([b"one", b"two"]).keys() == {b"two"}
+        with pytest.raises(LedgerDamaged, match="its database is broken"):
+            ledger.verify()
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_rot_is_refused_or_does_no_harm(files: SqliteShelf, data: st.DataObject) -> None:
+    """Some bytes of the file are changed: what opens and passes a check of everything is what was written."""
+    shutil.rmtree(files.folder)
+    files.folder.mkdir()
+    with files.create() as ledger:
+        for number in range(4):
+            add(ledger, bytes(500) + b"%d" % number, state=b"%d" % number)
+        written = list(ledger.entries())
+    path = Path(files.place())
+    content = bytearray(path.read_bytes())
+    start = data.draw(st.integers(0, len(content) - 1))
+    rot = data.draw(st.binary(min_size=1, max_size=300))
+    content[start : start + len(rot)] = rot
+    path.write_bytes(content[: data.draw(st.sampled_from([len(content)] * 3 + [start]))])
+    try:
+        with files.open() as ledger:
+            ledger.verify()
+            assert (list(ledger.entries()), ledger.state) == (written, b"3")
+    except LedgerError:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty: its creation was broken off"),
+        (b"SQLite format 2\0", "is no ledger"),
+        (b"a,b\n1,2\n", "is no ledger"),
+    ],
+)
+def test_what_is_no_ledger_is_left_alone(files: SqliteShelf, content: bytes, told: str) -> None:
+    path = Path(files.place())
+    path.write_bytes(content)
+    for read_only in (False, True):
+        with pytest.raises(NotALedger, match=told):
+            files.open(read_only=read_only)
+    assert path.read_bytes() == content
+    assert list(files.folder.iterdir()) == [path]
+
+
+def test_another_database_is_no_ledger(files: SqliteShelf) -> None:
+    edit(files.place(), "CREATE TABLE patients (name)")
+    with pytest.raises(NotALedger, match="has no ledgers"):
+        files.open()
+
+
+def test_a_directory_is_no_ledger(files: SqliteShelf) -> None:
+    with pytest.raises(LedgerUnwritable, match="no permission, or no file"):
+        open_ledger(files.folder, "release", files.head)
+    with pytest.raises(LedgerUnwritable, match="its directory does not exist"):
+        create_ledger(files.folder / "none" / "ledger", "release", files.head)
+
+
+def test_a_file_with_two_names_is_refused(files: SqliteShelf) -> None:
+    files.create().close()
+    (files.folder / "twin").hardlink_to(files.place())
+    with pytest.raises(LedgerError, match=r"second name \(a hard link\)"):
+        files.open("twin")
+
+
+@pytest.mark.parametrize("point", points.CREATION)
+def test_a_creation_that_fails_leaves_nothing_or_a_whole_ledger(files: SqliteShelf, point: str) -> None:
+    def stop(reached: str) -> None:
+        if reached == point:
+            raise Stop
+
+    with pytest.raises(Stop), points.watched(stop):
+        files.create()
+    left = {path.name for path in files.folder.rglob("*") if path.is_file()}
+    if point == "ledger placed":
+        assert "ledger" in left
+    else:
+        assert left == set()
+        files.create().close()
+
+
+@pytest.mark.parametrize("gone", ["ledger", "ledger-wal", "replaced"])
+def test_a_ledger_that_is_moved_under_its_writer_does_not_go_on(files: SqliteShelf, gone: str) -> None:
+    with files.create() as ledger:
+        add(ledger, b"one")
+        if gone == "replaced":
+            shutil.copy(files.place(), files.place("copy"))
+            os.replace(files.place("copy"), files.place())  # noqa: PTH105
+        else:
+            (files.folder / gone).rename(files.folder / "elsewhere")
+        with pytest.raises(LedgerUnwritable, match=r"while it was open.*Open the ledger again, and read it"):
+            add(ledger, b"two")
+        with pytest.raises(LedgerClosed):
+            add(ledger, b"three")
+
+
+def test_a_full_disk_closes_the_ledger_and_what_was_replied_stays(files: SqliteShelf) -> None:
+    def fill() -> str:
+        with files.open() as ledger:
+            replied = []
+            try:
+                for number in range(1_000):
+                    add(ledger, b"%d" % number + bytes(10_000))
+                    replied.append(number)
+            except LedgerUnwritable as error:
+                try:
+                    add(ledger, b"more")
+                except LedgerClosed:
+                    return f"{len(replied)} {error}"
+        return "never full"
+
+    files.create().close()
+    replied, told = in_a_process(fill, largest_file=2_000_000).split(" ", 1)
+    assert "disk is full" in told
+    assert "not known. Open the ledger again, and read it." in told
+    with files.open() as again:
+        assert int(replied) <= again.last.seq <= int(replied) + 1
+        again.verify()
+        add(again, b"more")
+
+
+def test_a_disk_too_full_to_create_on(files: SqliteShelf) -> None:
+    told = in_a_process(files.create, largest_file=3_000)
+    assert told.startswith("LedgerUnwritable: ")
+    assert {path.name for path in files.folder.rglob("*") if path.is_file()} == set()
+
+
+def test_a_read_only_directory_can_be_read_and_not_written(open_files: SqliteShelf) -> None:
+    with open_files.create() as ledger:
+        add(ledger, b"one")
+    give_to_nobody(*open_files.folder.rglob("*"), open_files.folder)
+    (open_files.folder / "ledger.lock").unlink()
+    open_files.folder.chmod(0o555)
+    try:
+
+        def read() -> list[bytes]:
+            with open_files.open(read_only=True) as reader:
+                return bodies(reader)
+
+        assert in_a_process(read, as_nobody=True) == "[b'one']"
+        told = in_a_process(open_files.open, as_nobody=True)
+        assert told.startswith("LedgerUnwritable: ")
+        assert "Its directory must be writable." in told
+    finally:
+        open_files.folder.chmod(0o755)
+
+
+@pytest.mark.parametrize(("what", "mode"), [("ledger", 0o400), ("ledger", 0), ("heads/head", 0o400), ("heads/head", 0)])
+def test_files_without_permission_are_refused(open_files: SqliteShelf, what: str, mode: int) -> None:
+    with open_files.create() as ledger:
+        add(ledger, b"one")
+    (open_files.folder / what).chmod(mode)
+    give_to_nobody(*open_files.folder.rglob("*"), open_files.folder)
+    told = in_a_process(open_files.open, as_nobody=True)
+    assert told.startswith("LedgerUnwritable: "), told
+
+
+def test_somebody_who_locks_the_database_is_waited_for_and_then_named(
+    files: SqliteShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pcqr.release.ledger.sqlite.PATIENCE", 0.05)
+    with files.create() as ledger:
+        other = sqlite3.connect(files.place(), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerInUse, match="locked by another program"):
+            add(ledger, b"one")
+        other.execute("ROLLBACK")
+        other.close()
+        add(ledger, b"one")
+        assert bodies(ledger) == [b"one"]

@@ -1,0 +1,39 @@
+"""Where the contract tests put their ledgers: one shelf for each store, with the same handles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+
+
+class SqliteShelf:
+    """Ledgers in files of a temporary directory, heads beside them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.head = folder / "heads" / "head"
+
+    def place(self, name: str = "ledger") -> str:
+        return str(self.folder / name)
+
+    def create(self, name: str = "ledger", purpose: str = "release") -> Ledger:
+        return create_ledger(self.place(name), purpose, self.head)
+
+    def open(
+        self, name: str = "ledger", purpose: str = "release", *, adopt: bool = False, read_only: bool = False
+    ) -> Ledger:
+        return open_ledger(self.place(name), purpose, self.head, adopt=adopt, read_only=read_only)
+
+
+def add(ledger: Ledger, *bodies: bytes, state: bytes | None = None) -> None:
+    """One turn with these entries; each body is its key, too."""
+    with ledger.turn() as turn:
+        for body in bodies:
+            turn.append("answer", body, key=body)
+        if state is not None:
+            turn.state = state
+
+
+def bodies(ledger: Ledger) -> list[bytes]:
+    return [entry.body for entry in ledger.entries()]
