@@ -47,8 +47,8 @@ OTHER_NAMES = {
 """Mirrors that are called otherwise than their file."""
 
 FURTHER = {
-    "entropy": ["test_noise.py", "algorithms/test_ensemble.py"],
-    "noise": ["mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
+    "entropy": ["noise/test_laws.py", "algorithms/test_ensemble.py"],
+    "noise": ["noise", "mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
     "guarantee": ["accounting", "mechanisms/test_stability.py", "algorithms/test_guarantees.py"],
     "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
     "records": [

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import ctypes
+import errno
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.releases import ScriptedEntropy
 
+from pcqr import entropy as entropy_module
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy, resolve_entropy
 from pcqr.errors import ParameterError
 
@@ -86,6 +90,89 @@ def test_system_entropy_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch
     assert asked == [5, 16]
 
 
+class Scripted(SystemEntropy):
+    """Has only `bytes` of its own to offer, as an entropy of the user's: `fill` of the base class."""
+
+    fill = Entropy.fill
+
+    def bytes(self, count: int) -> bytes:
+        return bytes(range(count))
+
+
+def test_words_fill_an_array_in_place() -> None:
+    words = np.zeros(2, dtype=np.uint64)
+    Scripted().fill(words)
+    assert words.tobytes() == bytes(range(16))
+    seeded = np.zeros(5, dtype=np.uint64)
+    SeededEntropy(3).fill(seeded)
+    assert seeded.tolist() == SeededEntropy(3).words(5).tolist()
+
+
+def test_the_system_writes_into_the_array_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In several goes where it gives less than asked for or is interrupted; and no copy is made on the way."""
+    asked: list[int] = []
+    answers = iter([3, -1, 0, 40])  # bytes given, or an interruption
+
+    def getrandom(address: int, size: int, flags: int) -> int:
+        assert flags == 0
+        asked.append(size)
+        given = min(next(answers), size)
+        if given < 0:
+            ctypes.set_errno(errno.EINTR)
+            return -1
+        ctypes.memset(address, len(asked), given)
+        return given
+
+    def no_copy(count: int) -> bytes:
+        raise AssertionError(f"{count} bytes by way of a copy")
+
+    monkeypatch.setattr(entropy_module, "_getrandom", getrandom)
+    monkeypatch.setattr(os, "urandom", no_copy)
+    words = np.zeros(3, dtype=np.uint64)
+    SystemEntropy().fill(words)
+    assert asked == [24, 21, 21, 21]
+    assert words.tobytes() == bytes([1] * 3 + [4] * 21)
+
+
+def test_a_system_that_will_not_is_asked_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No such call, or a sandbox that forbids it: by `os.urandom`, and never with what was in the array."""
+
+    def forbidden(address: int, size: int, flags: int) -> int:
+        del address, size, flags
+        ctypes.set_errno(errno.EPERM)
+        return -1
+
+    monkeypatch.setattr(os, "urandom", lambda count: bytes(range(count)))
+    for getrandom in (None, forbidden):
+        monkeypatch.setattr(entropy_module, "_getrandom", getrandom)
+        words = np.zeros(2, dtype=np.uint64)
+        SystemEntropy().fill(words)
+        assert words.tobytes() == bytes(range(16))
+
+
+def test_the_c_library_is_used_where_it_has_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform == "linux":
+        assert entropy_module._libc_getrandom() is not None
+
+    class Missing:
+        def __init__(self, name: None, use_errno: bool) -> None:
+            raise OSError(f"no library {name}, {use_errno}")
+
+    monkeypatch.setattr(ctypes, "CDLL", Missing)
+    assert entropy_module._libc_getrandom() is None
+
+
+def test_all_of_an_array_is_filled_and_anew_each_time() -> None:
+    """65 words of 64 bits: one that stayed 0, or came twice, has a chance of 2⁻⁵⁷."""
+    first, second = np.zeros(65, dtype=np.uint64), np.zeros(65, dtype=np.uint64)
+    SystemEntropy().fill(first)
+    SystemEntropy().fill(second)
+    assert len({0, *first.tolist(), *second.tolist()}) == 131
+    SystemEntropy().fill(first[:0])
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        SystemEntropy().fill(first[::2])
+
+
 @pytest.mark.parametrize("bound", [0, -1, 1 << 62])
 def test_a_bad_bound_is_refused(bound: int) -> None:
     with pytest.raises(ParameterError, match="bound"):
@@ -138,7 +225,7 @@ def test_a_source_shows_what_it_is() -> None:
 
 
 SOURCES = Path(resolve_entropy.__code__.co_filename).parent
-GENERATORS = {"random", "secrets", "urandom", "uuid4"}
+GENERATORS = {"random", "secrets", "urandom", "getrandom", "uuid4"}
 
 
 def sources_of_randomness(path: Path) -> set[str]:
@@ -156,6 +243,6 @@ def sources_of_randomness(path: Path) -> set[str]:
 def test_there_is_one_door_to_randomness() -> None:
     """No module but entropy names a generator, and entropy names NumPy's only for the seeded twin."""
     found = {path.name: names for path in SOURCES.rglob("*.py") if (names := sources_of_randomness(path))}
-    assert found == {"entropy.py": {"urandom", "random"}}
+    assert found == {"entropy.py": {"urandom", "getrandom", "random"}}
     assert "random" not in SystemEntropy.bytes.__code__.co_names
     assert "random" not in Entropy.below.__code__.co_names + Entropy.permutation.__code__.co_names

@@ -7,8 +7,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +36,10 @@ class Entropy(ABC):
     def words(self, size: int) -> NDArray[np.uint64]:
         """`size` independent uniform 64-bit words."""
         return np.frombuffer(self.bytes(8 * size), dtype=np.uint64)
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """Overwrite an array, contiguous and in the machine's byte order, with independent uniform 64-bit words."""
+        words[:] = self.words(words.size)
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
         """Independent integers, exactly uniform on {0, …, bound−1}; words that would bias are redrawn.
@@ -104,8 +112,39 @@ class SystemEntropy(Entropy):
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)
 
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """As `Entropy.fill`; the words go from the system into the array, and no copy of them stays behind."""
+        if _getrandom is None or not _is_filled_by(_getrandom, words):
+            super().fill(words)
+
     def __repr__(self) -> str:
         return "SystemEntropy()"
+
+
+def _libc_getrandom() -> Callable[[int, int, int], int] | None:
+    """`getrandom(address, size, flags)` of the C library, where there is one."""
+    try:
+        function = ctypes.CDLL(None, use_errno=True).getrandom
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return None
+    function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint), ctypes.c_ssize_t
+    return cast(Callable[[int, int, int], int], function)
+
+
+def _is_filled_by(getrandom: Callable[[int, int, int], int], words: NDArray[np.uint64]) -> bool:
+    """Fill `words`; False when the system will not. It may give less than was asked for, and be interrupted."""
+    filled = 0
+    while filled < words.nbytes:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(words.data, filled))  # refuses gaps
+        given = getrandom(address, words.nbytes - filled, 0)
+        if given >= 0:
+            filled += given
+        elif ctypes.get_errno() != errno.EINTR:
+            return False
+    return True
+
+
+_getrandom = _libc_getrandom()
 
 
 class SeededEntropy(Entropy):

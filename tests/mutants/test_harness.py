@@ -72,11 +72,11 @@ def test_every_named_change_fits_the_code() -> None:
 
 def test_a_named_change_that_no_longer_fits_is_reported(tmp_path: Path) -> None:
     listing = tmp_path / "named.toml"
-    listing.write_text('[[change]]\npath = "pcqr/noise.py"\nold = "import"\nnew = "x"\nwhy = "y"\n', encoding="utf-8")
+    listing.write_text('[[change]]\npath = "pcqr/entropy.py"\nold = "import"\nnew = "x"\nwhy = "y"\n', encoding="utf-8")
     with pytest.raises(ValueError, match="more than once"):
         named(listing)
     with pytest.raises(ValueError, match="moved under"):
-        Change("pcqr/noise.py", "", "named", 1, 0, "old", "new").applied_to(b"not so")
+        Change("pcqr/entropy.py", "", "named", 1, 0, "old", "new").applied_to(b"not so")
 
 
 def test_tests_that_judge_exist_and_mirrors_come_first() -> None:

@@ -13,10 +13,7 @@ ALL = [*RELEASES, SemiPrivateLearner]
 
 
 class Forbidden(Entropy):
-    """Fails the test as soon as a random bit is asked for.
-
-    It does not say that it is private: noise would then come from OpenDP, past it.
-    """
+    """Fails the test as soon as a random bit is asked for."""
 
     is_private = False
 

@@ -15,6 +15,7 @@ import pytest
 
 from pcqr import noise
 from pcqr.audit.exact import Unverifiable, law_of
+from pcqr.audit.exact.integers import LAWS
 from pcqr.audit.exact.tape import OneOrder, Tape
 from pcqr.audit.exact.walk import intercepted
 from pcqr.entropy import Entropy, SeededEntropy
@@ -161,6 +162,19 @@ def test_a_vector_of_noise_is_many_noises() -> None:
     assert law[True] + law[False] == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_draws_in_bulk_have_the_law_of_single_ones(name: str) -> None:
+    def many(scale: float, entropy: Entropy) -> Any:
+        return getattr(noise, f"{name}s")(scale, 2, entropy)
+
+    single = law_of(lambda entropy: getattr(noise, name)(0.7, entropy) > 1)
+    law = law_of(lambda entropy: tuple(z > 1 for z in many(0.7, entropy)))
+    for first, second in itertools.product([True, False], repeat=2):
+        assert law[first, second] == pytest.approx(single[first] * single[second], rel=1e-12)
+    with pytest.raises(ParameterError, match="scale"):
+        law_of(lambda entropy: many(-1.0, entropy)[0] > 1)
+
+
 def test_noise_is_no_key() -> None:
     with pytest.raises(TypeError):
         law_of(lambda entropy: {laplace(entropy): 1}[0])
@@ -189,7 +203,11 @@ def test_other_entropy_is_served_as_ever() -> None:
             noise.discrete_laplace(9.0, entropy),
             noise.geometric(9.0, entropy),
             noise.discrete_gaussian(9.0, entropy),
+            noise.sech_squared(9.0, entropy),
+            *noise.discrete_laplaces(9.0, 3, entropy).tolist(),
+            *noise.geometrics(9.0, 3, entropy).tolist(),
             *noise.discrete_gaussians(9.0, 3, entropy).tolist(),
+            *noise.sech_squareds(9.0, 3, entropy).tolist(),
             noise.weighted_choice(np.zeros(9), entropy),
         ]
 

@@ -68,7 +68,7 @@ def intercepted() -> Iterator[None]:
             names[name] = original
 
 
-def _symbolic(name: str) -> Callable[[float, Entropy], Any]:
+def _one(name: str) -> Callable[[float, Entropy], Any]:
     original: Callable[[float, Entropy], int] = getattr(noise, name)
 
     def draw(scale: float, entropy: Entropy) -> Any:
@@ -80,11 +80,16 @@ def _symbolic(name: str) -> Callable[[float, Entropy], Any]:
     return draw
 
 
-def _gaussians(scale: float, count: int, entropy: Entropy) -> Any:
-    if not isinstance(entropy, Tape):
-        return _original_gaussians(scale, count, entropy)
-    noise.check_scale("scale", scale)
-    return entropy.draw_vector(NoiseLaw("discrete_gaussian", float(scale)), count)
+def _many(name: str) -> Callable[[float, int, Entropy], Any]:
+    original: Callable[[float, int, Entropy], noise.IntegerArray] = getattr(noise, f"{name}s")
+
+    def draw(scale: float, count: int, entropy: Entropy) -> Any:
+        if not isinstance(entropy, Tape):
+            return original(scale, count, entropy)
+        noise.check_scale("scale", scale)
+        return entropy.draw_vector(NoiseLaw(name, float(scale)), count)
+
+    return draw
 
 
 def _weighted_choice(log_weights: NDArray[Any], entropy: Entropy) -> int:
@@ -93,9 +98,9 @@ def _weighted_choice(log_weights: NDArray[Any], entropy: Entropy) -> int:
     return entropy.weighted_choice(noise.shifted(log_weights))
 
 
-_original_gaussians, _original_choice = noise.discrete_gaussians, noise.weighted_choice
+_original_choice = noise.weighted_choice
 _REPLACEMENTS: dict[str, Callable[..., Any]] = {
-    **{name: _symbolic(name) for name in LAWS},
-    "discrete_gaussians": _gaussians,
+    **{name: _one(name) for name in LAWS},
+    **{f"{name}s": _many(name) for name in LAWS},
     "weighted_choice": _weighted_choice,
 }

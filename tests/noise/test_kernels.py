@@ -1,0 +1,310 @@
+"""The compiled steps, walked through: each is monotone in its word, so bisection finds how many words lead where.
+
+That gives the law of an attempt in whole numbers, which is compared with a hundred digits of the law. What the steps
+leave in doubt is decided elsewhere (test_blocks.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from support.noise import ERROR, borders, exponential, geometric_law, sech_squared_law
+
+from pcqr.noise import kernels
+from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
+from pcqr.noise.kernels import DOUBT, KEPT, MAGNITUDE, MARGIN, REFUSED, SIGNED, WITH_COIN
+
+WORD = st.integers(0, 2**64 - 1)
+TABLES = [
+    *((GEOMETRIC, scale) for scale in (5e-324, 0.3, 1.0, 15.9, 1000.0, 2.0**50)),
+    *((GAUSSIAN, scale) for scale in (5e-324, 0.3, 3.0, 63.9, 1000.0, 2.0**50)),
+]
+
+
+def place(table: Blocks, u: int) -> int:
+    return int(kernels.place(np.uint64(u), table.lows, table.highs, table.guide, table.guide_shift))
+
+
+def verdict(table: Blocks, block: int, word: int) -> int:
+    return int(kernels.verdict(np.uint64(word), table.slopes[block], np.uint64(table.curve), table.bits))
+
+
+def first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first number in (low, high] at which something holds that holds from there on, and at `high`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+@given(WORD, WORD)
+def test_the_high_product_is_the_high_half_of_the_product(a: int, b: int) -> None:
+    for x, y in ((a, b), (2**64 - 1, b), (2**64 - 1, 2**64 - 1), (a, 2**32 - 1)):
+        assert int(kernels.high_product(np.uint64(x), np.uint64(y))) == x * y >> 64
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Place
+
+
+def words_of_block(table: Blocks, block: int) -> tuple[int, int]:
+    """The first word that surely lies in `block`, and the first after it that does not surely."""
+    cuts = borders(table.power, table.unit)
+    inside = int(2**62 * (cuts[block] + cuts[block + 1]))
+    assert place(table, inside) == block
+    before = int(2**62 * (cuts[block - 1] + cuts[block])) if block else -1
+    after = int(2**62 * (cuts[block + 1] + cuts[block + 2])) + 1
+    begin = first(lambda u: place(table, u) == block, before, inside)
+    return begin, first(lambda u: u >= 2**63 or place(table, u) != block, inside, min(after, 2**63))
+
+
+@pytest.mark.parametrize(("power", "scale"), TABLES)
+def test_as_many_words_lead_to_a_block_as_its_probability_says(power: int, scale: float) -> None:
+    """All but the two or three words at each border, and those are in doubt."""
+    table = blocks(power, scale)
+    cuts = borders(table.power, table.unit)
+    likely = [i for i in range(len(cuts) - 2) if cuts[i + 1] - cuts[i] > Fraction(16, 2**63)]
+    assert likely
+    for i in likely[:: max(1, len(likely) // 100)]:
+        begin, end = words_of_block(table, i)
+        assert 0 <= begin - 2**63 * (cuts[i] - ERROR) <= 3
+        assert 0 <= 2**63 * (cuts[i + 1] + ERROR) - end <= 3
+        assert all(place(table, u) == DOUBT for u in range(end, min(end + 1, 2**63)))
+
+
+@pytest.mark.parametrize(("power", "scale"), TABLES)
+@given(words=st.lists(st.integers(0, 2**63 - 1), min_size=20, max_size=20), tail=st.integers(1, 63))
+def test_no_word_leads_to_a_wrong_block(power: int, scale: float, words: list[int], tail: int) -> None:
+    table = blocks(power, scale)
+    cuts = borders(table.power, table.unit)
+    for u in (*words, *(2**63 - 1 - (word >> tail) for word in words), 0, 2**63 - 1):
+        block = place(table, u)
+        if block != DOUBT:
+            assert cuts[block] - ERROR <= Fraction(u, 2**63)
+            assert Fraction(u + 1, 2**63) <= cuts[block + 1] + ERROR
+
+
+def test_the_guide_skips_no_block_and_nearly_reaches_it() -> None:
+    for power, scale in TABLES:
+        table = blocks(power, scale)
+        grid = [index << table.guide_shift for index in range(table.guide.size)]
+        assert (table.guide.size << table.guide_shift) == 2**63
+        assert [int(i) for i in table.guide] == [int((table.lows[:-1] <= np.uint64(u)).sum()) - 1 for u in grid]
+        assert table.lows[-1] == 2**63
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Verdict
+
+
+WIDE = [(power, scale) for power, scale in TABLES if blocks(power, scale).bits]
+WIDE += [(GEOMETRIC, 16.0), (GEOMETRIC, 70.0), (GAUSSIAN, 64.0), (GAUSSIAN, 300.0)]
+
+
+def refusal(table: Blocks, block: int, j: int) -> Fraction:
+    """1 − e^{−e}, e = q(w·block + j) − q(w·block)."""
+    place = block + Fraction(j, 2**table.bits)
+    return 1 - exponential(table.unit * (place**table.power - block**table.power))
+
+
+def doubtful_values(table: Blocks, block: int, j: int) -> tuple[int, int]:
+    """The first v, of 64 − bits bits, that is not refused, and the first that is kept."""
+    known = 64 - table.bits
+
+    def said(v: int) -> int:
+        return verdict(table, block, (j << known) | v)
+
+    assert said(2**known - 1) == KEPT
+    kept = first(lambda v: said(v) == KEPT, -1, 2**known - 1)
+    return first(lambda v: said(v) != REFUSED, -1, kept), kept
+
+
+@pytest.mark.parametrize(("power", "scale"), WIDE)
+def test_as_many_words_are_kept_as_the_law_says(power: int, scale: float) -> None:
+    """Between those surely refused and those surely kept lies the true border, and little else."""
+    table = blocks(power, scale)
+    known, width = 64 - table.bits, 2**table.bits
+    for block in sorted({0, 1, 2, len(table.highs) // 7, len(table.highs) // 2, len(table.highs) - 2}):
+        for j in sorted({0, 1, width // 3, width // 2, width - 1}):
+            refused, kept = doubtful_values(table, block, j)
+            border = 2**known * refusal(table, block, j)
+            assert refused <= border + ERROR * 2**64
+            assert border <= kept + ERROR * 2**64
+            assert kept - refused <= 3 + 2 * MARGIN // width
+
+
+@pytest.mark.parametrize(("power", "scale"), [(GEOMETRIC, 20.0), (GAUSSIAN, 100.0)])
+def test_the_law_of_an_attempt_is_the_law(power: int, scale: float) -> None:
+    """Every branch: P(z) lies between the share of words that surely come to z and that share plus the doubts.
+
+    Blocks are two numbers wide here, so each z is a block and one bit.
+    """
+    table = blocks(power, scale)
+    assert table.bits == 1
+    cuts = borders(table.power, table.unit)
+    decided = Fraction(0)
+    for z in range(0, math.ceil(6 * scale)):
+        block, j = divmod(z, 2)
+        begin, end = words_of_block(table, block)
+        refused, kept = doubtful_values(table, block, j)
+        surely = Fraction(end - begin, 2**63) * Fraction(2**63 - kept, 2**64)
+        law = (cuts[block + 1] - cuts[block]) * (1 - refusal(table, block, j)) / 2
+        assert 0 <= law + ERROR - surely <= Fraction(1, 2**55)
+        decided += surely + Fraction(end - begin, 2**63) * Fraction(refused, 2**64)
+    assert decided > 1 - Fraction(1, 300)
+
+
+@given(st.sampled_from(WIDE), WORD, st.integers(0, 10**4))
+def test_no_verdict_is_wrong(law: tuple[int, float], word: int, block: int) -> None:
+    table = blocks(*law)
+    block %= len(table.highs) - 1
+    known = 64 - table.bits
+    border = 2**known * refusal(table, block, word >> known)
+    v = word & (2**known - 1)
+    said = verdict(table, block, word)
+    if said == KEPT:
+        assert v >= border - ERROR * 2**64
+    if said == REFUSED:
+        assert v + 1 <= border + ERROR * 2**64
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Draws
+
+
+@pytest.mark.parametrize(
+    ("form", "magnitude", "coin", "written"),
+    [
+        (MAGNITUDE, 5, True, [5]),
+        (MAGNITUDE, 0, True, [0]),
+        (SIGNED, 5, False, [5]),
+        (SIGNED, 5, True, [-5]),
+        (SIGNED, 0, False, [0]),
+        (SIGNED, 0, True, []),
+        (SIGNED, 2**63 - 1, True, [1 - 2**63]),
+        (WITH_COIN, 0, False, [0]),
+        (WITH_COIN, 0, True, [-1]),
+        (WITH_COIN, 2**63 - 1, True, [-(2**63)]),
+    ],
+)
+def test_a_magnitude_and_a_coin_become_a_draw(form: int, magnitude: int, coin: bool, written: list[int]) -> None:
+    drawn = np.full(3, 77)
+    filled = kernels.append(drawn, 1, magnitude, coin, form)
+    assert drawn.tolist() == [77, *written, *[77] * (2 - len(written))]
+    assert filled == 1 + len(written)
+
+
+def test_an_attempt_reads_the_same_number_of_words_whatever_comes_of_it() -> None:
+    """Kept, refused, in doubt: a word more or less would let the end of a buffer choose among draws."""
+    for power, scale in TABLES:
+        table = blocks(power, scale)
+        stride = table.words_an_attempt
+        in_doubt = int(table.lows[1]) << 1
+        for attempt in ([2**40, 2**64 - 1], [2**40, 0], [in_doubt, 0], [in_doubt | 1, 5], [2**64 - 1, 2**64 - 1]):
+            words = np.array(attempt[:stride] + [2**40, 2**64 - 1][:stride], dtype=np.uint64)
+            read, filled, doubtful = run(table, words[:stride])
+            assert read == stride
+            assert not (doubtful and filled)
+
+
+def run(table: Blocks, words: Any, count: int = 1) -> tuple[int, int, bool]:
+    return kernels.draw(
+        *(words, 0, table.lows, table.highs, table.guide, table.guide_shift),
+        *(table.slopes, table.curve, table.bits, MAGNITUDE, np.empty(count, dtype=np.int64), 0),
+    )
+
+
+def test_no_float_takes_part() -> None:
+    """Some versions of numba make a float64 of an int64 and a uint64: it would round without a word."""
+    table = blocks(GAUSSIAN, 1000.0)
+    drawn, words = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.uint64)
+    draw = kernels.draw._jitted()  # type: ignore[attr-defined]  # anew: numba shows no code from its cache
+    draw(*(words, 0, table.lows, table.highs, table.guide, table.guide_shift), *(table.slopes, 0, 1, 0, drawn, 0))
+    half = njit(lambda integer: integer * 0.5)
+    half(1)
+    assert "double" in code(half)
+    assert "double" not in code(draw)
+    assert "float" not in code(draw)
+
+
+def code(kernel: Any) -> str:
+    (overload,) = kernel.overloads.values()
+    return str(overload.library.get_llvm_str())
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The sech² law of geometric draws
+
+
+def next_state(step: int, candidate: int, held: int, item: int) -> tuple[list[int], list[int]]:
+    state, drawn = np.array([step, candidate, held]), np.full(1, -9)
+    filled = kernels.sech_squared(np.array([item]), state, drawn, 0)
+    return state.tolist(), drawn[:filled].tolist()
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5])
+def test_the_machine_walked_through_has_the_half_logistic_law(scale: float) -> None:
+    """Its steps as a Markov chain, every step taken from the compiled code; solved, not sampled."""
+    reach = math.ceil(scale * 40)
+    chance = [geometric_law(scale, g) for g in range(reach)]
+    # From (step, candidate) on: the chance of winning with that candidate.
+    wins = np.zeros((3, reach))
+    for step in (2, 1):
+        for z in range(reach):
+            again, won = 0.0, 0.0
+            for g, weight in enumerate(chance):
+                for item in (g, ~g):
+                    (after, candidate, held), _ = next_state(step, z, -1, item)
+                    if held == z:
+                        won += weight / 2  # a half-logistic draw
+                        assert after == 0
+                    elif after == step:
+                        again += weight / 2
+                        assert candidate == z
+                    elif after == 2:
+                        won += weight / 2 * wins[2, z]
+                    else:
+                        assert after == 0
+            wins[step, z] = won / (1.0 - again)
+    kept = np.array(chance) * wins[1]
+    assert kept.sum() == pytest.approx(0.5, rel=1e-9)
+    tails = np.cumsum(kept[::-1])[::-1] / kept.sum()
+    np.testing.assert_allclose(tails[:8], [2 / (1 + math.exp(t / scale)) for t in range(8)], rtol=1e-6)
+    larger = np.cumsum(kept / kept.sum()) ** 2
+    np.testing.assert_allclose(np.diff(larger, prepend=0.0)[:6], [sech_squared_law(scale, z) for z in range(6)])
+
+
+def test_the_first_of_two_is_held_and_the_larger_is_given() -> None:
+    assert next_state(2, 7, -1, ~0) == ([0, 7, 7], [])
+    for held, candidate in ((3, 8), (8, 3), (0, 0)):
+        assert next_state(2, candidate, held, ~0) == ([0, candidate, -1], [max(held, candidate)])
+
+
+def test_the_two_races_are_against_z_and_z_plus_one() -> None:
+    assert next_state(0, 3, -1, ~9) == ([1, 9, -1], []), "of a candidate's draw the coin is not used"
+    assert next_state(1, 5, -1, 5)[0][0] == 0
+    assert next_state(1, 5, -1, 4)[0][0] == 1
+    assert next_state(2, 5, -1, 6)[0][0] == 0
+    assert next_state(2, 5, -1, 5)[0][0] == 2
+    assert next_state(2, 2**63 - 1, -1, 2**63 - 1)[0][0] == 2, "z + 1 does not wrap around"
+
+
+@given(st.lists(st.integers(-6, 5), max_size=60), st.lists(st.integers(0, 60), max_size=5))
+def test_a_draw_in_progress_goes_on_with_the_next_supply(items: list[int], cuts: list[int]) -> None:
+    """Whatever the supplies: the same draws from the same items."""
+    whole, parts = np.full(60, -9), np.full(60, -9)
+    filled = kernels.sech_squared(np.array(items, dtype=np.int64), np.array([0, 0, -1]), whole, 0)
+    state, done, ends = np.array([0, 0, -1]), 0, sorted({min(cut, len(items)) for cut in cuts} | {0, len(items)})
+    for begin, end in pairwise(ends):
+        done = kernels.sech_squared(np.array(items[begin:end], dtype=np.int64), state, parts, done)
+    assert done == filled
+    assert parts.tolist() == whole.tolist()
