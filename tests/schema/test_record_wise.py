@@ -19,7 +19,7 @@ from support.tables import BIG, COLUMNS, NAME, ODD, TABLES, VALUES, built
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema import Column, Schema
-from pcqr.schema.cells import categories, cells, days, numbers
+from pcqr.schema.cells import categories, category, cells, days, distinct, numbers
 
 NAMES = ("0", "1", "3", "0.1", "x", str(BIG), str(2**63), "2014-05-03", "2014-05-03T12:30:00")
 SCHEMAS = {
@@ -183,3 +183,22 @@ def test_what_other_readers_may_take_for_a_gap_is_one(text: str) -> None:
     assert rows[0] == rows[1] == schema.encode({"a": [None]})[0].tolist()
     with pytest.raises(ParameterError, match="categories"):
         Column("a", "categorical", [text])
+
+
+@settings(max_examples=200)
+@given(st.lists(VALUES, min_size=1, max_size=8).flatmap(lambda few: st.lists(st.sampled_from(few), max_size=30)))
+def test_equal_values_are_read_once_and_as_each_would_be_alone(values: list[Any]) -> None:
+    kept, places = distinct(values)
+    assert [
+        kept[place] is value or (type(kept[place]), kept[place]) == (type(value), value)
+        for place, value in zip(places, values, strict=True)
+    ] == [True] * len(values)
+    assert [category(kept[place]) for place in places] == [category(value) for value in values]
+
+
+def test_values_of_several_types_are_told_apart() -> None:
+    kept, places = distinct([1, True, 1.0, "1", np.str_("1"), 1, "1", 0.0, -0.0, [7], [7]])
+    assert places.tolist() == [0, 1, 2, 3, 4, 0, 3, 5, 5, 6, 7]
+    assert [type(value) for value in kept] == [int, bool, float, str, np.str_, float, list, list]
+    kept, places = distinct(np.array([2.0, 1.0, 2.0]))
+    assert (list(kept), places.tolist()) == ([1.0, 2.0], [1, 0, 1])

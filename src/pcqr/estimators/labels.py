@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Labels
-from pcqr.schema.cells import Cells, cells, mapped
+from pcqr.schema.cells import Cells, cells, distinct
 from pcqr.schema.reading import Reading, read, text_of
 
 LabelArray = NDArray[Any]
@@ -40,6 +40,7 @@ def encode_labels(
     A label is compared with the names by what it means (`pcqr.schema.reading`). Names come from `classes`, or from the
     class, or are the numbers 0 and 1, of no other type whatever y has, or else are read from y.
     """
+    y, places = distinct(y)
     readings = _read(y)
     assumptions: tuple[str, ...] = ()
     if classes is not None:
@@ -61,7 +62,7 @@ def encode_labels(
     labels = np.array([place.get(text_of(reading), -1) for reading in readings], dtype=np.int8)
     if (labels < 0).any():
         raise DataError("y", f"labels among classes={tuple(names)}", "other values")
-    return as_array(names), labels, assumptions
+    return as_array(names), labels[places], assumptions
 
 
 def plain_name(name: Any) -> Any:
@@ -77,9 +78,9 @@ def as_array(names: Sequence[Any]) -> LabelArray:
     return np.array(list(names), dtype=object)
 
 
-def _read(y: Cells) -> list[Reading]:
+def _read(y: Sequence[Any]) -> list[Reading]:
     try:
-        readings: list[Reading] = mapped(y, lambda reading: reading)
+        readings = [read(label) for label in y]
     except TypeError:
         raise DataError("y", "numbers, truth values or texts", "labels of another type") from None
     if None in readings:
@@ -99,7 +100,7 @@ def _declared(classes: Sequence[Any]) -> list[Any]:
     return names
 
 
-def _distinct(y: Cells, readings: Sequence[Reading]) -> list[Any]:
+def _distinct(y: Sequence[Any], readings: Sequence[Reading]) -> list[Any]:
     """The names that occur, in order. They depend on which labels occur, not on how often, and are assumed public."""
     if any(isinstance(reading, float) and not reading.is_integer() for reading in readings):
         raise DataError("y", "labels of some classes", "numbers with fractions. Unknown label type: continuous")

@@ -23,6 +23,8 @@ _PLAIN = re.compile(
 )
 """What pandas, Polars and Arrow call the types of which numpy makes numbers, truth values or instants, cell by cell."""
 
+_PLAIN_TYPES = (str, int, float, bool, np.str_)
+
 
 def cells(values: Any) -> Cells:
     """`values` as an array of numbers, truth values or instants where their type says so, else one by one.
@@ -72,15 +74,31 @@ def categories(values: Cells) -> list[str | None]:
 
 def mapped(values: Cells, meaning: Callable[[Reading], T]) -> list[T]:
     """`meaning` of what each of the `values` reads as. Equal ones are read once. Raises TypeError as `read` does."""
+    kept, places = distinct(values)
+    found = [meaning(read(value)) for value in kept]
+    return [found[place] for place in places.tolist()]
+
+
+def distinct(values: Cells) -> tuple[Sequence[Any], NDArray[np.intp]]:
+    """Those among `values` that differ, and for each value its place among them.
+
+    Values are the same where their type and their value are, in types of which nothing else can be read. All others
+    are kept, in order.
+    """
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufM":
-        distinct, places = np.unique(values, return_inverse=True)
-        found = [meaning(read(value)) for value in distinct]
-        return [found[place] for place in places]
-    known: dict[str, T] = {}
-    for value in values:
-        if type(value) is str and value not in known:
-            known[value] = meaning(read(value))
-    return [known[value] if type(value) is str else meaning(read(value)) for value in values]
+        found, places = np.unique(values, return_inverse=True)
+        return list(found), places
+    kept: list[Any] = []
+    known: dict[tuple[type, Any], int] = {}
+    places = np.empty(len(values), dtype=np.intp)
+    for row, value in enumerate(values):
+        place = len(kept)
+        if type(value) in _PLAIN_TYPES:
+            place = known.setdefault((type(value), value), place)
+        if place == len(kept):
+            kept.append(value)
+        places[row] = place
+    return kept, places
 
 
 def is_unicode(text: str) -> bool:
