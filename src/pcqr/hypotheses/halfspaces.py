@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from pcqr.checks import check_finite
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points, check_label
+from pcqr.hypotheses.committees.base import Arrays, TeachesInBulk
+from pcqr.hypotheses.committees.members import trained_in_turn
+from pcqr.hypotheses.committees.sides import LINE, Sides
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.hypotheses.orientation import turn_about_each, turns
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
@@ -60,7 +63,7 @@ class Halfspace(Hypothesis):
 
 
 @dataclass(frozen=True)
-class Halfspaces(HypothesisClass):
+class Halfspaces(HypothesisClass, TeachesInBulk):
     """Half-planes {x : ⟨w, x⟩ ≥ b} in ℝ², the empty set and the whole plane included.
 
     The members on a set of points are the two constants and one `Halfspace(i, j)` for each ordered pair of distinct
@@ -115,6 +118,23 @@ class Halfspaces(HypothesisClass):
         points, labels = self.check_records(X, y)
         members = _score(points, labels, points)
         return members.hypothesis(int(members.gain.argmax()))
+
+    @property
+    def teaches_in_turn(self) -> bool:
+        return True
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """`learn` on each part, one after the other."""
+        lines, constants = np.zeros((ends.size, 4)), np.zeros(ends.size, dtype=np.int8)
+        for part, teacher in enumerate(trained_in_turn(self, X, y, ends)):
+            if isinstance(teacher, Halfspace):
+                lines[part], constants[part] = (*teacher.tail, *teacher.head), LINE
+            elif isinstance(teacher, Constant):  # what could not be trained stays 0: the fixed vote
+                constants[part] = teacher.label
+        return {"lines": lines, "constants": constants}
+
+    def committee(self, teachers: Arrays, features: int) -> Sides:  # noqa: ARG002
+        return Sides(**teachers)
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """Every way to cut the points in two by their order along some direction, in integer arithmetic.

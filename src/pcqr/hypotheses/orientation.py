@@ -8,6 +8,7 @@ predicates" (1997); its bound is derived in proofs/halfspaces.md.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -48,6 +49,12 @@ def _rational_turn(a: tuple[float, float], b: tuple[float, float], c: tuple[floa
     (ax, ay), (bx, by), (cx, cy) = (tuple(map(Fraction, point)) for point in (a, b, c))
     determinant = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     return (determinant > 0) - (determinant < 0)
+
+
+def count_left(lines: FloatArray, points: Points) -> IntArray:
+    """For each point, how many of `lines`, rows (tail, head), label it 1: as `Halfspace` does, without rounding."""
+    parts = _Parts(np.zeros((3, 2), np.int64), np.zeros((3, 2), np.int64), np.empty(4400 // _HALF_WORD, np.int64))
+    return _count_left(lines, points, parts)
 
 
 def turn_about_each(
@@ -174,6 +181,28 @@ def _sweep(
             tail[pairs], head[pairs], pair_gain[pairs] = i, behind, everything - left
             pairs += 1
     return pairs
+
+
+@compiled
+def _count_left(lines: FloatArray, points: FloatArray, parts: _Parts) -> IntArray:
+    """`count_left`; `parts` is room for one tail, head and point, filled where rounding leaves a side open."""
+    counts = np.zeros(points.shape[0], np.int64)
+    for row in range(points.shape[0]):
+        x, y = points[row, 0], points[row, 1]
+        for t in range(lines.shape[0]):
+            tail_x, tail_y, head_x, head_y = lines[t, 0], lines[t, 1], lines[t, 2], lines[t, 3]
+            side = _rounded_order(head_x - tail_x, head_y - tail_y, x - tail_x, y - tail_y)
+            if side == 0:
+                for place, value in enumerate((tail_x, tail_y, head_x, head_y, x, y)):
+                    fraction, exponent = math.frexp(value)
+                    parts.mantissa[place // 2, place % 2] = np.int64(math.ldexp(fraction, 53))
+                    parts.exponent[place // 2, place % 2] = exponent
+                side = _exact_turn(0, 1, 2, parts)
+            if side == 0:  # on the line: 1 at and behind the tail
+                along, start, end = (x, tail_x, head_x) if tail_x != head_x else (y, tail_y, head_y)
+                side = -1 if (along > start if end > start else along < start) else 1
+            counts[row] += side > 0
+    return counts
 
 
 @compiled

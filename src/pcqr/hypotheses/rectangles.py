@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
+from pcqr.hypotheses.committees.base import Arrays, TeachesInBulk
+from pcqr.hypotheses.committees.boxes import Boxes
+from pcqr.hypotheses.committees.members import trained_in_turn
 from pcqr.hypotheses.cuts import IntArray, log_weights, midpoint_cuts
 from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
@@ -44,7 +47,7 @@ EMPTY = Rectangle(math.inf, -math.inf, math.inf, -math.inf)
 
 
 @dataclass(frozen=True)
-class Rectangles(HypothesisClass):
+class Rectangles(HypothesisClass, TeachesInBulk):
     """Axis-aligned closed rectangles in ℝ², the empty set included: label 1 inside.
 
     The members on a set of points are the empty set and the *canonical boxes*, those with a point on each of their
@@ -101,6 +104,18 @@ class Rectangles(HypothesisClass):
         holds_one[np.searchsorted(grid.row_cuts, points[labels == 1, 1], side="left")] = True
         gain, bottom, top, left, right = _best_box(grid.gain, holds_one)
         return grid.rectangle(bottom, top, left, right) if gain else EMPTY
+
+    @property
+    def teaches_in_turn(self) -> bool:
+        return True
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """`learn` on each part, one after the other."""
+        boxes = [t if isinstance(t, Rectangle) else EMPTY for t in trained_in_turn(self, X, y, ends)]
+        return {"edges": np.array([[box.left, box.right, box.bottom, box.top] for box in boxes])}
+
+    def committee(self, teachers: Arrays, features: int) -> Boxes:  # noqa: ARG002
+        return Boxes(**teachers)
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """The all-0 row and the points between any two x and any two y of the points; duplicates removed."""

@@ -70,6 +70,13 @@ class Committee(ABC):
                 raise DataError("arrays", f"those of a committee, with {name!r} among them", "others")
 
 
+def of_width(X: Points, features: int) -> Points:
+    """`X` in one piece, for kernels, which do not look where they read; refused where it has other columns."""
+    if X.shape[1] != features:
+        raise DataError("X", f"a table with {features} column(s), as the teachers had", f"{X.shape[1]} columns")
+    return np.ascontiguousarray(X)
+
+
 class TeachesInBulk(ABC):
     """A hypothesis class that trains many teachers in one pass. Each must be the one that `learn` gives, bit for bit.
 
@@ -88,6 +95,11 @@ class TeachesInBulk(ABC):
     >>> hypotheses.learn_parts(X, y, ends=np.array([2, 5]))["switches"][:, 0].tolist()  # 1[x > c] switches at c
     [1.5, 4.5]
     """
+
+    @property
+    def teaches_in_turn(self) -> bool:
+        """Does each teacher take its time? Then they are trained one after the other, and progress is told of each."""
+        return False
 
     @abstractmethod
     def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,12 @@ def trained_alone(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
         return hypotheses.learn(records.X, records.y)
     except Exception:
         return Constant(_FIXED_VOTE)
+
+
+def trained_in_turn(hypotheses: HypothesisClass, X: Points, y: Labels, ends: IntArray) -> Iterator[Hypothesis]:
+    """What `learn` makes of the rows [0, ends[0]), [ends[0], ends[1]), …: one teacher after the other."""
+    for start, end in pairwise([0, *ends.tolist()]):
+        yield trained_alone(hypotheses, InMemory.of_checked(X[start:end], y[start:end], hypotheses.labels))
 
 
 def _vote(teacher: Hypothesis, X: Points, labels: int) -> IntArray:

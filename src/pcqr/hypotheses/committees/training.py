@@ -52,7 +52,8 @@ def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Posit
 
 def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positions]) -> Committee:
     taught = []
-    for group in tracked("teachers", list(_groups(parts, records.point_rows))):
+    rows = 1 if hypotheses.teaches_in_turn else records.point_rows
+    for group in tracked("teachers", list(_groups(parts, rows))):
         held = records.rows(np.concatenate(group)).gathered()
         ends = np.cumsum([part.size for part in group])
         taught.append(hypotheses.learn_parts(held.X, held.y.astype(np.int8), ends))

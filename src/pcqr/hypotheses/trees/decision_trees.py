@@ -13,9 +13,12 @@ from numpy.typing import ArrayLike
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
+from pcqr.hypotheses.committees.base import Arrays, IntArray, TeachesInBulk
+from pcqr.hypotheses.trees.committee import TreeCommittee, taught
 from pcqr.hypotheses.trees.growing import cheapest_tree, drawn_tree, labels_of_all_trees
 from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
 from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, predicates_of_schema
+from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
 from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
@@ -74,7 +77,7 @@ class TreeCounts:
 
 
 @dataclass(frozen=True)
-class DecisionTrees(HypothesisClass):
+class DecisionTrees(HypothesisClass, TeachesInBulk):
     """Full binary trees whose nodes ask one of B public predicates and whose leaves have any label.
 
     The law is over **syntactic trees**: P(tree) ∝ prior(tree)·e^{−η·mistakes}. A side that cannot be reached, because
@@ -334,6 +337,17 @@ class DecisionTrees(HypothesisClass):
         function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, 0.0, 0.0))
         root = cheapest_tree(function, found)
         return DecisionTree(root, points.shape[1]).simplified()
+
+    @property
+    def teaches_in_turn(self) -> bool:
+        return not self.is_fixed or (self.depth or self.deepest) > DEEPEST_AT_ONCE
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        """`learn` on each part: up to depth 3 all parts of a size in one compiled pass, else one by one (`taught`)."""
+        return taught(self, X, y, ends)
+
+    def committee(self, teachers: Arrays, features: int) -> TreeCommittee:
+        return TreeCommittee(**teachers, features=features, labels=self.labels)
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row for each syntactic tree, unreachable sides included. Only for a uniform prior (`stop` = 0)."""
