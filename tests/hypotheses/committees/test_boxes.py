@@ -14,8 +14,9 @@ from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_
 
 from pcqr.errors import DataError
 from pcqr.hypotheses import Rectangles, rectangles
-from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
+from pcqr.hypotheses.committees import committee_from_arrays, trained
 from pcqr.hypotheses.committees.boxes import Boxes
+from pcqr.hypotheses.committees.members import Members
 from pcqr.hypotheses.rectangles import EMPTY, Rectangle
 from pcqr.records import InMemory
 

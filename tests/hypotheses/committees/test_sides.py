@@ -14,7 +14,8 @@ from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_
 
 from pcqr.errors import DataError
 from pcqr.hypotheses import Halfspaces, Hypothesis, halfspaces
-from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
+from pcqr.hypotheses.committees import committee_from_arrays, trained
+from pcqr.hypotheses.committees.members import Members
 from pcqr.hypotheses.committees.sides import LINE, Sides
 from pcqr.hypotheses.halfspaces import Constant
 from pcqr.records import InMemory

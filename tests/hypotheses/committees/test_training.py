@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from support.committees import assert_same_votes, by_loop, partition, queries
 
-from pcqr.hypotheses import Finite, Intervals, Stumps, Thresholds
+from pcqr.hypotheses import DecisionTrees, Finite, Halfspaces, Intervals, Rectangles, Stumps, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.committees import trained
 from pcqr.hypotheses.committees.base import Arrays
@@ -18,12 +19,14 @@ from pcqr.hypotheses.committees.borders import Borders
 from pcqr.hypotheses.committees.members import Members
 from pcqr.hypotheses.committees.training import _groups
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.progress import reporting
+from pcqr.hypotheses.trees import Predicate
+from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory
 
 X = np.random.default_rng(0).random((60, 1))
 RECORDS = InMemory(X, (X[:, 0] > 0.5).astype(np.int8))
 PARTS = partition(60, 9, seed=0)
+TREES = DecisionTrees(depth=2, predicates=(Predicate(0, 0.3), Predicate(0, 0.5)))
 
 
 class LearnsOtherwise(Thresholds):
@@ -84,7 +87,7 @@ class Strange:
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 7], [0, -1], [0.0, np.nan], [0.5, 1.0], ["0", "1"], [None, 1]], ids=str)
-@pytest.mark.parametrize("hypotheses", [Thresholds(), Intervals(), Stumps()], ids=repr)
+@pytest.mark.parametrize("hypotheses", [Thresholds(), Intervals(), Stumps(), TREES], ids=repr)
 def test_labels_that_do_not_exist_make_only_those_teachers_fail_that_see_them(hypotheses: Any, labels: Any) -> None:
     records = RECORDS.relabelled(Strange(labels))
     alone = [np.array([place]) for place in range(60)]
@@ -115,6 +118,23 @@ def test_groups_are_neighbours_with_so_many_rows_and_one_part_at_least() -> None
     assert list(groups_of([3, 3], 6)) == [[3, 3]]
     assert list(groups_of([9, 9, 8], 6)) == [[9], [9], [8]]
     assert list(groups_of([1], 64)) == [[1]]
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "steps"),
+    [
+        *((Rectangles(), 9), (Halfspaces(), 9), (DecisionTrees(depth=1), 9), (DecisionTrees(), 9)),
+        *((replace(TREES, depth=4), 9), (TREES, 1), (Stumps(), 1)),
+    ],
+    ids=str,
+)
+def test_progress_is_told_of_every_teacher_where_each_takes_its_time(hypotheses: Any, steps: int) -> None:
+    told: list[Progress] = []
+    plane = InMemory(np.column_stack((X, X[::-1])), RECORDS.y)
+    with reporting(told.append):
+        committee = trained(hypotheses, plane, PARTS)
+    assert told == [Progress("teachers", done, steps) for done in range(steps + 1)]
+    assert_same_votes(committee, by_loop(hypotheses, plane, PARTS), queries(plane.X))
 
 
 def test_a_listener_that_breaks_off_is_no_failure_of_a_teacher() -> None:

@@ -15,7 +15,8 @@ from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
+from pcqr.hypotheses.committees import committee_from_arrays, trained
+from pcqr.hypotheses.committees.members import Members
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate
 from pcqr.hypotheses.trees import committee as committees
 from pcqr.hypotheses.trees.committee import TreeCommittee

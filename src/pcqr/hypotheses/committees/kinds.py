@@ -15,6 +15,9 @@ from pcqr.hypotheses.committees.base import Committee
 _HOMES = {
     "members": "pcqr.hypotheses.committees.members:Members",
     "borders": "pcqr.hypotheses.committees.borders:Borders",
+    "boxes": "pcqr.hypotheses.committees.boxes:Boxes",
+    "sides": "pcqr.hypotheses.committees.sides:Sides",
+    "trees": "pcqr.hypotheses.trees.committee:TreeCommittee",
 }
 """Where each kind is. Looked up when arrays need it: a class of hypotheses imports its committee, not the other way."""
 
