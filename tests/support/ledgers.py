@@ -7,15 +7,16 @@ from pathlib import Path
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
 
 
-class SqliteShelf:
-    """Ledgers in files of a temporary directory, heads beside them."""
+class Shelf:
+    """Ledgers by name: `pattern` is the place of all of them, with a gap for the name. The head is in `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pattern: str) -> None:
         self.folder = folder
+        self._pattern = pattern
         self.head = folder / "heads" / "head"
 
     def place(self, name: str = "ledger") -> str:
-        return str(self.folder / name)
+        return self._pattern.replace("{}", name)
 
     def create(self, name: str = "ledger", purpose: str = "release") -> Ledger:
         return create_ledger(self.place(name), purpose, self.head)

@@ -9,7 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.ledgers import SqliteShelf, add, bodies
+from support.ledgers import Shelf, add, bodies
+from support.unprivileged import in_a_process
 
 from pcqr.errors import (
     HeadMissing,
@@ -38,7 +39,7 @@ def stop_at(name: str) -> object:
     return points.watched(watcher)
 
 
-def test_a_new_ledger_is_empty_and_has_an_identity_of_its_own(shelf: SqliteShelf) -> None:
+def test_a_new_ledger_is_empty_and_has_an_identity_of_its_own(shelf: Shelf) -> None:
     with shelf.create() as one:
         assert (one.last.seq, one.state, bodies(one)) == (0, b"", [])
         assert len(bytes.fromhex(one.identity)) == 16
@@ -46,7 +47,7 @@ def test_a_new_ledger_is_empty_and_has_an_identity_of_its_own(shelf: SqliteShelf
             assert other.identity != one.identity
 
 
-def test_what_was_appended_is_there_after_reopening(shelf: SqliteShelf) -> None:
+def test_what_was_appended_is_there_after_reopening(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", b"two", state=b"2")
         add(ledger, b"three", state=b"3")
@@ -57,7 +58,7 @@ def test_what_was_appended_is_there_after_reopening(shelf: SqliteShelf) -> None:
         assert again.is_confirmed
 
 
-def test_entries_from_somewhere_and_so_many(shelf: SqliteShelf) -> None:
+def test_entries_from_somewhere_and_so_many(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, *(b"%d" % number for number in range(1, 8)))
         assert [entry.seq for entry in ledger.entries(after=5)] == [6, 7]
@@ -65,7 +66,7 @@ def test_entries_from_somewhere_and_so_many(shelf: SqliteShelf) -> None:
         assert list(ledger.entries(after=7)) == list(ledger.entries(limit=0)) == []
 
 
-def test_entries_are_found_by_key_however_many(shelf: SqliteShelf) -> None:
+def test_entries_are_found_by_key_however_many(shelf: Shelf) -> None:
     keys = [b"%d" % number for number in range(1_234)]
     with shelf.create() as ledger:
         add(ledger, *keys)
@@ -78,7 +79,7 @@ def test_entries_are_found_by_key_however_many(shelf: SqliteShelf) -> None:
             assert turn.find([b"7", b"missing"]) == {b"7": found[b"7"]}
 
 
-def test_a_turn_sees_its_state_and_numbers_its_entries(shelf: SqliteShelf) -> None:
+def test_a_turn_sees_its_state_and_numbers_its_entries(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn() as turn:
             assert (turn.state, turn.last.seq) == (b"", 0)
@@ -89,7 +90,7 @@ def test_a_turn_sees_its_state_and_numbers_its_entries(shelf: SqliteShelf) -> No
         assert ledger.state == b"new"
 
 
-def test_a_turn_that_raises_has_written_nothing(shelf: SqliteShelf) -> None:
+def test_a_turn_that_raises_has_written_nothing(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
         before = ledger.last
@@ -103,7 +104,7 @@ def test_a_turn_that_raises_has_written_nothing(shelf: SqliteShelf) -> None:
         assert bodies(again) == [b"one", b"two"]
 
 
-def test_an_empty_turn_leaves_no_entry_and_a_new_state_leaves_one(shelf: SqliteShelf) -> None:
+def test_an_empty_turn_leaves_no_entry_and_a_new_state_leaves_one(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn():
             pass
@@ -116,7 +117,7 @@ def test_an_empty_turn_leaves_no_entry_and_a_new_state_leaves_one(shelf: SqliteS
         again.verify()
 
 
-def test_a_key_is_given_once(shelf: SqliteShelf) -> None:
+def test_a_key_is_given_once(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"secret-key")
         with pytest.raises(ParameterError, match="key must be one that no entry") as refusal:
@@ -129,7 +130,7 @@ def test_a_key_is_given_once(shelf: SqliteShelf) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 100_000, 3_000_000])
-def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: SqliteShelf, size: int) -> None:
+def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: Shelf, size: int) -> None:
     content, key = bytes(range(256)) * (size // 256) + bytes(size % 256), b"\0\xff" * 16
     with shelf.create() as ledger:
         with ledger.turn() as turn:
@@ -151,7 +152,7 @@ def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: SqliteShelf, size: 
     ],
 )
 def test_bad_entries_are_refused_without_a_word_of_what_they_hold(
-    shelf: SqliteShelf, kind: str, body: bytes, key: bytes | None
+    shelf: Shelf, kind: str, body: bytes, key: bytes | None
 ) -> None:
     with shelf.create() as ledger:
         with pytest.raises(ParameterError) as refusal, ledger.turn() as turn:
@@ -162,7 +163,7 @@ def test_bad_entries_are_refused_without_a_word_of_what_they_hold(
         assert ledger.last.seq == 0
 
 
-def test_a_turn_is_over_when_its_block_is(shelf: SqliteShelf) -> None:
+def test_a_turn_is_over_when_its_block_is(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn() as turn:
             turn.append("a", b"")
@@ -172,7 +173,7 @@ def test_a_turn_is_over_when_its_block_is(shelf: SqliteShelf) -> None:
         assert ledger.last.seq == 1
 
 
-def test_a_turn_within_a_turn_is_refused_and_not_waited_for(shelf: SqliteShelf) -> None:
+def test_a_turn_within_a_turn_is_refused_and_not_waited_for(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn() as turn:
             turn.append("a", b"")
@@ -183,7 +184,7 @@ def test_a_turn_within_a_turn_is_refused_and_not_waited_for(shelf: SqliteShelf) 
         assert ledger.last.seq == 1
 
 
-def test_threads_take_turns(shelf: SqliteShelf) -> None:
+def test_threads_take_turns(shelf: Shelf) -> None:
     def count(times: int) -> None:
         for _ in range(times):
             with ledger.turn() as turn:
@@ -201,7 +202,7 @@ def test_threads_take_turns(shelf: SqliteShelf) -> None:
         assert bodies(ledger) == [b"%d" % number for number in range(1, 41)]
 
 
-def test_another_thread_reads_during_a_turn_and_sees_nothing_of_it(shelf: SqliteShelf) -> None:
+def test_another_thread_reads_during_a_turn_and_sees_nothing_of_it(shelf: Shelf) -> None:
     seen: list[object] = []
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
@@ -216,7 +217,7 @@ def test_another_thread_reads_during_a_turn_and_sees_nothing_of_it(shelf: Sqlite
 
 
 @pytest.mark.parametrize("point", points.TURN)
-def test_a_failure_at_any_point_of_a_turn_is_seen_whole_or_not_at_all(shelf: SqliteShelf, point: str) -> None:
+def test_a_failure_at_any_point_of_a_turn_is_seen_whole_or_not_at_all(shelf: Shelf, point: str) -> None:
     """`Stop` stands for whatever may come between: a signal, no memory. After the writing began the ledger closes."""
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
@@ -236,7 +237,7 @@ def test_a_failure_at_any_point_of_a_turn_is_seen_whole_or_not_at_all(shelf: Sql
         add(again, b"four")
 
 
-def test_a_reader_sees_a_moment_beside_a_writer(shelf: SqliteShelf) -> None:
+def test_a_reader_sees_a_moment_beside_a_writer(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
         with shelf.open(read_only=True) as reader:
@@ -251,7 +252,7 @@ def test_a_reader_sees_a_moment_beside_a_writer(shelf: SqliteShelf) -> None:
             reader.verify()
 
 
-def test_a_reader_shows_nothing_that_was_not_confirmed(shelf: SqliteShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_shows_nothing_that_was_not_confirmed(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between commit and head a copy without the last turn would still be accepted: nobody may have seen that turn."""
     monkeypatch.setattr(opening, "PATIENCE", 0.05)
     with shelf.create() as ledger:
@@ -266,7 +267,7 @@ def test_a_reader_shows_nothing_that_was_not_confirmed(shelf: SqliteShelf, monke
         assert bodies(reader) == [b"one", b"two"]
 
 
-def test_a_copy_by_pickle_or_copy_reads_only(shelf: SqliteShelf) -> None:
+def test_a_copy_by_pickle_or_copy_reads_only(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one")
         for twin in (pickle.loads(pickle.dumps(ledger)), copy.deepcopy(ledger), copy.copy(ledger)):  # noqa: S301
@@ -277,13 +278,12 @@ def test_a_copy_by_pickle_or_copy_reads_only(shelf: SqliteShelf) -> None:
         add(ledger, b"two")
 
 
-def test_a_forked_process_reads_only_and_leaves_the_parent_alone(shelf: SqliteShelf) -> None:
+def test_a_forked_process_reads_only_and_leaves_the_parent_alone(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one")
         for inside in (False, True):
             told = in_a_fork(ledger, inside=inside)
             assert told == "LedgerClosed: [b'one']"
-        add(ledger, b"two")
         assert bodies(ledger) == [b"one", b"two"]
         ledger.verify()
     with shelf.open() as again:
@@ -292,42 +292,28 @@ def test_a_forked_process_reads_only_and_leaves_the_parent_alone(shelf: SqliteSh
 
 def in_a_fork(ledger: Ledger, *, inside: bool) -> str:
     """What a forked process says of its try to write, and of what it reads; the fork may happen inside a turn."""
-    reading, writing = os.pipe()
 
-    def child() -> str:
+    def write_and_read() -> str:
         try:
-            with ledger.turn() as turn:
-                turn.append("answer", b"forked")
+            add(ledger, b"forked")
         except LedgerError as error:
             return f"{type(error).__name__}: {bodies(ledger)}"
         return "written"
 
-    def in_a_turn() -> int:
-        with pytest.raises((ZeroDivisionError, LedgerClosed)), ledger.turn() as turn:  # noqa: PT012
-            turn.append("answer", b"of the parent")
-            if (forked := os.fork()) == 0:
-                return forked
-            found.append(forked)
-            raise ZeroDivisionError
-        return found[0] if found else 0
+    def end_the_turn_of_the_parent() -> str:
+        block.__exit__(None, None, None)
+        return "the parent's turn was written"
 
-    found: list[int] = []
-    pid = in_a_turn() if inside else os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, child().encode())
-        except BaseException as error:
-            os.write(writing, repr(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        told = pipe.read()
-    os.waitpid(pid, 0)
-    return told
+    if not inside:
+        return in_a_process(write_and_read)
+    block = ledger.turn()
+    with block as turn:
+        turn.append("answer", b"two", key=b"two")
+        assert in_a_process(end_the_turn_of_the_parent).startswith("LedgerClosed: ")
+        return in_a_process(write_and_read)
 
 
-def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: SqliteShelf) -> None:
+def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
     shelf.head.unlink()
@@ -344,7 +330,7 @@ def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Sq
         assert [entry.kind for entry in again.entries()] == ["answer", "adopted", "answer"]
 
 
-def test_nothing_is_adopted_while_there_is_a_head(shelf: SqliteShelf) -> None:
+def test_nothing_is_adopted_while_there_is_a_head(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         identity = ledger.identity
         add(ledger, b"one")
@@ -357,7 +343,7 @@ def test_nothing_is_adopted_while_there_is_a_head(shelf: SqliteShelf) -> None:
         assert again.identity == identity
 
 
-def test_a_ledger_for_another_purpose_is_refused(shelf: SqliteShelf) -> None:
+def test_a_ledger_for_another_purpose_is_refused(shelf: Shelf) -> None:
     shelf.create(purpose="account").close()
     for read_only in (False, True):
         with pytest.raises(NotALedger, match="is that of an account, where that of a release is wanted"):
@@ -366,7 +352,7 @@ def test_a_ledger_for_another_purpose_is_refused(shelf: SqliteShelf) -> None:
         shelf.create("third", purpose="diary")
 
 
-def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: SqliteShelf) -> None:
+def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: Shelf) -> None:
     with pytest.raises(NotALedger, match="does not exist"):
         shelf.open()
     shelf.create().close()
@@ -376,7 +362,7 @@ def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: Sq
     shelf.open().close()
 
 
-def test_a_newer_version_is_refused(shelf: SqliteShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_version_is_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda _: None))
         shelf.create().close()
@@ -385,7 +371,7 @@ def test_a_newer_version_is_refused(shelf: SqliteShelf, monkeypatch: pytest.Monk
             shelf.open(read_only=read_only)
 
 
-def test_a_closed_ledger_says_so(shelf: SqliteShelf) -> None:
+def test_a_closed_ledger_says_so(shelf: Shelf) -> None:
     ledger = shelf.create()
     ledger.close()
     ledger.close()
@@ -395,7 +381,7 @@ def test_a_closed_ledger_says_so(shelf: SqliteShelf) -> None:
         pass
 
 
-def test_what_is_kept_is_in_no_repr(shelf: SqliteShelf) -> None:
+def test_what_is_kept_is_in_no_repr(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn() as turn:
             turn.append("answer", b"secret", key=b"secret")
@@ -404,7 +390,7 @@ def test_what_is_kept_is_in_no_repr(shelf: SqliteShelf) -> None:
         assert "secret" not in repr(ledger) + repr(list(ledger.entries()))
 
 
-def test_a_clock_that_goes_back_changes_nothing(shelf: SqliteShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_goes_back_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one")
     monkeypatch.setattr("time.time", lambda: 0.0)
@@ -414,7 +400,7 @@ def test_a_clock_that_goes_back_changes_nothing(shelf: SqliteShelf, monkeypatch:
         assert bodies(again) == [b"one", b"two"]
 
 
-def test_where_the_head_is_by_default(tmp_path: Path, shelf: SqliteShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_head_is_by_default(tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "state"))
     with create_ledger(shelf.place("plain"), "account") as ledger:
         add(ledger, b"one")
@@ -426,7 +412,7 @@ def test_where_the_head_is_by_default(tmp_path: Path, shelf: SqliteShelf, monkey
         open_ledger(shelf.place("plain"), "account")
 
 
-def test_a_ledger_that_lacks_its_head_is_refused(shelf: SqliteShelf) -> None:
+def test_a_ledger_that_lacks_its_head_is_refused(shelf: Shelf) -> None:
     """A head that is ahead, whatever became of the ledger."""
     with shelf.create() as ledger:
         add(ledger, b"one", b"two")
@@ -436,10 +422,3 @@ def test_a_ledger_that_lacks_its_head_is_refused(shelf: SqliteShelf) -> None:
         for read_only in (False, True):
             with pytest.raises(LedgerRolledBack, match=r"an older copy.*spend the same budget twice"):
                 shelf.open(read_only=read_only)
-
-
-def test_the_head_cannot_be_the_ledger(shelf: SqliteShelf) -> None:
-    for name in ("ledger", "ledger-wal", "ledger-shm", "ledger.lock"):
-        with pytest.raises(ParameterError, match="head must be another file than the ledger"):
-            create_ledger(shelf.folder / "ledger", "release", shelf.folder / "." / name)
-    assert not (shelf.folder / "ledger").exists()

@@ -172,6 +172,25 @@ class Head:
         ) from None
 
 
+class NewHead:
+    """The head of a ledger that is about to be: made before the ledger is, and taken back if it does not come about."""
+
+    def __init__(self, path: Path, identity: bytes, place: str) -> None:
+        self.path = real(path)
+        self._identity = identity.hex()
+        self._place = place
+        self._is_made = False
+
+    def make(self, first: Link) -> None:
+        Head.create(self.path, self._identity, self._place, first).close()
+        self._is_made = True
+        reached("head made")
+
+    def undo(self) -> None:
+        if self._is_made:
+            self.path.unlink(missing_ok=True)
+
+
 def slot(identity: str, link: Link) -> bytes:
     """A link as a line with its checksum."""
     fields = f"{TAG} {identity} {link.seq:020d} {link.hash.hex()}"

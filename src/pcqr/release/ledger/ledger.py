@@ -27,6 +27,7 @@ _UNKNOWN = (
     "Whether this turn was recorded is not known, and nothing of it was replied. Open the ledger again, and read it."
 )
 
+_left_behind: list[Connection] = []
 _opened: weakref.WeakSet[Ledger] = weakref.WeakSet()
 
 
@@ -36,11 +37,21 @@ class Ledger:
     Threads may share it. A process that was forked, and a copy by `pickle` or `copy`, can read and take no turns.
     """
 
-    def __init__(self, store: Store, head: Head | None, reopen: Callable[[], Ledger], bound: Snapshot | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        head: Head | None,
+        reopen: Callable[[], Ledger],
+        elsewhere: Callable[[], Ledger],
+        bound: Snapshot | None,
+    ) -> None:
         self.identity = store.identity
         self._store = store
         self._head = head
         self._reopen = reopen
+        """How a forked process, or a copy in this one, opens it for reading."""
+        self._elsewhere = elsewhere
+        """How a pickled copy does: without a password."""
         self._bound = bound
         """For a reader: the moment that it shows. None for a writer."""
         self._lock = threading.Lock()
@@ -135,7 +146,13 @@ class Ledger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in this process or another, reads: two writers would be two counts of one budget."""
-        return self._reopen, ()
+        return self._elsewhere, ()
+
+    def __copy__(self) -> Ledger:
+        return self._reopen()
+
+    def __deepcopy__(self, _: object) -> Ledger:
+        return self._reopen()
 
     def _taken(self) -> Iterator[Turn]:
         connection = self._store.begin()
@@ -156,8 +173,7 @@ class Ledger:
             else:
                 self._record(connection, turn)
         finally:
-            with suppress(SQLAlchemyError):
-                connection.close()
+            self._give_back(connection)
 
     def _record(self, connection: Connection, turn: Turn) -> None:
         """Ledger commit → head → reply."""
@@ -178,6 +194,16 @@ class Ledger:
             if isinstance(error, OSError):
                 self._unwritable(f"cannot be confirmed: its head cannot be written ({error.strerror})")
             raise
+
+    def _give_back(self, connection: Connection) -> None:
+        """Roll back what was not committed."""
+        if self._is_stale:
+            _left_behind.append(connection)  # it is the parent's: neither a word through it, nor its end
+            return
+        with suppress(SQLAlchemyError):
+            if self._why_closed is not None:
+                connection.invalidate()  # its pool is gone: nobody else would close it
+            connection.close()
 
     def _confirm(self, link: Link) -> None:
         """Nothing is shown before the head has reached it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,11 @@ from pathlib import Path
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import HeadMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
 from pcqr.files import real
-from pcqr.release.ledger.chain import ADOPTED, Draft, Link, chained
+from pcqr.release.ledger.chain import ADOPTED, Draft, chained
 from pcqr.release.ledger.checks import check_end, check_head, contains
-from pcqr.release.ledger.head import Head, default_path
+from pcqr.release.ledger.head import Head, NewHead, default_path
 from pcqr.release.ledger.ledger import Ledger
+from pcqr.release.ledger.postgres import PostgresStore, without_password
 from pcqr.release.ledger.sqlite import SqliteStore
 from pcqr.release.ledger.store import Snapshot, Store
 
@@ -29,7 +31,7 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
     Parameters
     ----------
     place : str or Path
-        A path that nothing has yet (SQLite).
+        A path that nothing has yet (SQLite), or `postgresql://USER@HOST/DATABASE?ledger=NAME`.
     purpose : {"account", "release"}
         What it is for. It can be opened for nothing else.
     head : str or Path, optional
@@ -52,31 +54,20 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
     1 b'yes'
     """
     _check_purpose(purpose)
-    path = _path(place)
     identity = SystemEntropy().bytes(16)
     head_path = Path(head) if head is not None else default_path(identity.hex())
-    if not path.parent.is_dir():
-        raise LedgerUnwritable(str(path), "cannot be created: its directory does not exist", "Make that first.")
-    if real(head_path) in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", ".lock"))):
-        raise ParameterError("head", "another file than the ledger and those beside it", str(head_path))
-    made: list[Head] = []
-
-    def make_head(first: Link) -> None:
-        made.append(Head.create(head_path, identity.hex(), str(path), first))
-
     try:
-        SqliteStore.make(path, identity, purpose, make_head)
-    except BaseException as error:
-        for each in made:
-            each.path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise LedgerUnwritable(
-                str(path), f"cannot be created ({error.strerror})", "Nothing was left behind. Mend that first."
-            ) from None
-        raise
-    finally:
-        for each in made:
-            each.close()
+        if _is_address(place):
+            with closing(PostgresStore(str(place))) as store:
+                called = store.place
+                store.make(identity, purpose, NewHead(head_path, identity, called))
+        else:
+            path = _path(place)
+            called = str(path)
+            _check_apart(real(head_path), path)
+            SqliteStore.make(path, identity, purpose, NewHead(head_path, identity, called))
+    except OSError as error:
+        raise LedgerUnwritable(called, f"cannot be created ({error.strerror})", "Mend that first.") from None
     return open_ledger(place, purpose, head)
 
 
@@ -110,7 +101,12 @@ def open_ledger(
     """
     _check_purpose(purpose)
     reader = partial(open_ledger, place, purpose, head, read_only=True)
-    store = SqliteStore(_path(place), read_only=read_only)
+    elsewhere = partial(open_ledger, _for_copies(place), purpose, head, read_only=True)
+    store: Store
+    if _is_address(place):
+        store = PostgresStore(str(place), read_only=read_only)
+    else:
+        store = SqliteStore(_path(place), read_only=read_only)
     found: Head | None = None
     try:
         store.bind(purpose)
@@ -121,7 +117,7 @@ def open_ledger(
             if not read_only and not adopt:
                 raise
         if read_only:
-            return Ledger(store, found, reader, _confirmed(store, found))
+            return Ledger(store, found, reader, elsewhere, _confirmed(store, found))
         store.secure()
         if found is None:
             found = _adopted(store, head_path)
@@ -130,7 +126,7 @@ def open_ledger(
         check_head(store, found.known)
         now = check_end(store, since=found.known.seq)
         found.advance(now.last, partial(contains, store))
-        return Ledger(store, found, reader, None)
+        return Ledger(store, found, reader, elsewhere, None)
     except BaseException as error:
         store.close()
         if found is not None:
@@ -178,9 +174,22 @@ def _adopted(store: Store, path: Path) -> Head:
     return Head.create(path, store.identity, store.place, entry.link)
 
 
+def _is_address(place: str | Path) -> bool:
+    return "://" in str(place) and not str(place).startswith("sqlite:///")
+
+
 def _path(place: str | Path) -> Path:
-    text = str(place)
-    return real(Path(text.removeprefix("sqlite:///")))
+    return real(Path(str(place).removeprefix("sqlite:///")))
+
+
+def _for_copies(place: str | Path) -> str | Path:
+    return without_password(str(place)) if _is_address(place) else place
+
+
+def _check_apart(head: Path, path: Path) -> None:
+    """Raise unless the head is neither the ledger nor one of the files that SQLite and we put beside it."""
+    if head in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", ".lock"))):
+        raise ParameterError("head", "another file than the ledger and those beside it", str(head))
 
 
 def _check_purpose(purpose: str) -> None:

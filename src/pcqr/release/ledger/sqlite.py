@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, NotALedger
 from pcqr.files import InUse, lock, sync_directory, unlock
 from pcqr.release.ledger.chain import Link
+from pcqr.release.ledger.head import NewHead
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import Store
 
@@ -41,7 +42,6 @@ class SqliteStore(Store):
         self.path = path
         self.place = place or str(path)
         self._lock: int | None = None
-        self._connections: list[sqlite3.Connection] = []
         self._check_file()
         if not read_only:
             if not os.access(path, os.W_OK):
@@ -51,8 +51,10 @@ class SqliteStore(Store):
         super().__init__(_engine(self._connector(read_only)), self.place, NAME)
 
     @classmethod
-    def make(cls, path: Path, identity: bytes, purpose: str, make_head: Callable[[Link], None]) -> None:
+    def make(cls, path: Path, identity: bytes, purpose: str, head: NewHead) -> None:
         """Put a new ledger at `path`, whole or not at all; its head is made before it has its name."""
+        if not path.parent.is_dir():
+            raise LedgerUnwritable(str(path), "cannot be created: its directory does not exist", "Make that first.")
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
@@ -62,14 +64,14 @@ class SqliteStore(Store):
             draft = folder / path.name
             first = _drafted(draft, identity, purpose, str(path))
             reached("draft made")
-            make_head(first)
-            reached("head made")
+            head.make(first)
             draft.replace(path)
             sync_directory(path.parent)
             reached("ledger placed")
         except BaseException:
             if path.stat().st_size == 0:
                 path.unlink()
+                head.undo()
             raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +119,6 @@ class SqliteStore(Store):
     def close(self) -> None:
         with suppress(SQLAlchemyError):
             super().close()
-        self._connections.clear()
         if self._lock is not None:
             unlock(self._lock)
             os.close(self._lock)
@@ -126,7 +127,7 @@ class SqliteStore(Store):
     def leave(self) -> None:
         """SQLite must not even close a connection in a forked process: this one is never freed."""
         super().leave()
-        for connection in self._connections:
+        for connection in list(self._connections):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
         if self._lock is not None:
             os.close(self._lock)
@@ -150,11 +151,11 @@ class SqliteStore(Store):
 
         def connect() -> sqlite3.Connection:
             connection = sqlite3.connect(
-                name, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                name, PATIENCE, isolation_level=None, check_same_thread=False, factory=_Connection, uri=True
             )
             for pragma in _PRAGMAS if not read_only else ():
                 connection.execute(f"PRAGMA {pragma}").fetchall()
-            self._connections.append(connection)
+            self._connections.add(connection)
             return connection
 
         return connect
@@ -198,6 +199,10 @@ class SqliteStore(Store):
         return descriptor
 
 
+class _Connection(sqlite3.Connection):
+    """sqlite3's own cannot be referred to weakly."""
+
+
 _PRAGMAS = (
     "synchronous = FULL",
     "fullfsync = ON",
@@ -231,7 +236,7 @@ def _drafted(draft: Path, identity: bytes, purpose: str, place: str) -> Link:
 
 
 def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, hide_parameters=True)
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, hide_parameters=True, paramstyle="named")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:  # sqlite3 itself would begin late, or not at all

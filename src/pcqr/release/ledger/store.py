@@ -6,10 +6,12 @@ quote what was written: they are replaced by sentences of our own and never pass
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, Engine, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -53,6 +55,9 @@ class Store(ABC):
         self._engine = engine
         self._name = name
         self._number = 0
+        self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
+        """The database's own, for `leave`."""
+        self._insertion = str(insert(ENTRIES).compile(dialect=engine.dialect))
 
     @abstractmethod
     def explained(self, error: Exception) -> LedgerError:
@@ -187,8 +192,8 @@ class Store(ABC):
     def _begin_writing(self, connection: Connection) -> None: ...
 
     def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        connection.execute(
-            insert(ENTRIES),
+        connection.exec_driver_sql(
+            self._insertion,
             [
                 {
                     "ledger": self._number,

@@ -1,0 +1,147 @@
+"""PostgreSQL: ledgers in a database, each with any number of processes that take turns.
+
+    postgresql://user@host/database?ledger=NAME        NAME is "main" where none is given
+
+A turn keeps the ledger's row locked (SELECT … FOR UPDATE). The server must sync what it commits: that is asked when a
+ledger is opened, and `synchronous_commit` is switched on for our own connections.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError
+
+from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, MissingExtra, ParameterError
+from pcqr.release.ledger.head import NewHead
+from pcqr.release.ledger.points import reached
+from pcqr.release.ledger.store import Store
+
+NAME = "main"
+PATIENCE = 60
+"""Seconds to wait for the turns of others."""
+_CREATION_LOCK = int.from_bytes(b"pcqr", "big")
+_REOPEN = "Whether a turn that was under way was recorded is not known: open the ledger again, and read it."
+
+_REASONS = {
+    "08": "cannot be reached: the connection to the server broke, or was not made",
+    "28": "cannot be opened: the server does not know this user or password",
+    "3D": "cannot be opened: the server has no such database",
+    "25": "cannot be written: the server is read-only, a standby perhaps",
+    "42501": "cannot be used: the user has not the right to do so",
+    "53100": "cannot be written: the server's disk is full",
+    "53": "cannot be used: the server is short of memory or connections",
+    "57": "cannot be reached: the server was stopped or has broken off the connection",
+}
+"""By the error's code, or the beginning of it (PostgreSQL's manual, appendix A)."""
+
+
+class PostgresStore(Store):
+    """The ledger at `address`. Makes connections when it is first used."""
+
+    has_one_writer = False
+
+    def __init__(self, address: str, *, read_only: bool = False) -> None:
+        url, name = parsed(address)
+        place = (
+            url.difference_update_query(["password"]).update_query_dict({"ledger": name}).set(drivername="postgresql")
+        )
+        try:
+            engine = create_engine(url, hide_parameters=True)
+        except ImportError:
+            raise MissingExtra("A ledger in PostgreSQL", "postgres") from None
+        super().__init__(engine, place.render_as_string(hide_password=True), name)
+        self._is_reader = read_only
+        event.listen(engine, "connect", self._prepare)
+
+    def make(self, identity: bytes, purpose: str, head: NewHead) -> None:
+        """Put a new ledger into the database; its head is made before it is committed."""
+        with self.begin() as connection, self.explaining():
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
+            try:
+                first = self.create(identity, purpose, connection)
+                reached("draft made")
+                head.make(first)
+            except BaseException:
+                head.undo()
+                raise
+            connection.commit()
+            reached("ledger placed")
+
+    def bind(self, purpose: str) -> None:
+        with self.reading() as connection:
+            settings = ("fsync", "full_page_writes")
+            is_off = [name for name in settings if connection.execute(text(f"SHOW {name}")).scalar_one() != "on"]
+        if is_off and not self._is_reader:
+            raise LedgerUnwritable(
+                self.place,
+                f"may forget what was replied: its server has {' and '.join(is_off)} switched off",
+                "Switch that on in the server's configuration.",
+            )
+        super().bind(purpose)
+
+    def explained(self, error: Exception) -> LedgerError:
+        code = getattr(getattr(error, "orig", error), "sqlstate", None)
+        if code is None and not hasattr(error, "orig"):
+            return self.damaged()  # a row is missing, or a value has another type
+        code = code or "08"
+        if code == "55P03":
+            return LedgerInUse(
+                self.place,
+                f"is in a turn of another process that did not end within {PATIENCE} seconds",
+                "Look for a process that hangs, and stop it.",
+            )
+        if code.startswith(("XX", "42P01", "42703")):
+            return self.damaged()
+        reason = _REASONS.get(code) or _REASONS.get(code[:2]) or f"cannot be used: the server gives up ({code})"
+        return LedgerUnwritable(self.place, reason, f"Mend that first. {_REOPEN}")
+
+    def leave(self) -> None:
+        """Close the inherited sockets without a word: else the server would wait for this process, too."""
+        super().leave()
+        for connection in list(self._connections):
+            with suppress(Exception):
+                os.close(connection.fileno())
+
+    def _prepare(self, connection: Any, _: object) -> None:
+        """Settings of every connection. Where the server waits for more than its own disk, it goes on doing so."""
+        self._connections.add(connection)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
+            if cursor.execute("SHOW synchronous_commit").fetchone() == ("off",):
+                cursor.execute("SET synchronous_commit = on")
+        connection.commit()
+
+    def _begin_reading(self, connection: Connection) -> None:
+        connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def _begin_writing(self, connection: Connection) -> None:
+        connection.execution_options(isolation_level="READ COMMITTED")
+
+
+def parsed(address: str) -> tuple[URL, str]:
+    """The address for SQLAlchemy, and the name of the ledger in the database. Errors do not show it: see passwords."""
+    url = _url(address)
+    if url.get_backend_name() != "postgresql":
+        raise ParameterError(
+            "ledger", "a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE?ledger=NAME", f"{url.drivername}:…"
+        )
+    name = url.query.get("ledger", NAME)
+    if not isinstance(name, str) or not name:
+        raise ParameterError("ledger", "one name at the end of the address", "several or none")
+    return url.set(drivername="postgresql+psycopg").difference_update_query(["ledger"]), name
+
+
+def without_password(address: str) -> str:
+    """The address for a copy: whoever opens it has the password from the environment, or from a file of their own."""
+    return _url(address).set(password=None).difference_update_query(["password"]).render_as_string()
+
+
+def _url(address: str) -> URL:
+    try:
+        return make_url(address)
+    except (ArgumentError, ValueError):
+        return URL.create("unreadable")
