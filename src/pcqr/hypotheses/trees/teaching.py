@@ -52,6 +52,7 @@ def _grow_to_depth_1(
     X: Points, y: Labels, starts: IntArray, size: int, columns: IntArray, cuts: FloatArray, labels: int, words: Words,
     asked: Int32Array, said: Labels,
 ) -> None:  # fmt: skip
+    """One question a tree: from the counts of each predicate."""
     bounds, total = np.empty(labels + 1, np.int64), np.empty(labels, np.int32)
     holding, most = np.empty((labels, columns.size), np.int32), np.empty((2, columns.size), np.int32)
     for j in range(starts.size):
@@ -65,6 +66,7 @@ def _grow_to_depth_2(
     X: Points, y: Labels, starts: IntArray, size: int, columns: IntArray, cuts: FloatArray, labels: int, words: Words,
     asked: Int32Array, said: Labels,
 ) -> None:  # fmt: skip
+    """Two questions a path: from the counts of pairs."""
     bounds, total = np.empty(labels + 1, np.int64), np.empty((2, labels), np.int32)
     singles, most = np.empty((2, labels, columns.size), np.int32), np.empty((2, columns.size), np.int32)
     pairs = np.empty((labels, columns.size, columns.size), np.int32)
@@ -83,6 +85,7 @@ def _grow_to_depth_3(
     X: Points, y: Labels, starts: IntArray, size: int, columns: IntArray, cuts: FloatArray, labels: int, words: Words,
     asked: Int32Array, said: Labels,
 ) -> None:  # fmt: skip
+    """Three questions a path: from the counts of pairs on both sides of every first question."""
     bounds, total = np.empty(labels + 1, np.int64), np.empty((3, labels), np.int32)
     singles, most = np.empty((3, labels, columns.size), np.int32), np.empty((2, columns.size), np.int32)
     pairs = np.empty((2, labels, columns.size, columns.size), np.int32)
@@ -99,10 +102,10 @@ def _grow_to_depth_3(
                 if holds:
                     _keep(words, bounds, b, kept)
                     _count_pairs(kept, bounds, pairs[1], singles[1])
-                    total[1] = singles[0, :, b]
+                    for c in range(labels):
+                        total[1, c] = singles[0, c, b]
                 else:
-                    pairs[1], singles[1] = pairs[0] - pairs[1], singles[0] - singles[1]
-                    total[1] = total[0] - total[1]
+                    _take_rest(pairs, singles, total)
                 second, gained = _best_of_two(pairs[1], singles[1:], total[1:], most)
                 right += gained
                 if growing:
@@ -121,6 +124,18 @@ def _keep(words: Words, bounds: IntArray, b: int, kept: Words) -> None:
         row, into, answer = words[t], kept[t], words[t, b]
         for e in range(row.size):
             into[e] = row[e] & answer
+
+
+@compiled
+def _take_rest(pairs: Int32Array, singles: Int32Array, total: Int32Array) -> None:
+    """Second entries: what the first ones count and the second ones did not."""
+    for c in range(total.shape[1]):
+        total[1, c] = total[0, c] - total[1, c]
+        for b in range(singles.shape[2]):
+            singles[1, c, b] = singles[0, c, b] - singles[1, c, b]
+            whole, rest = pairs[0, c, b], pairs[1, c, b]
+            for e in range(whole.size):
+                rest[e] = whole[e] - rest[e]
 
 
 @compiled
