@@ -1,0 +1,96 @@
+"""The ρ of what is published at once: against divergences computed otherwise, and none for what answers over time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pcqr import AgnosticRelease, NoisyMaxAggregate, PrivateClassifier, SubsampleAggregate, UniversalRelease
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, concentrated_epsilon
+from pcqr.accounting.renyi import divergence
+from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.hypotheses.trees.weighted import log_probability_error
+from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan, DrawPlan, LinearPlan, Plan
+from pcqr.release.account.concentration import concentration
+
+ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
+
+
+def planned(method: str, epsilon: float = 1.0) -> Plan:
+    rng = np.random.default_rng(0)
+    X, public = rng.normal(size=(3_000, 2)), rng.normal(size=(50, 2))
+    trees = DecisionTrees(depth=1)
+    classifier = PrivateClassifier(epsilon=epsilon, method=method, trees=trees, entropy=0)  # type: ignore[arg-type]
+    return classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_draw_has_an_eighth_of_its_epsilon_squared(epsilon: float) -> None:
+    plan = planned("tree", epsilon)
+    assert type(plan) is DrawPlan
+    rho = concentration(plan)
+    assert rho == pytest.approx(epsilon**2 / 8.0, rel=1e-9)
+    event = BoundedRangeEvent(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
+    assert all(divergence(event, order) <= rho * order for order in ORDERS)
+
+
+def test_noisy_sums_have_their_own() -> None:
+    plan = planned("linear")
+    assert type(plan) is LinearPlan
+    rho = concentration(plan)
+    assert rho is not None
+    one = divergence(DiscreteGaussianEvent(plan.descent.scale / (2 * plan.descent.bound)), 7.0)
+    assert plan.descent.steps * one <= 7.0 * rho <= plan.descent.steps * one * (1 + 1e-11)
+    assert concentrated_epsilon(rho, 1e-6) >= plan.guarantee.epsilon  # its own figure is tighter
+    assert rho < plan.guarantee.epsilon**2 / 10.0
+
+
+def test_rounds_of_boosting_add_up() -> None:
+    plan = planned("boosted")
+    assert type(plan) is BoostedPlan
+    rho, stage = concentration(plan), plan.boosting
+    assert rho is not None
+    slack = log_probability_error(stage.records, stage.offered, stage.depth, stage.inverse_temperature)
+    event = BoundedRangeEvent(2.0 * stage.inverse_temperature + 4.0 * slack)
+    assert all(stage.rounds * divergence(event, order) <= rho * order for order in ORDERS)
+    assert concentrated_epsilon(rho, 1e-6) == pytest.approx(plan.guarantee.epsilon, rel=1e-6)
+
+
+def test_a_count_and_the_worse_of_two() -> None:
+    plan = planned("counted")
+    assert type(plan) is CountedPlan
+    rho, stage = concentration(plan), plan.counted
+    assert rho is not None
+    count = PureEvent(stage.count)
+    sums = DiscreteGaussianEvent(stage.linear.scale / stage.linear.sensitivity)
+    tree = BoundedRangeEvent(2.0 * stage.tree)
+    for order in ORDERS:
+        with_sums = divergence(count, order) + stage.linear.steps * divergence(sums, order)
+        assert max(with_sums, divergence(count, order) + divergence(tree, order)) <= rho * order * (1 + 1e-9)
+    assert rho < 0.3 * plan.guarantee.epsilon**2
+    hotter = replace(plan, counted=replace(stage, count=2.0 * stage.count))
+    assert concentration(hotter) != rho
+
+
+def test_what_is_not_proved_has_none() -> None:
+    assert type(planned("compared")) is ComparedPlan
+    assert concentration(planned("compared")) is None
+    releases = (SubsampleAggregate, AgnosticRelease, UniversalRelease, NoisyMaxAggregate)
+    for release in releases:  # a universal plan is a `DrawPlan`, too: its votes are in no range
+        assert concentration(release(Thresholds(), queries=20).plan(60_000, 1)) is None
+
+
+def test_a_plan_made_of_others_has_none() -> None:
+    class Both(DrawPlan):
+        """Publishes, and does something else."""
+
+    plan = planned("tree")
+    assert isinstance(plan, DrawPlan)
+    fields = {name: getattr(plan, name) for name in ("mode", "budget", "guarantee", "publish")}
+    assert concentration(Both(**fields)) is None
+    rho = concentration(plan)
+    assert rho is not None
+    assert math.isfinite(rho)
