@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 pytest_plugins = ["support.shelves"]
@@ -11,3 +13,11 @@ pytest_plugins = ["support.shelves"]
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where accounts with a name, and the heads of ledgers, are kept during a test."""
+    monkeypatch.setenv("PCQR_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path

@@ -17,6 +17,7 @@
     │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
     │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
     │   └── HeadMissing                 nothing says what was last replied: a person must decide
+    ├── AccountExhausted (RuntimeError) an account has no room for one more release; nothing was drawn or charged
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
     PcqrWarning (UserWarning)
@@ -276,6 +277,28 @@ class LedgerUnconfirmed(LedgerError):
 
 class HeadMissing(LedgerError):
     """The head, which says what was last replied, is not there or cannot be read."""
+
+
+class AccountExhausted(PcqrError, RuntimeError):
+    """The account of a private table has no room for one more release. Nothing was drawn, and nothing was charged.
+
+    Parameters
+    ----------
+    account : str
+        Its name, or where it is.
+    asked, left, limit : str
+        What the release costs, what is left, and what there was, in the figures of the account's filter.
+    """
+
+    def __init__(self, *, account: str, asked: str, left: str, limit: str) -> None:
+        self.account = account
+        self.asked = asked
+        self.left = left
+        self.limit = limit
+        super().__init__(
+            f"The account {account} has no room for this release. It costs {asked}; left are {left} of {limit}. "
+            "Nothing was drawn, and nothing was charged."
+        )
 
 
 class PcqrWarning(UserWarning):

@@ -18,7 +18,7 @@ from pcqr import (
 )
 
 EVERY_RELEASE = {
-    *("hypotheses", "epsilon", "delta", "queries", "alpha", "beta", "entropy", "classes", "teachers"),
+    *("hypotheses", "epsilon", "delta", "queries", "alpha", "beta", "entropy", "classes", "account", "teachers"),
 }
 STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate"}
 RELABELLING = {*STABLE, "inverse_temperature"}
@@ -27,8 +27,8 @@ PARAMETERS: dict[type[Any], set[str]] = {
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},
-    SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes"},
-    PrivateClassifier: {"epsilon", "delta", "method", "trees", "entropy", "classes"},
+    SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes", "account"},
+    PrivateClassifier: {"epsilon", "delta", "method", "trees", "entropy", "classes", "account"},
 }
 
 

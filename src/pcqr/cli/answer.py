@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr import SurelyPublic, registry
+from pcqr.cli.account import account_facts, account_line, account_of, preview_line
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Answer
@@ -25,7 +26,9 @@ from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.answering import Release, first_batch_cost
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import Usage, counted
+from pcqr.release.account import Account
 
+COMMAND = "pcqr answer"
 MODEL_UNSAVED = 1
 """Exit code: all answers are there, but the model that was published could not be written."""
 
@@ -40,6 +43,7 @@ class Done:
     halted: BudgetExhausted | None
     out: Path
     publication: Publication
+    account: Account | None
 
     @property
     def published(self) -> str | None:
@@ -57,13 +61,14 @@ def run(job: Answer, *, as_json: bool) -> None:
     Each answer is on disk before it is shown or counted. However the run ends, what was given is kept and said.
     """
     out = _checked_out(job, as_json=as_json)
+    account = account_of(job, COMMAND)
     price = Price(job.epsilon, job.delta)
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
         inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
             check_public(points, inputs.source, option="--queries", path=job.queries, surely_public=job.surely_public)
-        release = _release(job, inputs.shown)
+        release = _release(job, inputs.shown).set_params(account=account)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
@@ -84,7 +89,7 @@ def run(job: Answer, *, as_json: bool) -> None:
                 if publication.saved is not None:
                     answers.beside = f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
-        done = Done(release, inputs.records, answers.kinds, halted, out, publication)
+        done = Done(release, inputs.records, answers.kinds, halted, out, publication, account)
         _summarise(done, as_json=as_json)
     if publication.unsaved is not None:
         complain(publication.complaint)
@@ -106,6 +111,7 @@ def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple
 
 def preview(job: Answer, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
+    account = account_of(job, COMMAND)
     with naming("--private"):
         columns, records = table_size(job.private)
     label_names(job.labels, most=2)
@@ -124,11 +130,14 @@ def preview(job: Answer, *, as_json: bool) -> None:
                 "queries": points.shape[0],
                 "cost": asdict(cost) | {"is_certain": cost.is_certain},
                 "plan": plan_facts(plan),
+                "account": account_facts(account),
+                "fits": None if account is None else account.covers(plan.guarantee),
             }
         )
         return
     fields = {"guarantee": promise(plan.guarantee, records), "queries": str(cost)} | plan_lines(plan)
-    Console().print(field_table(fields | {"spent": "nothing: this is a preview"}))
+    fields |= {"account": preview_line(account, plan.guarantee), "spent": "nothing: this is a preview"}
+    Console().print(field_table(fields))
 
 
 def _release(job: Answer, shown: Shown) -> Release[Any]:
@@ -205,6 +214,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
             "model": None if done.model_folder is None else str(done.model_folder),
             "unsaved_model": done.publication.unsaved,
             "out": str(done.out),
+            "account": account_facts(done.account),
         }
         print_json(summary | ({} if done.halted is None else {"error": error_fields(done.halted)}))
         return
@@ -216,7 +226,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     if done.model_folder is not None:
         use = f"pcqr predict {shlex.quote(str(done.model_folder))} rows.csv --out predictions.csv"
         fields["model"] = f"{done.model_folder}. It labels any number of rows at no cost: {use}"
-    Console().print(field_table(fields | {"answers": str(done.out)}))
+    Console().print(field_table(fields | {"answers": str(done.out), "account": account_line(done.account)}))
     if done.halted is not None:
         complain(
             f"the release halted after {_all_that(release.plan_.left)}: "

@@ -10,6 +10,7 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.options import (
+    AccountOption,
     AlgorithmOption,
     AnsweringClass,
     Drop,
@@ -17,6 +18,7 @@ from pcqr.cli.options import (
     Intervals,
     Label,
     Overwrite,
+    Place,
     PlannedClass,
     Private,
     SurelyPublic,
@@ -33,6 +35,8 @@ class OnPrivateFiles:
     schema: Path | None
     drop: list[str]
     labels: str | None
+    account: str | None
+    seed: int | None
 
     @property
     def not_features(self) -> tuple[str, ...]:
@@ -99,6 +103,7 @@ class Answer(OnPrivateFiles):
     labels: Annotated[
         str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
     ] = None
+    account: AccountOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
     show: Annotated[
         bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
@@ -152,6 +157,7 @@ class Publish(OnPrivateFiles):
         typer.Option(help="The label names, which are public, e.g. '<=50K,>50K'. Default: 0 and 1."),
     ] = None
     drop: Drop = field(default_factory=list)
+    account: AccountOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     overwrite: Overwrite = False
 
@@ -237,3 +243,55 @@ class Audit:
 @dataclass(frozen=True, kw_only=True)
 class Datasets:
     """Of `pcqr datasets`: none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateAccount:
+    """Of `pcqr account create`."""
+
+    place: Annotated[
+        str,
+        typer.Argument(
+            help="A name, for the user's data directory (or PCQR_DATA_DIR), or a path that ends in .account.",
+            metavar="NAME",
+        ),
+    ]
+    epsilon: Annotated[float, typer.Option(help="ε that all releases on the table together may have.")]
+    delta: Annotated[float, typer.Option(help="δ that they may have, far below 1/n; 0 is possible with basic.")]
+    filter_name: Annotated[
+        Literal["basic", "zcdp"],
+        typer.Option(
+            "--filter",
+            help="How releases add up. basic: ε and δ do. zcdp: ρ, about ε²/2 or less, and δ do: better for many small "
+            "releases, worse for a few large ones.",
+        ),
+    ] = "basic"
+    unit: Annotated[
+        Literal["record", "person"],
+        typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
+    ] = "record"
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=1, help="With --unit person: the most rows that a person has.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowAccount:
+    """Of `pcqr account show`."""
+
+    place: Place
+    plot: Annotated[Path | None, typer.Option(help="Draw what was spent when, and for what: .svg, .png, .pdf.")] = None
+    verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the file, not only the last.")] = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdoptAccount:
+    """Of `pcqr account adopt`."""
+
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAccounts:
+    """Of `pcqr account list`: none."""

@@ -20,6 +20,14 @@ app = typer.Typer(
 )
 
 
+accounts = typer.Typer(
+    no_args_is_help=True,
+    help="Keep count of what is spent on a private table, over all releases.",
+    pretty_exceptions_enable=False,
+)
+app.add_typer(accounts, name="account")
+
+
 def _show_version(asked: bool) -> None:
     if asked:
         typer.echo(f"pcqr {__version__}")
@@ -149,3 +157,50 @@ def datasets(_: jobs.Datasets, /, *, as_json: bool) -> None:
     from pcqr.cli.datasets import run  # noqa: PLC0415
 
     run(as_json=as_json)
+
+
+@command(accounts, jobs.CreateAccount)
+def create(job: jobs.CreateAccount, /, *, as_json: bool) -> None:
+    """Make an account for a private table: what may ever be spent on it. Its terms are fixed for ever.
+
+    Give its name as --account to every command that spends. What is charged stays charged, and what does not fit is
+    refused before anything is drawn. One table, one account: nothing can see that two of them are about one table.
+
+    Exit codes: 0 done; 2 bad input, nothing was written.
+    """
+    from pcqr.cli.account import run_create  # noqa: PLC0415
+
+    run_create(job, as_json=as_json)
+
+
+@command(accounts, jobs.ShowAccount)
+def show(job: jobs.ShowAccount, /, *, as_json: bool) -> None:
+    """What was spent, when and for what, and what is left. Nothing private is in an account.
+
+    Exit codes: 0 done; 2 there is no such account, or it cannot be believed.
+    """
+    from pcqr.cli.account import run_show  # noqa: PLC0415
+
+    run_show(job, as_json=as_json)
+
+
+@command(accounts, jobs.AdoptAccount)
+def adopt(job: jobs.AdoptAccount, /, *, as_json: bool) -> None:
+    """Take an account that was moved or restored, and whose head is missing, to be the newest copy.
+
+    The head remembers, away from the account, how far that had come. Without it an older copy, which has forgotten what
+    was spent, looks like the newest. That you decided is recorded in the account.
+
+    Exit codes: 0 done; 2 there is no such account, or it is an older copy after all.
+    """
+    from pcqr.cli.account import run_adopt  # noqa: PLC0415
+
+    run_adopt(job, as_json=as_json)
+
+
+@command(accounts, jobs.ListAccounts, "list")
+def list_accounts(_: jobs.ListAccounts, /, *, as_json: bool) -> None:
+    """All accounts that have a name, with what is left of each."""
+    from pcqr.cli.account import run_list  # noqa: PLC0415
+
+    run_list(as_json=as_json)

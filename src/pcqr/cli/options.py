@@ -112,6 +112,15 @@ SurelyPublic = Annotated[
 Drop = Annotated[list[str], typer.Option(help="A column to leave out. Repeat for more columns.")]
 Intervals = Annotated[int, typer.Option(min=1, help="The number of intervals of --class unions.")]
 Folder = Annotated[Path, typer.Option(help="The directory that the picture is written to.")]
+AccountOption = Annotated[
+    str | None,
+    typer.Option(
+        "--account",
+        help="The account of the private table, a name or a path (pcqr account): charged before anything is drawn, and "
+        "what does not fit is refused. Without it nothing is remembered.",
+    ),
+]
+Place = Annotated[str, typer.Argument(help="The account: a name, or a path.", metavar="NAME")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]
 
@@ -119,10 +128,10 @@ Work = Callable[..., None]
 """What a command does: (job, as_json=…) → None."""
 
 
-def command(app: typer.Typer, job: type[Any]) -> Callable[[Work], Work]:
+def command(app: typer.Typer, job: type[Any], name: str | None = None) -> Callable[[Work], Work]:
     """Register a function as a command: the fields of the dataclass `job` and --json become its options, in this order.
 
-    Its name and its docstring are those of the command. Errors are told as `reporting` says.
+    Its name, but for `name`, and its docstring are those of the command. Errors are told as `reporting` says.
     """
     hints = get_type_hints(job, include_extras=True)
     options = [_keyword(field.name, hints[field.name], _default(field)) for field in fields(job)]
@@ -136,7 +145,7 @@ def command(app: typer.Typer, job: type[Any]) -> Callable[[Work], Work]:
         called.__name__, called.__doc__ = work.__name__, _unwrapped(work.__doc__)
         called.__annotations__ = {option.name: option.annotation for option in options}
         called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
-        app.command()(called)
+        app.command(name)(called)
         return work
 
     return register

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
+from pcqr.cli.account import account_facts, account_line, account_of
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
 from pcqr.cli.inputs import Inputs, read_inputs
 from pcqr.cli.jobs import Publish
@@ -33,6 +34,7 @@ from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
+from pcqr.release.account import Account
 from pcqr.schema import Schema
 
 Learner = SemiPrivateLearner | PrivateClassifier
@@ -50,6 +52,7 @@ SPENT = 1
 class Made:
     """How far a run has come: what was fitted, the model that it holds, and what of it was written."""
 
+    account: Account | None
     learner: Learner | None = None
     model: PublishedModel | None = None
     saved: Saved | None = None
@@ -75,7 +78,7 @@ def run(job: Publish, *, as_json: bool) -> None:
             "--public", "public rows, or --schema a file with the columns: trees ask public questions only", None
         )
     method = _method(job)
-    made = Made()
+    made = Made(account=account_of(job, "pcqr publish"))
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar:
@@ -86,7 +89,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                 if not as_json:
                     _announce(bar, trees, inputs.records, method)
                 with stages(bar, f"publishing ({method})"), _own_directory(job):
-                    made.learner = _learner(job, inputs, trees, method)
+                    made.learner = _learner(job, inputs, trees, method).set_params(account=made.account)
                     try:
                         made.learner.fit(inputs.table, inputs.y, public=SurelyPublic(inputs.shown.public))
                     finally:
@@ -240,6 +243,7 @@ def _summarise(job: Publish, made: Made, depth: int | None, method: Method, *, a
                 "out": str(job.out),
                 "files": [path.name for path in saved.written],
                 "left_out": saved.left_out,
+                "account": account_facts(made.account),
             }
         )
         return
@@ -253,7 +257,7 @@ def _summarise(job: Publish, made: Made, depth: int | None, method: Method, *, a
     }
     if saved.left_out:
         fields["left out"] = "\n".join(f"{name}: {why}" for name, why in saved.left_out.items())
-    Console().print(field_table(fields))
+    Console().print(field_table(fields | {"account": account_line(made.account)}))
 
 
 def _shortened(rules: str) -> str:

@@ -27,6 +27,7 @@ from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
+from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 
 V = TypeVar("V", bound=QueryPlan)
@@ -55,6 +56,7 @@ class Release(_Started[V]):
     beta: float = 0.05
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
+    account: AccountLike | None = None
     teachers: int | None = None
 
     @np.errstate(all="ignore")

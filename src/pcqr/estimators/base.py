@@ -26,6 +26,7 @@ from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
 from pcqr.records import Encoded, InMemory, Records
+from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.overlap import is_mostly_private
 from pcqr.schema.table import CompactTable
@@ -102,6 +103,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     epsilon: float
     entropy: Entropy | int | None
     classes: Sequence[Any] | None
+    account: AccountLike | None
 
     classes_: LabelArray
     n_features_in_: int
@@ -113,7 +115,8 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
         """Charge ε and δ whole, and prepare the release. Each `fit` is a new release, charged anew.
 
-        Everything is checked before any noise is drawn.
+        Everything is checked before any noise is drawn, and an account is charged in between: a fit that is refused
+        costs nothing, and one that fails after that is not refunded.
 
         Parameters
         ----------
@@ -140,6 +143,8 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             When records, labels or public rows cannot be used.
         InfeasiblePlan
             When no plan keeps to ε and δ with so few records.
+        AccountExhausted
+            When the account has no room for the release. Nothing was drawn or charged then.
 
         Warns
         -----
@@ -155,6 +160,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
+        account = self._account(entropy)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         table, raw_labels = read_table(self, X, schema), label_cells(y)
@@ -186,13 +192,23 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
         warn_if_weak(guarantee, n)
         warn_if_unanswered(plan)
-        if entropy.is_private:
+        if account is not None:
+            facts = {"hypotheses": type(hypotheses).__name__, "plan": type(plan).__name__, "records": n}
+            account.charge(guarantee, type(self).__name__, concentration=concentration(plan), **facts)
+        elif entropy.is_private:
             self._count_fit()
         self._start(hypotheses, given, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
+
+    def _account(self, entropy: Entropy) -> Account | None:
+        """The account that this release is charged to."""
+        account = resolve_account(self.account)
+        if account is not None and not entropy.is_private:
+            raise ParameterError("account", "None with a seed: what is not private is not charged", account)
+        return account
 
     @abstractmethod
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:

@@ -37,6 +37,7 @@ from pcqr.planning import Request
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.release.account import AccountLike
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
@@ -76,6 +77,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     classes : sequence of labels or None, default None
         The label names, in order; more than two for trees and linear classifiers. None: 0 and 1; other names are then
         read from y, and `guarantee_.assumptions` says that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
 
     Attributes
     ----------
@@ -132,6 +136,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     trees: DecisionTrees | None = None
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
+    account: AccountLike | None = None
 
     @property
     def method_(self) -> Method:

@@ -83,6 +83,9 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     classes : sequence of two labels or None, default None
         The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
         says that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
     teachers : int or None, default None
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
@@ -165,6 +168,9 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     classes : sequence of two labels or None, default None
         The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
         says that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
     teachers : int or None, default None
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
@@ -256,6 +262,9 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     classes : sequence of two labels or None, default None
         The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
         says that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
     teachers : int or None, default None
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"

@@ -14,6 +14,7 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Aim, Budget, DrawPlan
 from pcqr.planning import Request, plan_semi_private
+from pcqr.release.account import AccountLike
 
 _DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
 DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
@@ -44,6 +45,9 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
     classes : sequence of labels or None, default None
         The label names, in order. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions` says
         that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
 
     Attributes
     ----------
@@ -91,6 +95,7 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
     beta: float = 0.05
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
+    account: AccountLike | None = None
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         return Request(

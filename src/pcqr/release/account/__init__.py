@@ -1,1 +1,6 @@
-"""The account of a private table: what may ever be spent on it, and what was."""
+"""The account of a private table: what may ever be spent on it, and what was, over all releases (proofs/account.md)."""
+
+from pcqr.release.account.account import Account, AccountLike, Charge, resolve_account
+from pcqr.release.account.concentration import concentration
+
+__all__ = ["Account", "AccountLike", "Charge", "concentration", "resolve_account"]

@@ -1,0 +1,104 @@
+"""The table and the picture of docs/account.md: how many releases fit into an account, and what one looks like.
+
+    python -m benchmarks.account
+
+Needs matplotlib. Writes the table into docs/account.md and draws docs/images/account.png, of an account that is made up:
+the releases in it are plans, and nothing was run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.accuracy import markdown
+from benchmarks.pages import put_between
+from pcqr.cli.account_picture import draw_account
+from pcqr.hypotheses import DecisionTrees, Stumps
+from pcqr.plan import Aim, Budget, Plan
+from pcqr.planning import Request, plan_agnostic, plan_semi_private
+from pcqr.planning.classifiers.published import plan_published
+from pcqr.records.predicates import Predicate
+from pcqr.release import Account
+from pcqr.release.account import concentration
+from pcqr.release.account.filters import Filter, new_filter
+
+PAGE, PICTURE = Path("docs/account.md"), Path("docs/images/account.png")
+EPSILON, DELTA, EACH = 4.0, 1e-5, 1e-8
+"""Of the account, and δ of each release."""
+RECORDS, EPSILONS = 100_000, (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+HEADER = ["release", "filter", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)]
+_TREES = DecisionTrees(depth=2, predicates=tuple(Predicate(0, cut / 10) for cut in range(10)))
+
+
+def tree(epsilon: float) -> Plan:
+    hypotheses = Stumps(cuts=[0.25, 0.5, 0.75])
+    return plan_semi_private(Request(records=RECORDS, features=1, hypotheses=hypotheses, budget=Budget(epsilon)))
+
+
+def linear(epsilon: float) -> Plan:
+    request = Request(records=RECORDS, features=1, hypotheses=_TREES, budget=Budget(epsilon, EACH))
+    return plan_published(request, "linear")
+
+
+def votes(epsilon: float) -> Plan:
+    aim = Aim(queries=100, alpha=0.1, beta=0.05)
+    budget = Budget(epsilon, EACH)
+    return plan_agnostic(
+        Request(records=RECORDS, features=1, hypotheses=Stumps(), budget=budget, aim=aim), "calibrated"
+    )
+
+
+KINDS: dict[str, Callable[[float], Plan]] = {
+    "one draw, published at once (a tree)": tree,
+    "a linear classifier, published at once": linear,
+    "answers by votes": votes,
+}
+
+
+def fitting(plan: Plan, rule: Filter) -> int:
+    """How many releases with this plan fit."""
+    price, limit = rule.price(plan.guarantee, concentration(plan)), rule.limit
+    counts = [limit.loss // price.loss]
+    if price.delta:
+        counts.append(limit.delta // price.delta)
+    return int(min(counts))
+
+
+def rows() -> list[list[str]]:
+    rules = [new_filter(name, EPSILON, DELTA) for name in ("basic", "zcdp")]
+    return [
+        [kind, rule.name, *(f"{fitting(plan(epsilon), rule):,}" for epsilon in EPSILONS)]
+        for kind, plan in KINDS.items()
+        for rule in rules
+    ]
+
+
+def draw(path: Path = PICTURE) -> None:
+    """A made-up account, in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"PCQR_DATA_DIR": folder, "PCQR_STATE_DIR": folder}
+        account = Account.create("hospital", EPSILON, DELTA)
+        for what, hypotheses, made, epsilon in (
+            ("SemiPrivateLearner", "DecisionTrees", tree, 0.5),
+            ("AgnosticRelease", "Stumps", votes, 1.0),
+            ("PrivateClassifier", "DecisionTrees", linear, 1.0),
+            ("a table of counts", None, tree, 0.2),
+            ("AgnosticRelease", "Stumps", votes, 0.5),
+        ):
+            plan = made(epsilon)
+            account.charge(plan.guarantee, what, concentration=concentration(plan), hypotheses=hypotheses)
+        draw_account(path, account)
+
+
+def main() -> None:
+    table = markdown(HEADER, rows())
+    put_between(PAGE, "how many fit", table.strip())
+    draw()
+    print(table)
+
+
+if __name__ == "__main__":
+    main()

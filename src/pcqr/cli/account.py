@@ -1,0 +1,270 @@
+"""`pcqr account`: what may ever be spent on a private table, and what was; and what commands that spend say of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pcqr.cli.account_picture import draw_account
+from pcqr.cli.console import draw_into, field_table, print_json, warn
+from pcqr.cli.jobs import AdoptAccount, CreateAccount, OnPrivateFiles, ShowAccount
+from pcqr.errors import ParameterError, PcqrError
+from pcqr.files import check_output
+from pcqr.guarantee import Guarantee
+from pcqr.release.account import Account, Charge
+from pcqr.release.account.figures import Tally, at_least, at_most, exact
+from pcqr.release.account.filters import ConcentratedFilter
+from pcqr.release.account.places import directory, known
+from pcqr.unit import RECORD, Unit
+
+NOTHING_REMEMBERED = "none: nothing remembers what was spent (--account)"
+_MOST_LINES = 40
+"""Charges that are listed one by one; the picture and --json have all of them."""
+
+
+def account_of(job: OnPrivateFiles, command: str) -> Account | None:
+    """The account that a command is to charge, found before anything private is read."""
+    if job.account is None:
+        return None
+    if job.seed is not None:
+        raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
+    with _naming("--account"):
+        return Account.open(job.account).on_behalf_of(command)
+
+
+def account_line(account: Account | None) -> str:
+    """For the summary of a run that spent: what is left, or that nothing is remembered."""
+    if account is None:
+        return NOTHING_REMEMBERED
+    return f"{account.name}: charged. Left are {account.told(account.left, is_left=True)}"
+
+
+def account_facts(account: Account | None) -> dict[str, Any] | None:
+    """The same for JSON."""
+    if account is None:
+        return None
+    return {"name": account.name, "place": account.place, "left": _figures(account, account.left, is_left=True)}
+
+
+def preview_line(account: Account | None, guarantee: Guarantee) -> str:
+    """What the account would say to a release that was not run."""
+    if account is None:
+        return NOTHING_REMEMBERED
+    fits = "has room for it" if account.covers(guarantee) else "has NO room for it: the run would be refused"
+    return f"{account.name} {fits}. Left are {account.told(account.left, is_left=True)}"
+
+
+def run_create(job: CreateAccount, *, as_json: bool) -> None:
+    """Make it, and say what it allows."""
+    if (job.unit == "person") != (job.rows is not None):
+        allowed = "the most rows of a person, with --unit person" if job.rows is None else "left out with --unit record"
+        raise ParameterError("--rows", allowed, job.rows)
+    unit = RECORD if job.rows is None else Unit.person(job.rows)
+    with _naming("NAME"):
+        account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit)
+    if as_json:
+        print_json(_facts(account))
+        return
+    named = shlex.quote(job.place)
+    Console().print(
+        field_table(
+            _terms(account)
+            | {
+                "room for": _room(account, account.left),
+                "use it": f"pcqr publish … --account {named}, pcqr answer … --account {named}: with all that spend",
+                "see it": f"pcqr account show {named}",
+            }
+        )
+    )
+
+
+def run_show(job: ShowAccount, *, as_json: bool) -> None:
+    """The terms, the charges with running sums, what is left; a picture where one is asked for."""
+    if job.plot is not None:
+        check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
+    with _naming("NAME"):
+        account = Account.open(job.place)
+    if job.verify:
+        account.verify()
+    charges, left = account.charges, account.left
+    if not account.is_confirmed:
+        warn(f"the head of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
+    picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
+    if as_json:
+        facts = _facts(account) | {"charges": [_charge_facts(account, charge) for charge in charges]}
+        print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
+        return
+    console = Console()
+    console.print(field_table(_terms(account)))
+    if charges:
+        console.print(_table(account, charges))
+    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}"
+    console.print(
+        field_table({"spent": spent, "left": account.told(left, is_left=True), "room for": _room(account, left)})
+    )
+    if words:
+        console.print(Text(words))
+
+
+def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
+    with _naming("NAME"):
+        account = Account.open(job.place, adopt=True)
+    if as_json:
+        print_json(_facts(account))
+        return
+    spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
+    Console().print(field_table({"account": account.name, "adopted": account.place, "spent by it": spent}))
+
+
+def run_list(*, as_json: bool) -> None:
+    accounts = [_or_error(name) for name in known()]
+    if as_json:
+        print_json({"directory": str(directory()), "accounts": [_listed(each) for each in accounts]})
+        return
+    if not accounts:
+        Console().print(f"No account in {directory()}. To make one: pcqr account create NAME --epsilon … --delta …")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("account", "filter", "all together", "left", "charges"):
+        table.add_column(title)
+    for name, account in accounts:
+        if isinstance(account, Account):
+            limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"
+            left = account.told(account.left, is_left=True)
+            table.add_row(name, account.filter.name, limit, left, f"{len(account.charges):,}")
+        else:
+            table.add_row(name, "", Text(str(account)))
+    Console().print(table)
+
+
+def _or_error(name: str) -> tuple[str, Account | PcqrError]:
+    try:
+        return name, Account.open(name)
+    except PcqrError as error:
+        return name, error
+
+
+def _listed(found: tuple[str, Account | PcqrError]) -> dict[str, Any]:
+    name, account = found
+    return _facts(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
+
+
+def _terms(account: Account) -> dict[str, str]:
+    limit = account.filter.limit
+    rule = f"{account.filter.name}: {account.filter.symbol} and δ of all releases add up"
+    if isinstance(account.filter, ConcentratedFilter):
+        rule += (
+            f", to at most ρ = {at_most(limit.loss)} and δ = {at_most(limit.delta)}. The other "
+            f"δ = {account.filter.conversion:.6g} pays for turning ρ into ε, once"
+        )
+    return {
+        "account": account.name,
+        "kept in": account.place,
+        "promise": f"All releases charged to it are together ({account.epsilon:.12g}, {account.delta:.12g})-"
+        f"differentially private under '{account.unit.adjacency}', although each may depend on those before.",
+        "filter": rule,
+        "made": account.created,
+    }
+
+
+def _room(account: Account, left: Tally) -> str:
+    """What still fits, in words, for releases that are known by their ε."""
+    parts = []
+    for count in (1, 10, 100):
+        largest = account.filter.largest_epsilon(Tally(left.loss / count, left.delta / count))
+        parts.append(f"one of ε = {largest}" if count == 1 else f"{count} of ε = {largest}")
+    delta = f", with δ = {at_most(left.delta)} in all" if left.delta else ", pure ones"
+    return f"{', or '.join(parts)}{delta}" if left.loss > 0 else "nothing more"
+
+
+def _table(account: Account, charges: Sequence[Charge]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    symbol = account.filter.symbol
+    concentrated = ("ρ",) if symbol == "ρ" else ()
+    for title in ("#", "when (UTC)", "what", "ε", "δ", *concentrated, f"Σ{symbol}", "Σδ", f"{symbol} left"):
+        is_text = title in ("when (UTC)", "what")
+        table.add_column(title, justify="left" if is_text else "right", no_wrap=title != "what", overflow="fold")
+    spent = Tally()
+    hidden = len(charges) - _MOST_LINES
+    for charge in charges:
+        spent += charge.price
+        if charge.number <= hidden:
+            continue
+        rho = (at_least(charge.price.loss, 4),) if concentrated else ()
+        table.add_row(
+            f"{charge.number:,}",
+            charge.time.removesuffix("+00:00").replace("T", "\n"),
+            Text(_described(charge)),
+            at_least(exact(charge.epsilon), 4),
+            at_least(exact(charge.delta), 3),
+            *rho,
+            at_least(spent.loss, 4),
+            at_least(spent.delta, 3),
+            at_most(account.filter.limit.loss - spent.loss, 4),
+        )
+    if hidden > 0:
+        table.title = f"The last {_MOST_LINES} of {len(charges):,} charges; --json has all of them"
+    return table
+
+
+def _described(charge: Charge) -> str:
+    """What was run, in a line."""
+    by, hypotheses, records = (charge.facts.get(name) for name in ("by", "hypotheses", "records"))
+    size = f"n = {records:,}" if isinstance(records, int) else None
+    return ", ".join(str(part) for part in (by, charge.what, hypotheses, size) if part)
+
+
+def _counted(charges: Sequence[Charge]) -> str:
+    return "1 charge" if len(charges) == 1 else f"{len(charges):,} charges"
+
+
+def _facts(account: Account) -> dict[str, Any]:
+    rule = account.filter
+    return {
+        "account": account.name,
+        "place": account.place,
+        "epsilon": account.epsilon,
+        "delta": account.delta,
+        "filter": rule.name,
+        "limit": _figures(account, rule.limit, is_left=True),
+        "conversion_delta": rule.conversion if isinstance(rule, ConcentratedFilter) else None,
+        "unit": {"kind": account.unit.kind, "rows": account.unit.rows, "adjacency": account.unit.adjacency},
+        "created": account.created,
+        "spent": _figures(account, account.spent),
+        "left": _figures(account, account.left, is_left=True),
+    }
+
+
+def _charge_facts(account: Account, charge: Charge) -> dict[str, Any]:
+    return {
+        "number": charge.number,
+        "time": charge.time,
+        "what": charge.what,
+        "epsilon": charge.epsilon,
+        "delta": charge.delta,
+        "price": _figures(account, charge.price),
+        "facts": charge.facts,
+    }
+
+
+def _figures(account: Account, tally: Tally, *, is_left: bool = False) -> dict[str, float]:
+    shown = at_most if is_left else at_least
+    loss = "rho" if account.filter.symbol == "ρ" else "epsilon"
+    return {loss: float(shown(tally.loss, 15)), "delta": float(shown(tally.delta, 15))}
+
+
+@contextmanager
+def _naming(option: str) -> Iterator[None]:
+    """Errors about the account speak of the option that it was given by."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name != "account":
+            raise
+        raise ParameterError(option, error.allowed, error.received) from None

@@ -1,0 +1,239 @@
+"""`pcqr account`, and `--account` of the commands that spend."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr import Guarantee, Schema
+from pcqr.cli import account as command
+from pcqr.cli.main import app
+from pcqr.datasets import write_table
+from pcqr.release.account import Account
+from pcqr.schema import Column
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+def created(*options: object, name: str = "hospital") -> Result:
+    result = run("account", "create", name, "--epsilon", 4, "--delta", "1e-5", *options)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture
+def files(home: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.random(4_000)
+    write_table(home / "train.csv", {"x": x.tolist(), "y": (x > 0.4).astype(int).tolist()})
+    write_table(home / "queries.csv", {"x": [0.1, 0.9, 0.2]})
+    Schema((Column("x", bounds=(0, 1)),)).to_toml(home / "schema.toml")
+    return home
+
+
+def publish(files: Path, *options: object, label: str = "y", out: str = "model") -> Result:
+    given = ("--private", files / "train.csv", "--label", label, "--schema", files / "schema.toml", "--depth", 1)
+    return run("publish", *given, "--out", files / out, *options)
+
+
+def answer(files: Path, *options: object, epsilon: float = 2.0) -> Result:
+    given = ("--private", files / "train.csv", "--label", "y", "--queries", files / "queries.csv")
+    budget = ("--class", "thresholds", "--epsilon", epsilon, "--delta", "1e-6", "--out", files / "answers.csv")
+    return run("answer", *given, *budget, *options)
+
+
+def charges() -> list[str]:
+    return [charge.what for charge in Account.open("hospital").charges]
+
+
+def test_create_says_what_is_promised_what_fits_and_how_to_use_it() -> None:
+    words = said(created())
+    assert "together (4, 1e-05)-differentially private under 'replace one record'" in words
+    assert "one of ε = 4, or 10 of ε = 0.4, or 100 of ε = 0.04, with δ = 0.00001 in all" in words
+    assert "--account hospital" in words
+
+
+def test_create_zcdp_says_what_its_conversion_takes() -> None:
+    result = json.loads(created("--filter", "zcdp", "--json").output)
+    assert result["filter"] == "zcdp"
+    assert result["conversion_delta"] == 5e-06
+    assert result["limit"]["delta"] == 5e-06
+    assert result["limit"]["rho"] == pytest.approx(0.352, abs=1e-3)
+    assert "pays for turning ρ into ε, once" in said(run("account", "show", "hospital"))
+
+
+def test_a_second_one_of_that_name_is_refused_and_bad_figures_are() -> None:
+    created()
+    for words in (("hospital", "--epsilon", 9, "--delta", "1e-5"), ("x", "--epsilon", -1, "--delta", "1e-5")):
+        result = run("account", "create", *words)
+        assert result.exit_code == 2
+        assert "must be" in result.output
+    assert run("account", "create", "x", "--epsilon", 1, "--delta", 0, "--filter", "zcdp").exit_code == 2
+    assert run("account", "create", "../x\n", "--epsilon", 1).exit_code == 2
+    assert json.loads(run("account", "list", "--json").output)["accounts"][0]["epsilon"] == 4.0
+
+
+def test_units() -> None:
+    created("--unit", "person", "--rows", 5, name="clinic")
+    assert "replace one person, who has at most 5 rows" in said(run("account", "show", "clinic"))
+    for options in (("--unit", "person"), ("--rows", 5)):
+        result = run("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", *options)
+        assert result.exit_code == 2
+        assert "--rows" in result.output
+
+
+def test_another_unit_is_refused_before_anything_is_drawn(files: Path) -> None:
+    created("--unit", "person", "--rows", 5)
+    result = publish(files, "--epsilon", 1, "--account", "hospital")
+    assert result.exit_code == 2
+    assert "unit" in result.output
+    assert charges() == []
+    assert not (files / "model").exists()
+
+
+def test_publish_and_answer_charge_it_and_say_what_is_left(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    created()
+    first = publish(files, "--epsilon", 1, "--account", "hospital")
+    assert first.exit_code == 0, first.output
+    assert "hospital: charged. Left are ε = 3" in said(first)
+    second = answer(files, "--account", Account.open("hospital").place, "--json")
+    assert second.exit_code == 0, second.output
+    assert json.loads(second.output)["account"]["left"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    monkeypatch.setenv("COLUMNS", "140")
+    words = said(run("account", "show", "hospital"))
+    assert "pcqr publish, SemiPrivateLearner, DecisionTrees, n = 4,000" in words
+    assert "pcqr answer, AgnosticRelease, Thresholds, n = 4,000" in words
+    assert "in 2 charges" in words
+
+
+def test_what_does_not_fit_is_refused_with_what_is_left(files: Path) -> None:
+    created()
+    assert publish(files, "--epsilon", 3.5, "--account", "hospital").exit_code == 0
+    for result in (
+        publish(files, "--epsilon", 1, "--account", "hospital", out="b"),
+        answer(files, "--account", "hospital"),
+    ):
+        assert result.exit_code == 2
+        assert "has no room for this release" in said(result)
+        assert "left are ε = 0.5" in said(result)
+    assert charges() == ["SemiPrivateLearner"]
+    assert not (files / "answers.csv").exists()
+    assert not (files / "b").exists()
+
+
+def test_a_mistyped_column_costs_nothing(files: Path) -> None:
+    created()
+    assert publish(files, "--epsilon", 1, "--account", "hospital", label="yy").exit_code == 2
+    assert answer(files, "--account", "hospital", "--drop", "zz").exit_code == 2
+    assert charges() == []
+
+
+def test_an_infeasible_run_costs_nothing(files: Path) -> None:
+    created()
+    assert answer(files, "--account", "hospital", epsilon=0.001).exit_code == 2
+    assert charges() == []
+
+
+def test_without_one_a_line_says_that_nothing_is_remembered(files: Path) -> None:
+    for result in (publish(files, "--epsilon", 1), answer(files), answer(files, "--preview")):
+        assert result.exit_code == 0, result.output
+        assert command.NOTHING_REMEMBERED in said(result)
+        assert len([line for line in result.output.splitlines() if "remembers" in line]) == 1
+    assert json.loads(publish(files, "--epsilon", 1, "--json", out="c").output)["account"] is None
+
+
+def test_a_preview_says_whether_it_would_fit_and_charges_nothing(files: Path) -> None:
+    created()
+    assert "hospital has room for it" in said(answer(files, "--preview", "--account", "hospital"))
+    Account.open("hospital").charge(Guarantee(3.0), "x")
+    assert "hospital has NO room for it" in said(answer(files, "--preview", "--account", "hospital"))
+    assert json.loads(answer(files, "--preview", "--account", "hospital", "--json").output)["fits"] is False
+    assert charges() == ["x"]
+
+
+def test_a_missing_account_is_told_before_the_private_file_is_read(files: Path) -> None:
+    (files / "train.csv").unlink()
+    for result in (publish(files, "--epsilon", 1, "--account", "clinic"), answer(files, "--account", "clinic")):
+        assert result.exit_code == 2
+        assert "--account must be one that exists" in said(result)
+        assert "pcqr account create clinic --epsilon" in said(result)
+
+
+def test_a_seed_does_not_go_with_an_account(files: Path) -> None:
+    created()
+    result = publish(files, "--epsilon", 1, "--account", "hospital", "--seed", 1)
+    assert result.exit_code == 2
+    assert "--seed must be left out with --account" in said(result)
+
+
+def test_show_as_json_has_everything_and_a_picture(home: Path) -> None:
+    created()
+    account = Account.open("hospital")
+    account.charge(Guarantee(0.5, 1e-6), "AgnosticRelease", records=10)
+    account.charge(Guarantee(0.25), "my own")
+    result: dict[str, Any] = json.loads(
+        run("account", "show", "hospital", "--json", "--verify", "--plot", home / "account.svg").output
+    )
+    assert result["spent"] == {"epsilon": 0.75, "delta": 1e-06}
+    assert result["left"] == {"epsilon": 3.25, "delta": 9e-06}
+    assert [(charge["number"], charge["what"]) for charge in result["charges"]] == [
+        (1, "AgnosticRelease"),
+        (2, "my own"),
+    ]
+    assert result["charges"][0]["facts"] == {"records": 10}
+    assert (home / "account.svg").exists()
+    assert run("account", "show", "hospital", "--plot", home / "account.svg").exit_code == 2
+    assert run("account", "show", "hospital", "--plot", home / "account.svg", "--overwrite").exit_code == 0
+
+
+def test_show_lists_the_last_of_many_charges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_MOST_LINES", 2)
+    created()
+    for number in range(4):
+        Account.open("hospital").charge(Guarantee(0.5), f"release-{number}")
+    words = said(run("account", "show", "hospital"))
+    assert "The last 2 of 4 charges" in words
+    assert "release-1" not in words
+    assert "release-3" in words
+    assert "ε = 2, δ = 0, in 4 charges" in words
+
+
+def test_list() -> None:
+    assert "No account in" in said(run("account", "list"))
+    created()
+    created("--filter", "zcdp", name="clinic")
+    words = said(run("account", "list"))
+    assert "hospital basic ε = 4, δ = 1e-05" in words
+    assert "clinic zcdp" in words
+
+
+def test_adopt_after_the_head_was_lost(home: Path, files: Path) -> None:
+    created()
+    shutil.rmtree(home / "state")
+    result = publish(files, "--epsilon", 1, "--account", "hospital")
+    assert result.exit_code == 2
+    assert "pcqr account adopt hospital" in said(result)
+    assert "nothing says that this is no older copy" in said(run("account", "show", "hospital"))
+    assert run("account", "adopt", "hospital").exit_code == 0
+    assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 0
+    assert charges() == ["SemiPrivateLearner"]
+
+
+def test_help_says_what_each_is_for() -> None:
+    words = said(run("account", "--help"))
+    assert all(name in words for name in ("create", "show", "list", "adopt"))
+    assert "One table, one account" in said(run("account", "create", "--help"))
