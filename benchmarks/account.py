@@ -2,7 +2,7 @@
 
     python -m benchmarks.account
 
-Needs matplotlib. Writes the table into docs/account.md and draws docs/images/account.png, of an account that is made up:
+Needs matplotlib. Writes the table into docs/account.md and draws docs/images/account.png, of a made-up account:
 the releases in it are plans, and nothing was run.
 """
 
@@ -26,32 +26,34 @@ from pcqr.release.account import concentration
 from pcqr.release.account.filters import Filter, new_filter
 
 PAGE, PICTURE = Path("docs/account.md"), Path("docs/images/account.png")
-EPSILON, DELTA, EACH = 4.0, 1e-5, 1e-8
-"""Of the account, and δ of each release."""
+EPSILON, DELTA = 4.0, 1e-5
+"""Of the account."""
+EACH, DRAWN = 1e-8, 2e-6
+"""δ of each release: in the table, and in the picture."""
 RECORDS, EPSILONS = 100_000, (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 HEADER = ["release", "filter", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)]
 _TREES = DecisionTrees(depth=2, predicates=tuple(Predicate(0, cut / 10) for cut in range(10)))
 
 
-def tree(epsilon: float) -> Plan:
+def tree(epsilon: float, _: float = 0.0) -> Plan:
     hypotheses = Stumps(cuts=[0.25, 0.5, 0.75])
     return plan_semi_private(Request(records=RECORDS, features=1, hypotheses=hypotheses, budget=Budget(epsilon)))
 
 
-def linear(epsilon: float) -> Plan:
-    request = Request(records=RECORDS, features=1, hypotheses=_TREES, budget=Budget(epsilon, EACH))
+def linear(epsilon: float, delta: float = EACH) -> Plan:
+    request = Request(records=RECORDS, features=1, hypotheses=_TREES, budget=Budget(epsilon, delta))
     return plan_published(request, "linear")
 
 
-def votes(epsilon: float) -> Plan:
+def votes(epsilon: float, delta: float = EACH) -> Plan:
     aim = Aim(queries=100, alpha=0.1, beta=0.05)
-    budget = Budget(epsilon, EACH)
+    budget = Budget(epsilon, delta)
     return plan_agnostic(
         Request(records=RECORDS, features=1, hypotheses=Stumps(), budget=budget, aim=aim), "calibrated"
     )
 
 
-KINDS: dict[str, Callable[[float], Plan]] = {
+KINDS: dict[str, Callable[..., Plan]] = {
     "one draw, published at once (a tree)": tree,
     "a linear classifier, published at once": linear,
     "answers by votes": votes,
@@ -88,7 +90,7 @@ def draw(path: Path = PICTURE) -> None:
             ("a table of counts", None, tree, 0.2),
             ("AgnosticRelease", "Stumps", votes, 0.5),
         ):
-            plan = made(epsilon)
+            plan = made(epsilon, DRAWN)
             account.charge(plan.guarantee, what, concentration=concentration(plan), hypotheses=hypotheses)
         draw_account(path, account)
 

@@ -63,7 +63,7 @@ def charges() -> list[str]:
 def test_create_says_what_is_promised_what_fits_and_how_to_use_it() -> None:
     words = said(created())
     assert "together (4, 1e-05)-differentially private under 'replace one record'" in words
-    assert "one of ε = 4, or 10 of ε = 0.4, or 100 of ε = 0.04, with δ = 0.00001 in all" in words
+    assert "one of ε = 4, or 10 of ε = 0.4, or 100 of ε = 0.04, with δ = 1e-05 in all" in words
     assert "--account hospital" in words
 
 

@@ -91,6 +91,8 @@ def _colour(charge: Charge) -> str:
 
 
 def _draw(axes: Any, spans: Sequence[tuple[Any, Any]], colours: Sequence[str], limit: Any, symbol: str) -> None:
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
     reach = float(limit)
     for row, ((start, end), colour) in enumerate(zip(spans, colours, strict=True)):
         low, high = float(start), float(end)
@@ -110,6 +112,6 @@ def _draw(axes: Any, spans: Sequence[tuple[Any, Any]], colours: Sequence[str], l
         ylim=(max(len(spans), 1) - 0.4, -0.6),
         xlabel=f"{symbol} spent, one release after another",
     )
-    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(lambda value, _: in_powers(value, 1) if reach < 1e-3 else in_powers(value))
     tidy(axes, grid="x")

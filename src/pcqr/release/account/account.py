@@ -130,7 +130,7 @@ class Account:
     Traceback (most recent call last):
         ...
     pcqr.errors.AccountExhausted: The account ... has no room for this release. It costs ε = 0.5, δ = 0; left are
-    ε = 0.25, δ = 0.000009 of ε = 1, δ = 0.00001. Nothing was drawn, and nothing was charged.
+    ε = 0.25, δ = 9e-06 of ε = 1, δ = 1e-05. Nothing was drawn, and nothing was charged.
     >>> [(charge.what, charge.epsilon) for charge in Account.open(place, head=head).charges]
     [('my own release', 0.75)]
     >>> folder.cleanup()

@@ -69,7 +69,7 @@ def _text(value: decimal.Decimal) -> str:
     plain = value.normalize(decimal.Context(prec=_DIGITS * 8))
     if plain == 0:
         return "0"
-    if -5 <= plain.adjusted() < 16:
+    if -4 <= plain.adjusted() < 16:
         return f"{plain:f}"
     sign, digits, exponent = plain.as_tuple()
     fraction = "".join(map(str, digits[1:]))
