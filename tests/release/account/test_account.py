@@ -169,6 +169,26 @@ def test_what_is_no_name_is_refused(name: str, home: Path) -> None:
     assert not list(home.rglob("*.account"))
 
 
+@pytest.mark.parametrize("place", ["a/\0b", "x" * 5_000 + "/y", "/dev/null", "/", "/proc/x.account"])
+def test_strange_paths_are_refused_in_our_words(place: str) -> None:
+    for act in (Account.open, lambda place: Account.create(place, 1.0, 1e-6)):
+        with pytest.raises((ParameterError, LedgerError)):
+            act(place)
+
+
+def test_a_data_directory_that_cannot_be_made(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "file").write_text("")
+    monkeypatch.setenv("PCQR_DATA_DIR", str(home / "file"))
+    with pytest.raises(LedgerError, match="PCQR_DATA_DIR"):
+        Account.create("hospital", 1.0, 1e-6)
+
+
+def test_an_account_that_was_never_finished_is_told(home: Path) -> None:
+    create_ledger(home / "half.account", "account").close()
+    with pytest.raises(LedgerDamaged, match="never finished"):
+        Account.open(home / "half.account")
+
+
 def test_dots_lead_where_a_path_leads_and_never_out_of_the_accounts_by_a_name(home: Path) -> None:
     assert places.found("../x") == Path("../x").absolute()
     assert places.found("a/b") == Path("a/b").absolute()

@@ -408,7 +408,7 @@ def _new(place: str | os.PathLike[str]) -> str | Path:
         if os.path.lexists(where):
             raise ParameterError("account", f"a new one: there is something at {where}", os.fspath(place))
         if where.parent == places.directory():
-            where.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            places.make_directory()
     return where
 
 

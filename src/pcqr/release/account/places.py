@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from pcqr.errors import ParameterError
+from pcqr.errors import LedgerUnwritable, ParameterError
 
 SUFFIX = ".account"
 _NAME = re.compile(r"[^\W_][\w.-]*")
@@ -29,6 +29,8 @@ def found(place: str | os.PathLike[str]) -> str | Path:
     A path has a separator in it or ends in .account; an address has "://" in it; all else is a name.
     """
     text = os.fspath(place)
+    if "\0" in text:
+        raise ParameterError("account", "a name or a path", text)
     if "://" in text:
         return text
     is_path = isinstance(place, os.PathLike) or any(mark in text for mark in ("/", os.sep)) or text.endswith(SUFFIX)
@@ -37,6 +39,15 @@ def found(place: str | os.PathLike[str]) -> str | Path:
     if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text) or len(text) > _LONGEST:
         raise ParameterError("account", "a name (letters, digits, - . _, a letter or digit first) or a path", text)
     return directory() / f"{text}{SUFFIX}"
+
+
+def make_directory() -> None:
+    """Make it, for this user alone, unless it is there."""
+    try:
+        directory().mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        remedy = "Mend that, or name another one by PCQR_DATA_DIR."
+        raise LedgerUnwritable(str(directory()), f"cannot be made ({error.strerror})", remedy) from None
 
 
 def name_of(place: str | os.PathLike[str]) -> str:
