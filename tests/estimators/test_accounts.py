@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from joblib import parallel_config
+from joblib import parallel_config  # type: ignore[import-untyped]
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from support.releases import steps
@@ -44,7 +44,7 @@ ESTIMATORS: list[Any] = [
     UniversalRelease(Thresholds(), epsilon=2.0, queries=5),
     NoisyMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
-    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "linear", "counted", "boosted")),  # type: ignore[arg-type]
+    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "linear", "counted", "boosted")),
 ]
 
 
@@ -176,7 +176,7 @@ def test_an_account_that_is_not_there_is_told_before_the_records_are_looked_at()
             raise AssertionError(name)
 
     with pytest.raises(ParameterError, match="pcqr account create elsewhere"):
-        SemiPrivateLearner(Thresholds(), account="elsewhere").fit(Unreadable(), Unreadable())  # type: ignore[arg-type]
+        SemiPrivateLearner(Thresholds(), account="elsewhere").fit(Unreadable(), Unreadable())
 
 
 # scikit-learn ---------------------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def test_an_interactive_mechanism_is_one_coin_and_strategies(
     p: dict[History, Fraction], q: dict[History, Fraction], growth: Fraction
 ) -> None:
     """With e^ε = `growth` and the least δ, f ≤ P and g ≤ Q are found with mass 1 − δ, and close at every history."""
-    at_end = {h: (min(p[h], growth * q[h]), min(q[h], growth * p[h])) for h in ENDS}
+    at_end: dict[History, Pair] = {h: (min(p[h], growth * q[h]), min(q[h], growth * p[h])) for h in ENDS}
     start = corner(at_end, ())
     excesses = []
     for first in QUERIES:

@@ -193,8 +193,14 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         warn_if_weak(guarantee, n)
         warn_if_unanswered(plan)
         if account is not None:
-            facts = {"hypotheses": type(hypotheses).__name__, "plan": type(plan).__name__, "records": n}
-            account.charge(guarantee, type(self).__name__, concentration=concentration(plan), **facts)
+            account.charge(
+                guarantee,
+                type(self).__name__,
+                concentration=concentration(plan),
+                hypotheses=type(hypotheses).__name__,
+                plan=type(plan).__name__,
+                records=n,
+            )
         elif entropy.is_private:
             self._count_fit()
         self._start(hypotheses, given, plan, entropy)

@@ -32,6 +32,7 @@ def test_a_draw_has_an_eighth_of_its_epsilon_squared(epsilon: float) -> None:
     plan = planned("tree", epsilon)
     assert type(plan) is DrawPlan
     rho = concentration(plan)
+    assert rho is not None
     assert rho == pytest.approx(epsilon**2 / 8.0, rel=1e-9)
     event = BoundedRangeEvent(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
     assert all(divergence(event, order) <= rho * order for order in ORDERS)

@@ -136,9 +136,7 @@ class Account:
     >>> folder.cleanup()
     """
 
-    def __init__(
-        self, where: str | Path, rule: Filter, unit: Unit, created: str, head: str | os.PathLike[str] | None
-    ) -> None:
+    def __init__(self, where: str | Path, rule: Filter, unit: Unit, created: str, head: str | Path | None) -> None:
         self._where = where
         self._head = head
         self._origin: str | None = None
@@ -157,7 +155,7 @@ class Account:
         *,
         filter: str = "basic",
         unit: Unit = RECORD,
-        head: str | os.PathLike[str] | None = None,
+        head: str | Path | None = None,
     ) -> Account:
         """Make a new account. Its terms are fixed for ever.
 
@@ -199,9 +197,7 @@ class Account:
         return cls(where, rule, unit, created, head)
 
     @classmethod
-    def open(
-        cls, place: str | os.PathLike[str], *, head: str | os.PathLike[str] | None = None, adopt: bool = False
-    ) -> Account:
+    def open(cls, place: str | os.PathLike[str], *, head: str | Path | None = None, adopt: bool = False) -> Account:
         """Find an account that exists.
 
         Parameters
@@ -378,7 +374,7 @@ def resolve_account(account: AccountLike | None) -> Account | None:
 
 @contextmanager
 def _ledger(
-    where: str | Path, head: str | os.PathLike[str] | None, *, writing: bool = False, adopt: bool = False
+    where: str | Path, head: str | Path | None, *, writing: bool = False, adopt: bool = False
 ) -> Iterator[Ledger]:
     """The ledger, open for a moment. Whoever wants to write waits while others do."""
     from pcqr.release.ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import

@@ -18,8 +18,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pcqr.release.ledger import create_ledger, opening
-from pcqr.release.ledger.points import TURN, watched
 
 from pcqr.errors import (
     AccountExhausted,
@@ -33,6 +31,8 @@ from pcqr.errors import (
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import Account, places
 from pcqr.release.account.figures import Tally
+from pcqr.release.ledger import create_ledger, opening
+from pcqr.release.ledger.points import TURN, watched
 from pcqr.unit import RECORD, Unit
 
 pytestmark = pytest.mark.usefixtures("home")
