@@ -169,7 +169,7 @@ def test_what_is_no_name_is_refused(name: str, home: Path) -> None:
     assert not list(home.rglob("*.account"))
 
 
-@pytest.mark.parametrize("place", ["a/\0b", "x" * 5_000 + "/y", "/dev/null", "/", "/proc/x.account"])
+@pytest.mark.parametrize("place", ["a/\0b", "x" * 999 + "/y", "y/" + "x" * 300, "/dev/null", "/", "/proc/x.account"])
 def test_strange_paths_are_refused_in_our_words(place: str) -> None:
     for act in (Account.open, lambda place: Account.create(place, 1.0, 1e-6)):
         with pytest.raises((ParameterError, LedgerError)):

@@ -410,7 +410,7 @@ def _new(place: str | os.PathLike[str]) -> str | Path:
 
 def _existing(place: str | os.PathLike[str]) -> str | Path:
     where = places.found(place)
-    if isinstance(where, Path) and not where.exists():
+    if isinstance(where, Path) and not os.path.lexists(where):
         name = os.fspath(place)
         raise ParameterError(
             "account",

@@ -12,7 +12,7 @@ SUFFIX = ".account"
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 """What Windows does not take as the name of a file."""
-_LONGEST = 100
+_LONGEST, _LONGEST_PATH = 100, 1_000
 
 
 def directory() -> Path:
@@ -29,8 +29,8 @@ def found(place: str | os.PathLike[str]) -> str | Path:
     A path has a separator in it or ends in .account; an address has "://" in it; all else is a name.
     """
     text = os.fspath(place)
-    if "\0" in text:
-        raise ParameterError("account", "a name or a path", text)
+    if "\0" in text or len(text) > _LONGEST_PATH:
+        raise ParameterError("account", "a name or a path", f"{text[:_LONGEST]}…")
     if "://" in text:
         return text
     is_path = isinstance(place, os.PathLike) or any(mark in text for mark in ("/", os.sep)) or text.endswith(SUFFIX)
