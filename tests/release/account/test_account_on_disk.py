@@ -25,11 +25,12 @@ from pcqr.errors import (
     LedgerDamaged,
     LedgerError,
     LedgerRolledBack,
+    LedgerTooNew,
     NotALedger,
     ParameterError,
 )
 from pcqr.guarantee import Guarantee
-from pcqr.release.account import Account, places
+from pcqr.release.account import Account, entries, places
 from pcqr.release.account.figures import Tally
 from pcqr.release.ledger import create_ledger, opening
 from pcqr.release.ledger.points import TURN, watched
@@ -187,6 +188,14 @@ def test_an_account_that_was_never_finished_is_told(home: Path) -> None:
     create_ledger(home / "half.account", "account").close()
     with pytest.raises(LedgerDamaged, match="never finished"):
         Account.open(home / "half.account")
+
+
+def test_terms_of_a_newer_version_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "FORMAT", 2)
+    Account.create("new", 1.0, 1e-6)
+    monkeypatch.undo()
+    with pytest.raises(LedgerTooNew, match="newer version"):
+        Account.open(home / "data" / "accounts" / "new.account", head=next((home / "state" / "heads").iterdir()))
 
 
 def test_dots_lead_where_a_path_leads_and_never_out_of_the_accounts_by_a_name(home: Path) -> None:

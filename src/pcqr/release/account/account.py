@@ -8,68 +8,29 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from pcqr.errors import (
-    AccountExhausted,
-    HeadMissing,
-    LedgerDamaged,
-    LedgerInUse,
-    LedgerUnconfirmed,
-    ParameterError,
-)
+from pcqr.errors import AccountExhausted, LedgerDamaged, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import places
+from pcqr.release.account.entries import (
+    CHARGE,
+    TERMS,
+    Charge,
+    Fact,
+    as_json,
+    now,
+    read_charge,
+    read_state,
+    read_terms,
+    state_of,
+    terms_of,
+)
 from pcqr.release.account.figures import Tally, at_least, at_most
-from pcqr.release.account.filters import BasicFilter, ConcentratedFilter, Filter, new_filter
+from pcqr.release.account.filters import Filter, new_filter
+from pcqr.release.account.keeping import PURPOSE, existing_place, ledger_at, new_place
 from pcqr.unit import RECORD, Unit
-
-if TYPE_CHECKING:
-    from pcqr.release.ledger import Ledger
-
-PURPOSE, TERMS, CHARGE = "account", "terms", "charge"
-FORMAT = 1
-PATIENCE = 60.0
-"""Seconds for which a charge waits while other processes are charging."""
-
-Fact = str | int | float | None
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One release that was charged, whatever became of it.
-
-    Parameters
-    ----------
-    number : int
-        The first is 1.
-    time : str
-        When, in UTC, by the clock of the machine. The order is that of the numbers.
-    what : str
-        What was run.
-    epsilon, delta : float
-        Of its guarantee.
-    price : Tally
-        What it cost by the account's filter.
-    facts : dict, default {}
-        Further public facts.
-    """
-
-    number: int
-    time: str
-    what: str
-    epsilon: float
-    delta: float
-    price: Tally
-    facts: dict[str, Fact] = field(default_factory=dict)
 
 
 class Account:
@@ -189,11 +150,11 @@ class Account:
         rule = new_filter(filter, epsilon, delta)
         if not isinstance(unit, Unit):
             raise ParameterError("unit", "a Unit of pcqr.unit, such as RECORD", unit)
-        where = _new(place)
-        created = _now()
+        where = new_place(place)
+        created = now()
         with create_ledger(where, PURPOSE, head=head) as ledger, ledger.turn() as turn:
-            turn.append(TERMS, _json(_terms(rule, unit, created)))
-            turn.state = _state(Tally(), 0)
+            turn.append(TERMS, as_json(terms_of(rule, unit, created)))
+            turn.state = state_of(Tally(), 0)
         return cls(where, rule, unit, created, head)
 
     @classmethod
@@ -221,8 +182,8 @@ class Account:
         LedgerError
             When it is an older copy, damaged, or cannot be read; the message names the remedy.
         """
-        where = _existing(place)
-        with _ledger(where, head, adopt=adopt, writing=adopt) as ledger:
+        where = existing_place(place)
+        with ledger_at(where, head, adopt=adopt, writing=adopt) as ledger:
             terms = next((json.loads(entry.body) for entry in ledger.entries() if entry.kind == TERMS), None)
         if terms is None:
             raise LedgerDamaged(
@@ -230,7 +191,7 @@ class Account:
                 "was never finished: the account has no terms",
                 "Nothing was ever charged to it. Remove it, and create it again.",
             )
-        rule, unit = _read_terms(terms, str(where))
+        rule, unit = read_terms(terms, str(where))
         return cls(where, rule, unit, terms["created"], head)
 
     @property
@@ -246,8 +207,8 @@ class Account:
     @property
     def spent(self) -> Tally:
         """What was charged so far, by the filter."""
-        with _ledger(self._where, self._head) as ledger:
-            return _read_state(ledger.state)[0]
+        with ledger_at(self._where, self._head) as ledger:
+            return read_state(ledger.state)[0]
 
     @property
     def left(self) -> Tally:
@@ -257,21 +218,21 @@ class Account:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All that was charged, in order."""
-        with _ledger(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._head) as ledger:
             bodies = [json.loads(entry.body) for entry in ledger.entries() if entry.kind == CHARGE]
-        return tuple(_read_charge(number, body) for number, body in enumerate(bodies, start=1))
+        return tuple(read_charge(number, body) for number, body in enumerate(bodies, start=1))
 
     @property
     def is_confirmed(self) -> bool:
         """Is its head there? Without it nothing shows that this is no older copy, and charges are refused."""
-        with _ledger(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._head) as ledger:
             return ledger.is_confirmed
 
     def verify(self) -> None:
         """Check every entry, and that what was spent is the sum of the charges. Raises `LedgerError` if not."""
-        with _ledger(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._head) as ledger:
             ledger.verify()
-            stated = _read_state(ledger.state)
+            stated = read_state(ledger.state)
         charges = self.charges
         if stated != (sum((charge.price for charge in charges), Tally()), len(charges)):
             raise LedgerDamaged(self.place, "is damaged: its sum is not that of its charges", "Bring back a good copy.")
@@ -315,19 +276,19 @@ class Account:
         known = {"by": self._origin} if self._origin else {}
         body = {
             "what": what,
-            "time": _now(),
+            "time": now(),
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "price": [str(price.loss), str(price.delta)],
             "facts": known | facts,
         }
-        with _ledger(self._where, self._head, writing=True) as ledger, ledger.turn() as turn:
-            spent, count = _read_state(turn.state)
+        with ledger_at(self._where, self._head, writing=True) as ledger, ledger.turn() as turn:
+            spent, count = read_state(turn.state)
             if not (spent + price).within(self.filter.limit):
                 raise self._exhausted(price, spent)
-            turn.append(CHARGE, _json(body))
-            turn.state = _state(spent + price, count + 1)
-        return _read_charge(count + 1, body)
+            turn.append(CHARGE, as_json(body))
+            turn.state = state_of(spent + price, count + 1)
+        return read_charge(count + 1, body)
 
     def on_behalf_of(self, command: str) -> Account:
         """The same account for what a command runs: its charges say so."""
@@ -370,95 +331,3 @@ def resolve_account(account: AccountLike | None) -> Account | None:
     if isinstance(account, str | os.PathLike):
         return Account.open(account)
     raise ParameterError("account", "an Account, its name, its path or None", account)
-
-
-@contextmanager
-def _ledger(
-    where: str | Path, head: str | Path | None, *, writing: bool = False, adopt: bool = False
-) -> Iterator[Ledger]:
-    """The ledger, open for a moment. Whoever wants to write waits while others do."""
-    from pcqr.release.ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
-
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            ledger = open_ledger(where, PURPOSE, head=head, adopt=adopt, read_only=not writing)
-            break
-        except HeadMissing as error:
-            name = places.name_of(where)
-            adopting = f"To adopt it: pcqr account adopt {name}, or Account.open(…, adopt=True)."
-            raise HeadMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
-        except LedgerUnconfirmed:  # the last writer was killed: the next one confirms what is there
-            writing = True
-        except LedgerInUse:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-    with ledger:
-        yield ledger
-
-
-def _new(place: str | os.PathLike[str]) -> str | Path:
-    where = places.found(place)
-    if isinstance(where, Path):
-        if os.path.lexists(where):
-            raise ParameterError("account", f"a new one: there is something at {where}", os.fspath(place))
-        if where.parent == places.directory():
-            places.make_directory()
-    return where
-
-
-def _existing(place: str | os.PathLike[str]) -> str | Path:
-    where = places.found(place)
-    if isinstance(where, Path) and not os.path.lexists(where):
-        name = os.fspath(place)
-        raise ParameterError(
-            "account",
-            f"one that exists (there is nothing at {where}). To make it: pcqr account create {name} --epsilon … "
-            "--delta …, or Account.create in Python",
-            name,
-        )
-    return where
-
-
-def _terms(rule: Filter, unit: Unit, created: str) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "filter": rule.name,
-        "epsilon": rule.epsilon,
-        "delta": rule.delta,
-        "rho": rule.rho if isinstance(rule, ConcentratedFilter) else None,
-        "unit": [unit.kind, unit.rows],
-        "created": created,
-    }
-
-
-def _read_terms(terms: dict[str, Any], place: str) -> tuple[Filter, Unit]:
-    if terms["format"] != FORMAT:
-        raise LedgerDamaged(place, f"has terms of format {terms['format']}", "Open it with a newer version of pcqr.")
-    epsilon, delta = terms["epsilon"], terms["delta"]
-    zcdp = terms["filter"] == ConcentratedFilter.name
-    rule = ConcentratedFilter(epsilon, delta, terms["rho"]) if zcdp else BasicFilter(epsilon, delta)
-    return rule, Unit(*terms["unit"])
-
-
-def _read_charge(number: int, body: dict[str, Any]) -> Charge:
-    price = Tally(*map(Fraction, body["price"]))
-    return Charge(number, body["time"], body["what"], body["epsilon"], body["delta"], price, body["facts"])
-
-
-def _state(spent: Tally, count: int) -> bytes:
-    return _json({"loss": str(spent.loss), "delta": str(spent.delta), "charges": count})
-
-
-def _read_state(state: bytes) -> tuple[Tally, int]:
-    found = json.loads(state)
-    return Tally(Fraction(found["loss"]), Fraction(found["delta"])), found["charges"]
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, sort_keys=True).encode()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

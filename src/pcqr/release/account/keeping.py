@@ -1,0 +1,69 @@
+"""The ledger behind an account: where a new one may be, where one is, and open for a moment."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pcqr.errors import HeadMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
+from pcqr.release.account import places
+
+if TYPE_CHECKING:
+    from pcqr.release.ledger import Ledger
+
+PURPOSE = "account"
+PATIENCE = 60.0
+"""Seconds for which a charge waits while other processes are charging."""
+
+
+@contextmanager
+def ledger_at(
+    where: str | Path, head: str | Path | None, *, writing: bool = False, adopt: bool = False
+) -> Iterator[Ledger]:
+    """The ledger, open for a moment. Whoever wants to write waits while others do."""
+    from pcqr.release.ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
+
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            ledger = open_ledger(where, PURPOSE, head=head, adopt=adopt, read_only=not writing)
+            break
+        except HeadMissing as error:
+            name = places.name_of(where)
+            adopting = f"To adopt it: pcqr account adopt {name}, or Account.open(…, adopt=True)."
+            raise HeadMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
+        except LedgerUnconfirmed:  # the last writer was killed: the next one confirms what is there
+            writing = True
+        except LedgerInUse:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+    with ledger:
+        yield ledger
+
+
+def new_place(place: str | os.PathLike[str]) -> str | Path:
+    where = places.found(place)
+    if isinstance(where, Path):
+        if os.path.lexists(where):
+            raise ParameterError("account", f"a new one: there is something at {where}", os.fspath(place))
+        if where.parent == places.directory():
+            places.make_directory()
+    return where
+
+
+def existing_place(place: str | os.PathLike[str]) -> str | Path:
+    where = places.found(place)
+    if isinstance(where, Path) and not os.path.lexists(where):
+        name = os.fspath(place)
+        raise ParameterError(
+            "account",
+            f"one that exists (there is nothing at {where}). To make it: pcqr account create {name} --epsilon … "
+            "--delta …, or Account.create in Python",
+            name,
+        )
+    return where
