@@ -98,7 +98,7 @@ def test_an_encoded_table_is_taught_as_its_matrix() -> None:
 def test_a_switch_counts_where_x_is_above_it() -> None:
     columns = np.array([0, 0, 0, 2], dtype=np.int64)
     switches = np.array([[1.0, 2.0], [-math.inf, 1.0], [math.inf, math.inf], [5.0, math.inf]])
-    committee = Borders.of(columns, switches)
+    committee = Borders.of(columns, switches, 3)
     X = np.array([[1.0, 9.0, 5.0], [1.5, 9.0, 5.0], [2.0, 9.0, 5.5], [2.5, 9.0, 0.0]])
     assert committee.counts(X)[:, 1].tolist() == [1, 1, 2, 0]
     assert committee.counts(X).sum(axis=1).tolist() == [4] * 4
@@ -106,7 +106,7 @@ def test_a_switch_counts_where_x_is_above_it() -> None:
 
 
 def test_constants_need_no_border() -> None:
-    committee = Borders.of(np.zeros(3, dtype=np.int64), np.array([[-math.inf], [math.inf], [-math.inf]]))
+    committee = Borders.of(np.zeros(3, dtype=np.int64), np.array([[-math.inf], [math.inf], [-math.inf]]), 1)
     assert committee.borders.size == 0
     assert committee.counts(np.array([[0.0]])).tolist() == [[1, 2]]
     assert kept_and_read(committee).counts(np.array([[0.0]])).tolist() == [[1, 2]]
@@ -116,7 +116,7 @@ def arrays() -> dict[str, NDArray[Any]]:
     """Five teachers: borders 1.25, 2.25 and 3.25 in column 0, 777.5 in column 3."""
     columns = np.array([0, 0, 0, 3, 3], dtype=np.int64)
     switches = np.array([[1.25, 2.25], [-math.inf, 3.25], [math.inf] * 2, [777.5, math.inf], [-math.inf] * 2])
-    return Borders.of(columns, switches).arrays()
+    return Borders.of(columns, switches, 4).arrays()
 
 
 DAMAGES: dict[str, Any] = {
@@ -127,6 +127,10 @@ DAMAGES: dict[str, Any] = {
     "fewer than no votes": {"base": np.array(0)},
     "too many votes": {"base": np.array(4)},
     "a size that is no integer": {"size": np.array(5.0)},
+    "no teachers": {"size": np.array(0), "base": np.array(0)}
+    | dict.fromkeys(("columns", "ones"), np.array([], dtype=int))
+    | {"starts": np.array([0]), "borders": np.array([])},
+    "a column after the last": {"features": np.array(3)},
     "a column before the first": {"columns": np.array([-1, 3])},
     "columns that are out of order": {"columns": np.array([3, 0])},
     "a column twice": {"columns": np.array([3, 3])},
@@ -142,6 +146,7 @@ DAMAGES: dict[str, Any] = {
     "borders out of order": {"borders": np.array([2.25, 1.25, 3.25, 777.5])},
     "a border twice": {"borders": np.array([1.25, 1.25, 3.25, 777.5])},
     "borders of texts": {"borders": np.array(["a", "b", "c", "d"])},
+    "more sums than borders": {"ones": np.array([1, 0, -1, 1, 1])},
     "more borders than sums": {"borders": np.array([1.25, 2.25, 3.25, 777.5, 778.5])},
     "sums with fractions": {"ones": np.array([1.0, 0.0, -1.0, 1.0])},
     "sums above the number of teachers": {"ones": np.array([9, 0, -1, 1])},
@@ -162,3 +167,9 @@ def test_no_array_may_be_missing(name: str) -> None:
     left = {other: array for other, array in arrays().items() if other != name}
     with pytest.raises(DataError, match="those of a committee"):
         committee_from_arrays(left)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_a_table_of_another_width_is_refused_before_it_is_read(columns: int) -> None:
+    with pytest.raises(DataError, match=f"4 column.*received {columns} columns"):
+        committee_from_arrays(arrays()).counts(np.zeros((2, columns)))

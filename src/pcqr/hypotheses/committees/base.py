@@ -41,7 +41,7 @@ class Committee(ABC):
     >>> committee.counts(np.array([[3.7, 9.0]])).tolist()  # the votes for 0 and for 1
     [[0, 2]]
     >>> sorted(committee.arrays())
-    ['base', 'borders', 'columns', 'kind', 'ones', 'size', 'starts']
+    ['base', 'borders', 'columns', 'features', 'kind', 'ones', 'size', 'starts']
     """
 
     kind: ClassVar[str]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcqr.compiled import compiled
 from pcqr.errors import DataError
-from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, TeachesInBulk
+from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, TeachesInBulk, of_width
 from pcqr.records.arrays import Labels, Points
 
 FloatArray = NDArray[np.float64]
@@ -26,41 +26,47 @@ class Borders(Committee):
     kind = "borders"
 
     def __init__(
-        self, size: int, base: int, columns: IntArray, starts: IntArray, borders: FloatArray, ones: IntArray
+        self,
+        size: int,
+        features: int,
+        base: int,
+        columns: IntArray,
+        starts: IntArray,
+        borders: FloatArray,
+        ones: IntArray,
     ) -> None:
-        self.size, self.base = size, base
+        self.size, self.features, self.base = size, features, base
         self.columns, self.starts, self.borders, self.ones = columns, starts, borders, ones
         """Column `columns[c]` has the borders from `starts[c]` to `starts[c + 1]`; `ones`: all changes up to there."""
 
     @classmethod
-    def of(cls, columns: IntArray, switches: FloatArray) -> Borders:
+    def of(cls, columns: IntArray, switches: FloatArray, features: int) -> Borders:
         """Teacher j says 0 far to the left in column `columns[j]`, and the other label after each of `switches[j]`.
 
         A switch at −∞ lies before every x, one at +∞ after: the first makes a teacher begin with 1, the second is none.
         """
-        inside = np.isfinite(switches)
-        change = np.where(np.arange(switches.shape[1]) % 2, -1, 1) * np.ones_like(switches, dtype=np.int64)
-        column, place = np.broadcast_to(columns[:, None], switches.shape)[inside], switches[inside]
-        order = np.lexsort((place, column))
-        column, place, change_at = column[order], place[order], change[inside][order]
-        first = _first_of_runs(column)
-        new = np.flatnonzero(first | _first_of_runs(place))
-        ones = np.cumsum(change_at)[np.append(new[1:], place.size) - 1] if new.size else change_at
-        starts = np.append(np.flatnonzero(first[new]), new.size)
-        before = np.append(0, ones)[starts[:-1]]
-        ones = ones - np.repeat(before, np.diff(starts))
+        change = np.broadcast_to(np.where(np.arange(switches.shape[1]) % 2, -1, 1), switches.shape)
         base = int(change[switches == -np.inf].sum())
-        return cls(switches.shape[0], base, column[new[starts[:-1]]], starts, place[new], ones)
+        inside = np.isfinite(switches)
+        column, border = np.broadcast_to(columns[:, None], switches.shape)[inside], switches[inside]
+        order = np.lexsort((border, column))
+        column, border, sums = column[order], border[order], np.cumsum(change[inside][order])
+        is_last = np.ones(border.size, dtype=np.bool_)  # of those at one border
+        is_last[:-1] = (column[1:] != column[:-1]) | (border[1:] != border[:-1])
+        column, border, sums = column[is_last], border[is_last], sums[is_last]
+        used, starts = np.unique(column, return_index=True)
+        ones = sums - np.repeat(np.append(0, sums)[starts], np.diff(starts, append=border.size))
+        return cls(switches.shape[0], features, base, used, np.append(starts, border.size), border, ones)
 
     def counts(self, X: Points) -> IntArray:
-        return _counts(
-            np.ascontiguousarray(X), self.size, self.base, self.columns, self.starts, self.borders, self.ones
-        )
+        points = of_width(X, self.features)
+        return _counts(points, self.size, self.base, self.columns, self.starts, self.borders, self.ones)
 
     def arrays(self) -> Arrays:
         return {
             "kind": np.array(self.kind),
             "size": np.array(self.size),
+            "features": np.array(self.features),
             "base": np.array(self.base),
             "columns": self.columns,
             "starts": self.starts,
@@ -70,39 +76,32 @@ class Borders(Committee):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Borders:
-        cls.checked(
-            arrays, size=("i", 0), base=("i", 0), columns=("i", 1), starts=("i", 1), borders=("f", 1), ones=("i", 1)
-        )
-        found = cls(
-            int(arrays["size"]),
-            int(arrays["base"]),
-            arrays["columns"].astype(np.int64),
-            arrays["starts"].astype(np.int64),
-            arrays["borders"].astype(np.float64),
-            arrays["ones"].astype(np.int64),
-        )
-        if not found._is_possible():
+        numbers, vectors = ("size", "features", "base"), ("columns", "starts", "ones")
+        cls.checked(arrays, **dict.fromkeys(numbers, ("i", 0)), **dict.fromkeys(vectors, ("i", 1)), borders=("f", 1))
+        size, features, base = (int(arrays[name]) for name in numbers)
+        columns, starts, ones = (arrays[name].astype(np.int64) for name in vectors)
+        found = cls(size, features, base, columns, starts, arrays["borders"].astype(np.float64), ones)
+        if not (found._is_in_order() and found._is_possible()):
             raise DataError("arrays", "those of a committee that can exist", "others")
         return found
 
+    def _is_in_order(self) -> bool:
+        """Columns increase, each has borders, and its borders increase."""
+        columns, starts, borders = self.columns, self.starts, self.borders
+        if starts.size != columns.size + 1 or starts[0] != 0 or not starts[-1] == borders.size == self.ones.size:
+            return False
+        if (np.diff(starts) < 1).any() or (np.diff(columns) < 1).any() or not np.isfinite(borders).all():
+            return False
+        rises = np.diff(borders) > 0
+        rises[starts[1:-1] - 1] = True
+        return bool(rises.all() and (columns >= 0).all() and (columns < self.features).all())
+
     def _is_possible(self) -> bool:
-        """Borders increase in each column, and whatever x is, from 0 to k teachers vote for 1."""
-        counts, sizes = self.columns.size, np.diff(self.starts)
-        if self.starts.size != counts + 1 or self.borders.size != self.ones.size:
-            return False
-        if self.starts[0] != 0 or self.starts[-1] != self.ones.size or (sizes < 1).any():
-            return False
-        if (self.columns < 0).any() or (np.diff(self.columns) < 1).any() or not np.isfinite(self.borders).all():
-            return False
-        rises = np.diff(self.borders) > 0
-        rises[self.starts[1:-1] - 1] = True
-        if not rises.all():
-            return False
-        least, most = self.base, self.base
-        for start, end in zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True):
-            least += min(0, int(self.ones[start:end].min()))
-            most += max(0, int(self.ones[start:end].max()))
-        return least >= 0 and most <= self.size
+        """Whatever x is, from 0 to k teachers vote for 1, k ≥ 1: the columns of x are free."""
+        lows, highs = (each.reduceat(self.ones, self.starts[:-1]) for each in (np.minimum, np.maximum))
+        least = self.base + sum(min(0, low) for low in lows.tolist())
+        most = self.base + sum(max(0, high) for high in highs.tolist())
+        return self.size >= 1 and least >= 0 and most <= self.size
 
 
 class TeachesBorders(TeachesInBulk):
@@ -116,13 +115,10 @@ class TeachesBorders(TeachesInBulk):
         switches: list[float] = self.learn_parts(X, y, np.array([y.size]))["switches"][0].tolist()
         return switches
 
-    def committee(self, teachers: Arrays, features: int) -> Borders:  # noqa: ARG002
+    def committee(self, teachers: Arrays, features: int) -> Borders:
         switches = teachers["switches"]
-        return Borders.of(teachers.get("columns", np.zeros(switches.shape[0], dtype=np.int64)), switches)
-
-
-def _first_of_runs(values: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.append(True, values[1:] != values[:-1])[: values.size]
+        columns = teachers.get("columns", np.zeros(switches.shape[0], dtype=np.int64))
+        return Borders.of(columns, switches, features)
 
 
 @compiled
