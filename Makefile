@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test check mutants bench dist clean
+.PHONY: demo test check crash mutants bench dist clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+crash: $(STAMP)  ## kill processes that answer from a ledger, 300 times in SQLite and 100 in PostgreSQL: is anything lost?
+	PYTHONPATH=tests $(BIN)/python -m support.crashes
 
 mutants: $(STAMP)  ## small changes to the code, one at a time: which does no test notice?
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m mutants

@@ -13,11 +13,12 @@
     │   ├── LedgerInUse                 another writer has it, or a copy of it
     │   ├── LedgerUnwritable            full or read-only disk, no permission; what became of a turn is then not known
     │   ├── LedgerClosed                it was closed, or closed itself after such a failure: open it again
-    │   ├── LedgerDamaged               its pages or its chain are broken, or a secret is not the one it knows
+    │   ├── LedgerDamaged               its database or its chain is broken
     │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
     │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
     │   └── HeadMissing                 nothing says what was last replied: a person must decide
     ├── AccountExhausted (RuntimeError) an account has no room for one more release; nothing was drawn or charged
+    ├── SecretError (RuntimeError)      what must be kept secret is missing, edited, open to others, or lacks its key
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
 
     PcqrWarning (UserWarning)
@@ -299,6 +300,16 @@ class AccountExhausted(PcqrError, RuntimeError):
             f"The account {account} has no room for this release. It costs {asked}; left are {left} of {limit}. "
             "Nothing was drawn, and nothing was charged."
         )
+
+
+class SecretError(PcqrError, RuntimeError):
+    """A secret file, or its key, cannot be used. The message says why, and the remedy; never what is in it."""
+
+    def __init__(self, place: object, reason: str, remedy: str, *, what: str = "The secret file") -> None:
+        self.place = str(place)
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{what} {place} {reason}. {remedy}")
 
 
 class PcqrWarning(UserWarning):

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+
+
+def new_folder() -> Path:
+    """A temporary directory that every user can get to, in memory where there is room: syncs are then free.
+
+    Nothing is lost by that: no test cuts the power, and what a killed process has written the system keeps.
+    """
+    memory = Path("/dev/shm")  # noqa: S108
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > 1 << 30
+    folder = Path(tempfile.mkdtemp(prefix="pcqr", dir=memory if has_room else None))
+    folder.chmod(0o755)
+    return folder
 
 
 class Shelf:

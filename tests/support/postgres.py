@@ -6,11 +6,12 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
+
+from support.ledgers import new_folder
 
 MISSING = "PostgreSQL's server is not installed: put Debian's package postgresql there to run these tests"
 OWNER = "pcqr"
@@ -33,7 +34,6 @@ class Server:
         self._binaries = binaries
         user = next((name for name in ("postgres", "nobody") if _has_user(name)), None) if os.getuid() == 0 else None
         self._user = user
-        folder.chmod(0o755)
         if user is not None:
             shutil.chown(folder, user)
         self._run("initdb", "--auth=trust", "--no-sync", f"--username={OWNER}", "--encoding=UTF8", "--locale=C")
@@ -69,7 +69,7 @@ def server() -> Iterator[Server | None]:
     if binaries is None:
         yield None
         return
-    folder = Path(tempfile.mkdtemp(prefix="pcqr"))
+    folder = new_folder()
     try:
         running = Server(folder, binaries)
         running.start()

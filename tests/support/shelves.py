@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -11,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from support import postgres
-from support.ledgers import Shelf
+from support.ledgers import Shelf, new_folder
 
 
 @pytest.fixture(scope="session")
@@ -24,29 +23,27 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 
 @pytest.fixture
-def tables(tmp_path: Path, postgres_server: postgres.Server) -> Shelf:
-    """A shelf whose ledgers are in PostgreSQL, in a schema of their own."""
-    schema = f"s{uuid4().hex}"
-    postgres_server.run(f"CREATE SCHEMA {schema}")
-    return Shelf(tmp_path, postgres_server.address(schema) + "&ledger={}")
+def folder() -> Iterator[Path]:
+    made = new_folder()
+    yield made
+    shutil.rmtree(made)
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Shelf:
+def tables(folder: Path, postgres_server: postgres.Server) -> Shelf:
+    """A shelf whose ledgers are in PostgreSQL, in a schema of their own."""
+    schema = f"s{uuid4().hex}"
+    postgres_server.run(f"CREATE SCHEMA {schema}")
+    return Shelf(folder, postgres_server.address(schema) + "&ledger={}")
+
+
+@pytest.fixture
+def files(folder: Path) -> Shelf:
     """A shelf whose ledgers are files of SQLite."""
-    return Shelf(tmp_path, f"{tmp_path}/{{}}")
+    return Shelf(folder, f"{folder}/{{}}")
 
 
 @pytest.fixture(params=["files", "tables"], ids=["sqlite", "postgresql"])
 def shelf(request: pytest.FixtureRequest) -> Shelf:
     found: Shelf = request.getfixturevalue(request.param)
     return found
-
-
-@pytest.fixture
-def open_files() -> Iterator[Shelf]:
-    """Files in a directory that every user can get to: pytest's own is for its owner."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield Shelf(folder, f"{folder}/{{}}")
-    shutil.rmtree(folder)

@@ -349,33 +349,33 @@ def test_a_disk_too_full_to_create_on(files: Shelf) -> None:
     assert {path.name for path in files.folder.rglob("*") if path.is_file()} == set()
 
 
-def test_a_read_only_directory_can_be_read_and_not_written(open_files: Shelf) -> None:
-    with open_files.create() as ledger:
+def test_a_read_only_directory_can_be_read_and_not_written(files: Shelf) -> None:
+    with files.create() as ledger:
         add(ledger, b"one")
-    give_to_nobody(*open_files.folder.rglob("*"), open_files.folder)
-    (open_files.folder / "ledger.lock").unlink()
-    open_files.folder.chmod(0o555)
+    give_to_nobody(*files.folder.rglob("*"), files.folder)
+    (files.folder / "ledger.lock").unlink()
+    files.folder.chmod(0o555)
     try:
 
         def read() -> list[bytes]:
-            with open_files.open(read_only=True) as reader:
+            with files.open(read_only=True) as reader:
                 return bodies(reader)
 
         assert in_a_process(read, as_nobody=True) == "[b'one']"
-        told = in_a_process(open_files.open, as_nobody=True)
+        told = in_a_process(files.open, as_nobody=True)
         assert told.startswith("LedgerUnwritable: ")
         assert "Its directory must be writable." in told
     finally:
-        open_files.folder.chmod(0o755)
+        files.folder.chmod(0o755)
 
 
 @pytest.mark.parametrize(("what", "mode"), [("ledger", 0o400), ("ledger", 0), ("heads/head", 0o400), ("heads/head", 0)])
-def test_files_without_permission_are_refused(open_files: Shelf, what: str, mode: int) -> None:
-    with open_files.create() as ledger:
+def test_files_without_permission_are_refused(files: Shelf, what: str, mode: int) -> None:
+    with files.create() as ledger:
         add(ledger, b"one")
-    (open_files.folder / what).chmod(mode)
-    give_to_nobody(*open_files.folder.rglob("*"), open_files.folder)
-    told = in_a_process(open_files.open, as_nobody=True)
+    (files.folder / what).chmod(mode)
+    give_to_nobody(*files.folder.rglob("*"), files.folder)
+    told = in_a_process(files.open, as_nobody=True)
     assert told.startswith("LedgerUnwritable: "), told
 
 
