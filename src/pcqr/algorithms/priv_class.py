@@ -22,6 +22,9 @@ from pcqr.plan import Answer, BatchCost, Kind, Usage
 
 _BLOCK = 256
 
+_Said = tuple[int | None, Kind, int, int, int | None, int | None]
+"""An answer in atoms, of which a long batch keeps many: label, kind, queries and ⊥ spent, queries and ⊥ left."""
+
 
 class PrivLabel(Protocol):
     """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
@@ -117,18 +120,18 @@ class PrivClass:
         The votes on the new rows of a block are counted ahead, which is faster and changes nothing: they are fixed
         functions.
         """
-        given: list[Answer[int]] = []
+        said: list[_Said] = []
         for start in range(0, X.shape[0], _BLOCK):
             block = X[start : start + _BLOCK]
             block_keys = keys(block)
             votes = self._new_votes(block, block_keys)
             for row, this in enumerate(block_keys):
-                answer = self._answer_row(block[row : row + 1], this, votes)
-                if answer is None:
-                    requested = X.shape[0] - len(given)
+                found = self._answer_row(block[row : row + 1], this, votes)
+                if found is None:
+                    requested, given = X.shape[0] - len(said), [self._worded(each) for each in said]
                     raise BudgetExhausted(spent=self.spent, requested=requested, left=self.left, answers=given)
-                given.append(answer)
-                yield answer
+                said.append(found)
+                yield self._worded(found)
 
     def _new_votes(self, block: Points, block_keys: Sequence[bytes]) -> Mapping[bytes, NDArray[np.int64]]:
         """The votes on the rows that have to be decided, each counted once. What is in the log stays there."""
@@ -141,12 +144,12 @@ class PrivClass:
         rows = block if len(new) == len(block) else block[list(new.values())]
         return dict(zip(new, self.labeller.counts(rows), strict=True))
 
-    def _answer_row(self, x: Points, this: bytes, votes: Mapping[bytes, NDArray[np.int64]]) -> Answer[int] | None:
+    def _answer_row(self, x: Points, this: bytes, votes: Mapping[bytes, NDArray[np.int64]]) -> _Said | None:
         # One at a time: two queries in flight at the last unstable answer could both be unstable.
         with self._lock:
             entry = self._log.get(this)
             if entry is not None:
-                return self._say(entry, "repeated")
+                return self._said(entry, "repeated")
             if self.is_halted:
                 return None
             counts = votes[this]
@@ -154,7 +157,13 @@ class PrivClass:
             self._unstable += label is None
             coin = int(self._entropy.below(counts.size, 1)[0]) if label is None else None
             entry = self._log[this] = Entry(x.copy(), label, coin)  # the caller may reuse its array
-            return self._say(entry, "unstable" if label is None else "stable")
+            return self._said(entry, "unstable" if label is None else "stable")
 
-    def _say(self, entry: Entry, kind: Kind) -> Answer[int]:
-        return Answer(entry.label, kind, self.spent, self.left, beyond_plan=len(self._log) > self._queries)
+    def _said(self, entry: Entry, kind: Kind) -> _Said:
+        left = self.left
+        return entry.label, kind, len(self._log), self._unstable, left.queries, left.unstable
+
+    def _worded(self, said: _Said) -> Answer[int]:
+        label, kind, asked, unstable, queries_left, unstable_left = said
+        left = Usage(queries_left, unstable_left)
+        return Answer(label, kind, Usage(asked, unstable), left, beyond_plan=asked > self._queries)
