@@ -30,8 +30,9 @@ crash: $(STAMP)  ## kill processes that answer from a ledger, 300 times in SQLit
 mutants: $(STAMP)  ## small changes to the code, one at a time: which does no test notice?
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m mutants
 
-bench: $(STAMP)  ## the cost of samplers, answers, training and fits, with their growth; rewrites docs/performance.md
+bench: $(STAMP)  ## the cost of samplers, noise, answers, training and fits, with their growth; rewrites docs/performance.md
 	$(BIN)/python -m benchmarks.samplers
+	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.answers
 
 dist: $(STAMP)  ## build the wheel, install it into an empty environment and run it there

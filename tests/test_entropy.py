@@ -246,3 +246,19 @@ def test_there_is_one_door_to_randomness() -> None:
     assert found == {"entropy.py": {"urandom", "getrandom", "random"}}
     assert "random" not in SystemEntropy.bytes.__code__.co_names
     assert "random" not in Entropy.below.__code__.co_names + Entropy.permutation.__code__.co_names
+
+
+def test_a_source_that_gives_too_little_is_an_error() -> None:
+    """One word would be copied into every place of an array: the same noise everywhere."""
+
+    class Short(Entropy):
+        is_private = True
+
+        def bytes(self, count: int) -> bytes:
+            return bytes(min(count, 8))
+
+    with pytest.raises(ValueError, match="smaller than requested"):
+        Short().fill(np.zeros(4, dtype=np.uint64))
+    with pytest.raises(ValueError, match="smaller than requested"):
+        Short().permutation(3)
+    assert Short().words(0).size == 0

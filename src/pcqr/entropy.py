@@ -35,7 +35,7 @@ class Entropy(ABC):
 
     def words(self, size: int) -> NDArray[np.uint64]:
         """`size` independent uniform 64-bit words."""
-        return np.frombuffer(self.bytes(8 * size), dtype=np.uint64)
+        return np.frombuffer(self.bytes(8 * size), dtype=np.uint64, count=size)
 
     def fill(self, words: NDArray[np.uint64]) -> None:
         """Overwrite an array, contiguous and in the machine's byte order, with independent uniform 64-bit words."""
