@@ -26,7 +26,11 @@ OTHER_NAMES = {
     "pcqr/estimators/private_classifier.py": ["estimators/test_only_public_things.py"],
     "pcqr/estimators/releases.py": ["estimators/test_limits_of_a_release.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/answering.py": ["estimators/test_releases.py", "estimators/test_unfitted.py"],
-    "pcqr/estimators/tables.py": ["estimators/test_mixed_tables.py", "estimators/test_reading.py"],
+    "pcqr/estimators/tables.py": [
+        "estimators/test_mixed_tables.py",
+        "estimators/test_reading.py",
+        "estimators/test_reading_queries.py",
+    ],
     "pcqr/estimators/semi_private.py": ["estimators/test_limits_of_a_release.py"],
     "pcqr/mechanisms/sparse_vector/renyi.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
