@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from pcqr import Guarantee, Schema
+from pcqr import AgnosticRelease, Guarantee, Schema, SemiPrivateLearner
 from pcqr.cli import account as command
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
@@ -146,6 +146,23 @@ def test_an_infeasible_run_costs_nothing(files: Path) -> None:
     created()
     assert answer(files, "--account", "hospital", epsilon=0.001).exit_code == 2
     assert charges() == []
+
+
+def test_a_run_that_is_stopped_after_the_charge_says_that_it_stays_charged(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    created()
+    monkeypatch.setattr(SemiPrivateLearner, "_start", stopped)
+    monkeypatch.setattr(AgnosticRelease, "_start", stopped)
+    for result in (publish(files, "--epsilon", 1, "--account", "hospital"), answer(files, "--account", "hospital")):
+        assert result.exit_code == 4
+        assert "nothing was released" in said(result)
+        assert "What was charged to the account hospital stays charged" in said(result)
+    assert charges() == ["SemiPrivateLearner", "AgnosticRelease"]
+    assert "stays charged" not in said(publish(files, "--epsilon", 1))
 
 
 def test_without_one_a_line_says_that_nothing_is_remembered(files: Path) -> None:

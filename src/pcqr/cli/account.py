@@ -45,6 +45,13 @@ def account_line(account: Account | None) -> str:
     return f"{account.name}: charged. Left are {account.told(account.left, is_left=True)}"
 
 
+def stays_charged(account: Account | None) -> str:
+    """For a run that ended early, whether before its charge or after it."""
+    if account is None:
+        return ""
+    return f" What was charged to the account {account.name} stays charged: pcqr account show {account.name}."
+
+
 def account_facts(account: Account | None) -> dict[str, Any] | None:
     """The same for JSON."""
     if account is None:

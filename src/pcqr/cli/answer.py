@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr import SurelyPublic, registry
-from pcqr.cli.account import account_facts, account_line, account_of, preview_line
+from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Answer
@@ -64,6 +64,7 @@ def run(job: Answer, *, as_json: bool) -> None:
     account = account_of(job, COMMAND)
     price = Price(job.epsilon, job.delta)
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
+        answers.beside = stays_charged(account)
         inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
@@ -87,7 +88,7 @@ def run(job: Answer, *, as_json: bool) -> None:
             finally:
                 publication.keep(release)  # drawn in a call that was broken off: it is paid for
                 if publication.saved is not None:
-                    answers.beside = f" The published model is in {publication.folder}."
+                    answers.beside += f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
         done = Done(release, inputs.records, answers.kinds, halted, out, publication, account)
         _summarise(done, as_json=as_json)

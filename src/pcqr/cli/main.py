@@ -58,8 +58,9 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 
     With --preview nothing is answered and nothing is spent.
 
-    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed); 2 bad input,
-    nothing was spent; 3 the release halted before the last query (the answers given until then are in the output);
+    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed); 2 bad input, or no
+    room in the account, nothing was spent; 3 the release halted before the last query (the answers given until then are
+    in the output);
     4 stopped before the end (the answers given until then are in FILE.part.csv).
     """
     from pcqr.cli.answer import preview, run  # noqa: PLC0415
@@ -78,7 +79,7 @@ def publish(job: jobs.Publish, /, *, as_json: bool) -> None:
     model.json comes first: once the model is drawn, nothing comes between it and the disk.
 
     Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
-    2 bad input, nothing was spent; 4 stopped (the message says whether a model was drawn).
+    2 bad input, or no room in the account, nothing was spent; 4 stopped (the message says whether a model was drawn).
     """
     from pcqr.cli.publish import run  # noqa: PLC0415
 

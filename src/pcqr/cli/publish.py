@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
-from pcqr.cli.account import account_facts, account_line, account_of
+from pcqr.cli.account import account_facts, account_line, account_of, stays_charged
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
 from pcqr.cli.inputs import Inputs, read_inputs
 from pcqr.cli.jobs import Publish
@@ -103,7 +103,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                 raise typer.Exit(STOPPED if isinstance(cause, Stopped) else SPENT) from None
             if isinstance(cause, FROM_OUTSIDE):
                 nothing = "No model was drawn: nothing was released, and nothing is written."
-                _fail(f"{reason(cause)}. {nothing}", cause, as_json=as_json)
+                _fail(f"{reason(cause)}. {nothing}{stays_charged(made.account)}", cause, as_json=as_json)
                 raise typer.Exit(STOPPED) from None
             raise
 

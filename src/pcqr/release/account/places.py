@@ -12,6 +12,7 @@ SUFFIX = ".account"
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 """What Windows does not take as the name of a file."""
+_SQLITE = "sqlite:///"
 _LONGEST, _LONGEST_PATH = 100, 1_000
 
 
@@ -31,6 +32,8 @@ def found(place: str | os.PathLike[str]) -> str | Path:
     text = os.fspath(place)
     if "\0" in text or len(text) > _LONGEST_PATH:
         raise ParameterError("account", "a name or a path", f"{text[:_LONGEST]}…")
+    if text.startswith(_SQLITE):
+        return Path(text.removeprefix(_SQLITE)).absolute()
     if "://" in text:
         return text
     is_path = isinstance(place, os.PathLike) or any(mark in text for mark in ("/", os.sep)) or text.endswith(SUFFIX)
@@ -60,7 +63,7 @@ def name_of(place: str | os.PathLike[str]) -> str:
 
 def without_password(address: str) -> str:
     """An address that may be shown."""
-    return re.sub(r"(://[^/@:]*):[^@/]*@", r"\1:***@", address)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^/@:]*):[^@/]*@", r"\1:***@", address))
 
 
 def known() -> list[str]:
