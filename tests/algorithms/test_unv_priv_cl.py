@@ -72,6 +72,23 @@ def test_two_threads_at_the_last_vote_publish_once(monkeypatch: pytest.MonkeyPat
     assert universal.protocol.asked == 1
 
 
+def test_a_query_in_the_middle_of_publication_draws_no_second_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal handler runs in the thread that holds the lock."""
+    universal, drawn = release(after=1), []
+
+    def interrupted_sspp(*_: object) -> Threshold:
+        drawn.append(1)
+        if len(drawn) == 1:
+            with pytest.raises(RuntimeError, match="in the middle"):
+                universal.answer(point(0.1))
+        return Threshold(0.5)
+
+    monkeypatch.setattr(unv_priv_cl, "sspp", interrupted_sspp)
+    assert universal.answer(point(0.9)).kind == "stable"
+    assert universal.answer(point(0.1)).kind == "published"
+    assert len(drawn) == 1
+
+
 def test_two_threads_that_vote_are_counted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both could else be the last unstable answer."""
     protocol, inside, within = release(after=9, unstable=1).protocol, threading.Event(), []

@@ -7,11 +7,13 @@ import math
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from support.exact import Floats, Integers, gaussian_support, geometric_at_least, laplace_support, tail_and_head
 
 from pcqr.entropy import SeededEntropy, SystemEntropy
@@ -99,6 +101,36 @@ def test_a_threshold_whose_redraw_is_broken_off_is_never_used_again(monkeypatch:
     assert (run.unstable_left, run.queries_left) == (2, 3), "nothing was tested"
     assert run.is_stable(0), "against the new threshold 3 − 50"
     assert not rho
+
+
+@pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
+def test_a_test_in_the_middle_of_another_is_refused(parameters: SparseVector) -> None:
+    """A signal handler runs in the thread that holds the lock. Both tests could be the last unstable one."""
+
+    class Interrupted(SystemEntropy):
+        asks = False
+
+        def fill(self, words: NDArray[np.uint64]) -> None:
+            super().fill(words)
+            if self.asks:
+                self.asks = False
+                with pytest.raises(RuntimeError, match="in the middle"):
+                    run.is_stable(-(10**6))
+
+    entropy = Interrupted()
+    run = replace(parameters, unstable=1).start(entropy)
+    entropy.asks = True
+    assert not run.is_stable(-(10**6))
+    assert not entropy.asks
+    assert run.unstable_left == 0
+
+
+def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = PAPER.start(SystemEntropy())
+    monkeypatch.setattr(paper, "discrete_laplace", Mock(side_effect=[KeyboardInterrupt, 0]))
+    with pytest.raises(KeyboardInterrupt):
+        run.is_stable(0)
+    assert run.is_stable(10**6)
 
 
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])

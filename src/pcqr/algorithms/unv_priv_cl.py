@@ -15,6 +15,7 @@ from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
 from pcqr.algorithms.lock import Lock
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.alone import alone
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
@@ -29,6 +30,8 @@ class UnvPrivCl:
     function of the transcript. The published class is made of the `public` points, if any were given, and of the past
     queries. The private records are kept until then and dropped after.
     """
+
+    is_under_way = False
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class UnvPrivCl:
         over = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
         return over and self._votes.asked > 0
 
+    @alone
     def _publish_when_due(self) -> None:
         if self.published is not None or self._records is None or not self._is_due:
             return

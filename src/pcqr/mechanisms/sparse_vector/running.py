@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcqr.alone import alone
 from pcqr.entropy import Entropy
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class RunningSparseVector:
     True
     """
 
+    is_under_way = False
+
     def __init__(self, parameters: SparseVector, entropy: Entropy) -> None:
         self.parameters = parameters
         self.unstable_left = parameters.unstable
@@ -57,6 +60,7 @@ class RunningSparseVector:
         """A function of the answers alone, hence public."""
         return self.unstable_left <= 0 or (self.queries_left is not None and self.queries_left <= 0)
 
+    @alone
     def is_stable(self, distance: int) -> bool:
         """Answer the query whose distance to instability is `distance`. Raises RuntimeError once halted."""
         if self.has_halted:
