@@ -146,7 +146,7 @@ def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: Shelf, size: int) -
 @pytest.mark.parametrize(
     ("kind", "body", "key"),
     [
-        *((kind, b"", None) for kind in ("", "genesis", "adopted", "state", 7)),
+        *((kind, b"", None) for kind in ("", "genesis", "adopted", "state", 7, "a\0b", "\ud800")),
         *(("a", body, None) for body in ("private text", None, bytearray(b"private"))),
         ("a", b"", "private text"),
     ],

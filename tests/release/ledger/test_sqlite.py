@@ -56,7 +56,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(files: Shelf) -> None:
     with files.create() as ledger:
         link.symlink_to(files.place())
         for place in (files.place(), link, f"sqlite:///{files.place()}"):
-            with pytest.raises(LedgerInUse, match=r"open in another process.*Only one may"):
+            with pytest.raises(LedgerInUse, match=r"open for writing already.*Only one may"):
                 open_ledger(place, "release", files.head)
             open_ledger(place, "release", files.head, read_only=True).close()
         add(ledger, b"one")
@@ -327,10 +327,9 @@ def test_a_full_disk_closes_the_ledger_and_what_was_replied_stays(files: Shelf) 
                     add(ledger, b"%d" % number + bytes(10_000))
                     replied.append(number)
             except LedgerUnwritable as error:
-                try:
+                with pytest.raises(LedgerClosed):
                     add(ledger, b"more")
-                except LedgerClosed:
-                    return f"{len(replied)} {error}"
+                return f"{len(replied)} {error}"
         return "never full"
 
     files.create().close()
@@ -341,6 +340,26 @@ def test_a_full_disk_closes_the_ledger_and_what_was_replied_stays(files: Shelf) 
         assert int(replied) <= again.last.seq <= int(replied) + 1
         again.verify()
         add(again, b"more")
+
+
+def test_a_disk_too_full_to_open_on_can_be_read(files: Shelf) -> None:
+    """Opening for writing brings what a dead process left in the log into the file. There may be no room for it."""
+
+    def die() -> None:
+        with files.open() as ledger:
+            add(ledger, bytes(200_000))
+            os._exit(0)
+
+    def read() -> int:
+        with files.open(read_only=True) as reader:
+            return reader.last.seq
+
+    files.create().close()
+    in_a_process(die)
+    assert in_a_process(files.open, largest_file=100_000).startswith("LedgerUnwritable: ")
+    assert in_a_process(read, largest_file=100_000) == "1"
+    with files.open() as again:
+        again.verify()
 
 
 def test_a_disk_too_full_to_create_on(files: Shelf) -> None:

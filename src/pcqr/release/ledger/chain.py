@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
+from struct import Struct
 
 TAG = b"pcqr ledger 1"
 BEFORE_ALL = bytes(32)
 """What stands where the hash before the genesis would be."""
 GENESIS, ADOPTED, STATE = "genesis", "adopted", "state"
+_eight = Struct(">Q").pack
 RESERVED = (GENESIS, ADOPTED, STATE)
 """Kinds that the ledger itself writes: its beginning, a person's decision, a turn that changed the state alone."""
 
@@ -70,16 +73,17 @@ def hashed(
     previous: bytes, identity: bytes, seq: int, kind: str, key: bytes | None, body: bytes, closing: bytes | None
 ) -> bytes:
     """hash_n. Every field has its length before it, so that no two entries have the same bytes."""
-    fields = (
-        TAG,
-        identity,
-        seq.to_bytes(8, "big"),
-        kind.encode(),
-        b"" if key is None else b"\1" + key,
-        body,
-        closing or b"",
-    )
-    return sha256(previous + b"".join(len(each).to_bytes(8, "big") + each for each in fields)).digest()
+    name, own, end = kind.encode(), b"" if key is None else b"\1" + key, closing or b""
+    number = seq.to_bytes(8, "big")
+    sizes = (_eight(len(name)), _eight(len(own)), _eight(len(body)), _eight(len(end)))
+    parts = (previous, _named(identity), number, sizes[0], name, sizes[1], own, sizes[2], body, sizes[3], end)
+    return sha256(b"".join(parts)).digest()
+
+
+@lru_cache(maxsize=16)
+def _named(identity: bytes) -> bytes:
+    """The first two fields, which all entries of a ledger share, and the length of the third."""
+    return _eight(len(TAG)) + TAG + _eight(len(identity)) + identity + _eight(8)
 
 
 def genesis(identity: bytes, purpose: str, state: bytes = b"") -> Entry:

@@ -93,9 +93,9 @@ class Ledger:
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries that have one of `keys`, by key."""
-        store = self._reader()
+        store, known = self._reader(), self._known
         with store.reading() as connection:
-            end = self._bound or store.snapshot(connection)
+            end = self._bound or self._end(connection, known)
             found = self._found(connection, keys, end.last.seq)
         self._confirm(end.last)
         return found
@@ -158,8 +158,7 @@ class Ledger:
         connection = self._store.begin()
         try:
             with self._store.explaining():
-                before = self._store.snapshot(connection, keep=True)
-                self._check_contains(connection, before)
+                before = self._end(connection, self._known, keep=True)
             reached("turn begun")
             turn = Turn(before, lambda keys: self._found(connection, keys, before.last.seq), self.place)
             try:
@@ -211,18 +210,24 @@ class Ledger:
             return
         self._head.advance(link, partial(contains, self._store))
 
-    def _check_contains(self, connection: Connection, before: Snapshot) -> None:
-        """A database may be brought back to an earlier time while a ledger in it is open."""
-        known = self._head.known if self._head is not None else before.last
-        if known != before.last and self._store.hash_at(connection, known.seq) != known.hash:
-            raise rolled_back(self.place, known, before.last)
+    @property
+    def _known(self) -> Link | None:
+        """What was confirmed. To be asked before a snapshot is taken, which must then contain it."""
+        return self._head.known if self._head is not None else None
+
+    def _end(self, connection: Connection, known: Link | None, *, keep: bool = False) -> Snapshot:
+        """A snapshot that contains `known`: a database may be brought back in time while a ledger in it is open."""
+        end = self._store.snapshot(connection, keep=keep)
+        if known not in (None, end.last) and self._store.hash_at(connection, known.seq) != known.hash:
+            raise rolled_back(self.place, known, end.last)
+        return end
 
     def _snapshot(self) -> Snapshot:
-        store = self._reader()
+        store, known = self._reader(), self._known
         if self._bound is not None:
             return self._bound
         with store.reading() as connection:
-            end = store.snapshot(connection)
+            end = self._end(connection, known)
         self._confirm(end.last)
         return end
 

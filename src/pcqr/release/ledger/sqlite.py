@@ -45,7 +45,9 @@ class SqliteStore(Store):
         self._check_file()
         if not read_only:
             if not os.access(path, os.W_OK):
-                raise LedgerUnwritable(self.place, "cannot be written: no permission", "Mend that first.")
+                raise LedgerUnwritable(
+                    self.place, "cannot be written: no permission, or a read-only disk", "Mend that first."
+                )
             self._lock = self._locked()
         self._stat = path.stat()
         super().__init__(_engine(self._connector(read_only)), self.place, NAME)
@@ -79,7 +81,10 @@ class SqliteStore(Store):
     def secure(self) -> None:
         """What a killed process has written may be in the system's memory alone: the checkpoint syncs it."""
         with self.explaining(), self._engine.connect() as connection:
-            connection.connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+            try:
+                connection.connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")  # not in a transaction
+            except sqlite3.Error as error:
+                raise self.explained(error) from None
 
     def check_in_place(self) -> None:
         """SQLite goes on writing to files that were removed or replaced under it. What it writes there is lost."""
@@ -172,7 +177,7 @@ class SqliteStore(Store):
             raise LedgerUnwritable(place, "cannot be read: no permission, or no file", "Mend that first.") from None
         if beginning != MAGIC:
             how = "is empty: its creation was broken off, or it was emptied" if not beginning else "is no ledger"
-            raise NotALedger(place, how, "Create one under another name, or bring back the right file.")
+            raise NotALedger(place, how, "Bring back the right file; or create a ledger under another name.")
         if links > 1:
             raise LedgerError(
                 place, "has a second name (a hard link), and would be damaged by two writers", "Remove the other name."
@@ -193,8 +198,8 @@ class SqliteStore(Store):
             os.close(descriptor)
             raise LedgerInUse(
                 self.place,
-                "is open in another process, which writes it",
-                "Only one may. Wait until that process ends, or stop it; reading it meanwhile is possible.",
+                "is open for writing already, in this process or another",
+                "Only one may write. Close it there, or wait until that process ends; it can be read meanwhile.",
             ) from None
         return descriptor
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, insert, select, update
+from sqlalchemy import Connection, Engine, Executable, and_, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
@@ -25,8 +25,27 @@ KEYS_AT_ONCE = 500
 """Keys of one look-up: databases limit the parameters of a statement."""
 _FIELDS = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body, ENTRIES.c.hash, ENTRIES.c.closing)
 _BEFORE = ENTRIES.alias("before")
-_WITH_BEFORE = select(*_FIELDS, _BEFORE.c.hash).outerjoin(
-    _BEFORE, and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - 1)
+_FOUND = (
+    select(*_FIELDS, _BEFORE.c.hash)
+    .outerjoin(_BEFORE, and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - 1))
+    .where(ENTRIES.c.key.in_(bindparam("keys", expanding=True)))
+    .where(
+        ENTRIES.c.ledger + 0 == bindparam("number")
+    )  # "+ 0": SQLite expects ledgers to be short, and would read it all
+)
+_ROWS = (
+    select(*_FIELDS)
+    .where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq.between(bindparam("first"), bindparam("final")))
+    .order_by(ENTRIES.c.seq)
+)
+_SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state).where(LEDGERS.c.number == bindparam("number"))
+_HASH_AT = select(ENTRIES.c.hash).where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq == bindparam("at"))
+_SNAPSHOT_KEPT = _SNAPSHOT.with_for_update()
+_INSERT = insert(ENTRIES)
+_MOVE = (
+    update(LEDGERS)
+    .where(LEDGERS.c.number == bindparam("number"))
+    .values(seq=bindparam("new_seq"), hash=bindparam("new_hash"), state=bindparam("new_state"))
 )
 
 
@@ -57,7 +76,11 @@ class Store(ABC):
         self._number = 0
         self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
         """The database's own, for `leave`."""
-        self._insertion = str(insert(ENTRIES).compile(dialect=engine.dialect))
+        self._texts: dict[Executable, str] = {
+            statement: str(statement.compile(dialect=engine.dialect))
+            for statement in (_INSERT, _ROWS, _SNAPSHOT, _SNAPSHOT_KEPT, _HASH_AT, _MOVE)
+        }
+        """What every turn says, put into words once."""
 
     @abstractmethod
     def explained(self, error: Exception) -> LedgerError:
@@ -125,13 +148,11 @@ class Store(ABC):
 
     def snapshot(self, connection: Connection, *, keep: bool = False) -> Snapshot:
         """The ledger's end; with `keep`, nobody else moves it before the transaction ends."""
-        asked = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state).where(LEDGERS.c.number == self._number)
-        row = connection.execute(asked.with_for_update() if keep else asked).one()
-        return Snapshot(Link(row.seq, row.hash), row.state)
+        row = self._say(connection, _SNAPSHOT_KEPT if keep else _SNAPSHOT).one()
+        return Snapshot(Link(row[0], row[1]), row[2])
 
     def hash_at(self, connection: Connection, seq: int) -> bytes | None:
-        asked = select(ENTRIES.c.hash).where(ENTRIES.c.ledger == self._number, ENTRIES.c.seq == seq)
-        found: bytes | None = connection.execute(asked).scalar_one_or_none()
+        found: bytes | None = self._say(connection, _HASH_AT, at=seq).scalar_one_or_none()
         return found
 
     def final_seq(self, connection: Connection) -> int:
@@ -141,15 +162,14 @@ class Store(ABC):
 
     def rows(self, connection: Connection, first: int, final: int) -> list[Entry]:
         """The entries from `first` to `final`, in order."""
-        asked = select(*_FIELDS).where(ENTRIES.c.ledger == self._number, ENTRIES.c.seq.between(first, final))
-        return [Entry(*row) for row in connection.execute(asked.order_by(ENTRIES.c.seq))]
+        return [Entry(*row) for row in self._say(connection, _ROWS, first=first, final=final)]
 
     def found(self, connection: Connection, keys: Sequence[bytes]) -> list[tuple[Entry, bytes]]:
         """The entries that have one of `keys`, each with the hash of the one before it (empty where there is none)."""
         found: list[tuple[Entry, bytes]] = []
         for start in range(0, len(keys), KEYS_AT_ONCE):
-            wanted = ENTRIES.c.key.in_(keys[start : start + KEYS_AT_ONCE])
-            rows = connection.execute(_WITH_BEFORE.where(ENTRIES.c.ledger == self._number, wanted))
+            wanted = keys[start : start + KEYS_AT_ONCE]
+            rows = connection.execute(_FOUND, {"number": self._number, "keys": wanted})
             found += ((Entry(*fields), before or b"") for *fields, before in rows)
         return found
 
@@ -163,9 +183,8 @@ class Store(ABC):
             if is_there:
                 raise DuplicateKey from None
             raise self.damaged() from None
-        last = entries[-1].link
-        changed = update(LEDGERS).where(LEDGERS.c.number == self._number)
-        connection.execute(changed.values(seq=last.seq, hash=last.hash, state=state))
+        last = entries[-1]
+        self._say(connection, _MOVE, new_seq=last.seq, new_hash=last.hash, new_state=state)
 
     def close(self) -> None:
         self._engine.dispose()
@@ -191,9 +210,12 @@ class Store(ABC):
     @abstractmethod
     def _begin_writing(self, connection: Connection) -> None: ...
 
+    def _say(self, connection: Connection, statement: Executable, **values: object) -> Any:
+        return connection.exec_driver_sql(self._texts[statement], {"number": self._number, **values})
+
     def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
         connection.exec_driver_sql(
-            self._insertion,
+            self._texts[_INSERT],
             [
                 {
                     "ledger": self._number,

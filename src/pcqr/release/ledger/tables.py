@@ -12,7 +12,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    SmallInteger,
     String,
     Table,
     insert,
@@ -41,14 +40,14 @@ LEDGERS = Table(
 ENTRIES = Table(
     "pcqr_entries",
     METADATA,
-    Column("ledger", SmallInteger, primary_key=True, autoincrement=False),
+    Column("ledger", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
     Column("key", LargeBinary),
     Column("body", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Column("closing", LargeBinary),
-    Index("pcqr_keys", "ledger", "key", unique=True),
+    Index("pcqr_keys", "key", "ledger", unique=True),
     sqlite_with_rowid=False,
 )
 

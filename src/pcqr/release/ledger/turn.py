@@ -52,8 +52,8 @@ class Turn:
         A key that an earlier turn has is noticed at the end of the block, and nothing of this turn is then written.
         """
         self._check_open()
-        if not isinstance(kind, str) or not kind or kind in RESERVED:
-            raise ParameterError("kind", f"a word other than {', '.join(RESERVED)}", kind)
+        if not isinstance(kind, str) or not kind or not kind.isprintable() or kind in RESERVED:
+            raise ParameterError("kind", f"a printable word other than {', '.join(RESERVED)}", kind)
         _check_bytes("body", body)
         if key is not None:
             _check_bytes("key", key)
