@@ -140,6 +140,10 @@ DAMAGES: dict[str, Any] = {
     "starts that begin later": {"starts": np.array([1, 3, 4])},
     "starts that end earlier": {"starts": np.array([0, 3, 3])},
     "starts that end later": {"starts": np.array([0, 3, 5])},
+    "starts so far apart that their differences overflow": {
+        "columns": np.arange(4),
+        "starts": np.array([0, 2**63 - 1, -(2**63), -1, 4]),
+    },
     "starts that turn back": {"columns": np.array([0, 2, 3]), "starts": np.array([0, 5, 3, 4])},
     "a border that is no number": {"borders": np.array([1.25, 2.25, 3.25, math.nan])},
     "a border at the end of the line": {"borders": np.array([1.25, 2.25, 3.25, math.inf])},
@@ -173,3 +177,9 @@ def test_no_array_may_be_missing(name: str) -> None:
 def test_a_table_of_another_width_is_refused_before_it_is_read(columns: int) -> None:
     with pytest.raises(DataError, match=f"4 column.*received {columns} columns"):
         committee_from_arrays(arrays()).counts(np.zeros((2, columns)))
+
+
+def test_borders_at_both_ends_of_the_numbers_are_read_again() -> None:
+    """Their difference overflows, and a warning would tell of it."""
+    committee = Borders.of(np.zeros(2, dtype=np.int64), np.array([[-1.5e308], [1.5e308]]), 1)
+    assert_same_votes(kept_and_read(committee), committee, np.array([[-1.6e308], [0.0], [1.6e308]]))

@@ -48,6 +48,12 @@ def test_a_member_without_a_document_votes_and_cannot_be_kept() -> None:
     [
         {"labels": np.array([3])},
         {"labels": np.array(3.0)},
+        {"labels": np.array(1)},
+        {"labels": np.array(-1)},
+        {"labels": np.array(128)},
+        {"members": np.frombuffer(b"[]", dtype=np.uint8)},
+        {"members": np.frombuffer(b"{}", dtype=np.uint8)},
+        {"members": np.full(100_000, ord("["), dtype=np.uint8)},
         {"members": np.array(7, dtype=np.uint8)},
         {"members": np.array([91], dtype=np.uint8)},
         {"members": np.array([255], dtype=np.uint8)},
@@ -56,7 +62,7 @@ def test_a_member_without_a_document_votes_and_cannot_be_kept() -> None:
         {"members": np.frombuffer(b'["{}"]', dtype=np.uint8)},
         {"members": np.array(["a"])},
     ],
-    ids=str,
+    ids=lambda damage: str(damage)[:60],
 )
 def test_arrays_that_no_members_gave_are_refused_without_a_word_about_them(damage: dict[str, Any]) -> None:
     with pytest.raises(DataError) as caught:

@@ -90,9 +90,10 @@ class Borders(Committee):
         columns, starts, borders = self.columns, self.starts, self.borders
         if starts.size != columns.size + 1 or starts[0] != 0 or not starts[-1] == borders.size == self.ones.size:
             return False
-        if (np.diff(starts) < 1).any() or (np.diff(columns) < 1).any() or not np.isfinite(borders).all():
+        # Neighbours are compared, not subtracted: differences overflow.
+        if not ((starts[1:] > starts[:-1]).all() and (columns[1:] > columns[:-1]).all() and np.isfinite(borders).all()):
             return False
-        rises = np.diff(borders) > 0
+        rises = borders[1:] > borders[:-1]
         rises[starts[1:-1] - 1] = True
         return bool(rises.all() and (columns >= 0).all() and (columns < self.features).all())
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, check_label
+from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, HypothesisClass, Labels, Points, check_label
 from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray
 from pcqr.records import InMemory
 
@@ -63,9 +63,12 @@ class Members(Committee):
         try:
             texts = json.loads(arrays["members"].astype(np.uint8).tobytes())
             members = [Hypothesis.from_json(text) for text in texts]
-        except (ValueError, TypeError, ParameterError):
+        except (ValueError, TypeError, ParameterError, RecursionError):
             raise DataError("arrays", "the documents of hypotheses", "others") from None
-        return cls(members, int(arrays["labels"]))
+        labels = int(arrays["labels"])
+        if not members or not 2 <= labels <= MOST_LABELS:
+            raise DataError("arrays", "those of at least one teacher for at least two labels", "others")
+        return cls(members, labels)
 
 
 def trained_alone(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
