@@ -29,11 +29,11 @@ from pathlib import Path
 from scipy.stats import binom
 
 from benchmarks.accuracy import show, wide_console, write_json
-from pcqr.audit.exact import Case, verify
+from pcqr.audit.exact import verify
 from pcqr.audit.report import FAST, LEVEL, make_report
 from pcqr.audit.statistical import Subject, Submit, audit, processes
 from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.audit.zoo import ZOO, Bug
+from pcqr.audit.zoo import ZOO, Bug, exact_case
 from pcqr.cli.audit_picture import Line, draw, lines_of
 
 RESULTS = Path("benchmarks/results/audit.json")
@@ -64,7 +64,7 @@ class Caught:
 def catch(bug: Bug, repeats: int, submit: Submit) -> Caught:
     claim = bug.broken.claim
     if bug.caught_by == "exact":
-        broken, correct = (verify(_case(subject)) for subject in (bug.broken, bug.correct))
+        broken, correct = (verify(exact_case(subject)) for subject in (bug.broken, bug.correct))
         found = "infinity" if math.isinf(broken.epsilon) else broken.epsilon
         return Caught(bug.name, bug.caught_by, claim.epsilon, found, int(not broken.passed), 1, correct.passed)
     level = LEVEL / ROWS
@@ -72,10 +72,6 @@ def catch(bug: Bug, repeats: int, submit: Submit) -> Caught:
     (twin,) = audit([bug.correct], runs=FAST.runs, level=level, submit=submit)
     least, caught = min(result.epsilon for result in results), sum(result.refutes(claim) for result in results)
     return Caught(bug.name, bug.caught_by, claim.epsilon, least, caught, repeats, not twin.refutes(claim))
-
-
-def _case(subject: Subject) -> Case:
-    return Case.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pcqr.audit.exact import Case, Finding, Session, shipped_cases, verify
 from pcqr.audit.statistical import Audited, Subject, Submit, audit, here
 from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.audit.zoo import ZOO, Bug
+from pcqr.audit.zoo import ZOO, Bug, exact_case
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 
@@ -113,7 +113,7 @@ def make_report(effort: Effort, *, submit: Submit = here, stage: Stage = lambda 
     """Verify what can be computed, then audit by runs, on the worst neighbours that were found where some were."""
     started = time.monotonic()
     cases = {case.name: case for case in shipped_cases(full=effort.thorough)}
-    bugs = [_case(bug.broken) for bug in ZOO if bug.caught_by == "exact"]
+    bugs = [exact_case(bug.broken) for bug in ZOO if bug.caught_by == "exact"]
     exact = {finding.name: finding for finding in _verified([*cases.values(), *bugs], submit, stage)}
 
     shipped = [exact[name] for name in cases]
@@ -136,10 +136,6 @@ def make_report(effort: Effort, *, submit: Submit = here, stage: Stage = lambda 
         *(Row(bug.name, bug.broken.claim, exact.get(bug.name), audited.get(bug.name), bug) for bug in ZOO),
     )
     return Report(rows, effort, LEVEL, time.monotonic() - started)
-
-
-def _case(subject: Subject) -> Case:
-    return Case.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)
 
 
 def tightest(findings: Iterable[Finding]) -> list[Finding]:

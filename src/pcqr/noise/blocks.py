@@ -121,7 +121,8 @@ def blocks(power: int, scale: float) -> Blocks:
     )
 
 
-def cumulative_bounds(power: int, unit: Fraction, bits: int) -> tuple[list[int], list[int]]:
+@lru_cache(maxsize=32)
+def cumulative_bounds(power: int, unit: Fraction, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Bounds of 2^bits times the probability of the blocks before block 0, 1, …: block i has P ∝ e^{−unit·i^p}.
 
     The lists end where what is left is negligible at so many bits. Masses come one from the other, each rounded
@@ -139,8 +140,8 @@ def cumulative_bounds(power: int, unit: Fraction, bits: int) -> tuple[list[int],
         low_ratio, high_ratio = low_ratio * low_change >> places, upwards(high_ratio * high_change, places)
     left_out = -(-(high_mass << places) // ((1 << places) - high_ratio))
     low_total, high_total = low_sums[-1], high_sums[-1] + left_out
-    lows = [(sum_ << bits) // high_total for sum_ in low_sums]
-    highs = [-(-(sum_ << bits) // low_total) for sum_ in high_sums]
+    lows = tuple((sum_ << bits) // high_total for sum_ in low_sums)
+    highs = tuple(-(-(sum_ << bits) // low_total) for sum_ in high_sums)
     return lows, highs
 
 

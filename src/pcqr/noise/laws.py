@@ -88,7 +88,7 @@ def check_scale(name: str, scale: float) -> None:
 def _draws(power: int, scale: float, count: int, entropy: Entropy, form: int) -> IntegerArray:
     check_scale("scale", scale)
     table = blocks(power, float(scale))
-    return _in_one_process(count, lambda drawn: _fill(drawn, table, entropy, form))
+    return _in_one_process(count, lambda drawn: write_draws(drawn, table, entropy, form))
 
 
 def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> IntegerArray:
@@ -109,14 +109,14 @@ def _fill_sech_squared(drawn: IntegerArray, table: Blocks, entropy: Entropy) -> 
     try:
         while filled < drawn.size:
             share = supply[: _SUPPLY * (drawn.size - filled + 1)]
-            _fill(share, table, entropy, WITH_COIN)
+            write_draws(share, table, entropy, WITH_COIN)
             filled = kernels.sech_squared(share, state, drawn, filled)
     finally:
         supply.fill(0)
         state.fill(0)
 
 
-def _fill(drawn: IntegerArray, table: Blocks, entropy: Entropy, form: int) -> None:
+def write_draws(drawn: IntegerArray, table: Blocks, entropy: Entropy, form: int) -> None:
     """Overwrite `drawn` with draws of the given form, from random words that are overwritten in their turn."""
     words_an_attempt = table.words_an_attempt
     buffer = np.empty(min(BUFFER_WORDS, words_an_attempt * _attempts(drawn.size)), dtype=np.uint64)

@@ -165,7 +165,7 @@ PLAN = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
 
 
 def started(entropy: Entropy) -> VotesSession:
-    return VotesSession(ag_priv_cl(Thresholds(), TABLE.source(), None, PLAN, entropy), None, entropy)
+    return VotesSession(ag_priv_cl(Thresholds(), TABLE.source(), None, PLAN, entropy), QUERIES, None, entropy)
 
 
 class Unmerged(VotesSession):
@@ -174,7 +174,7 @@ class Unmerged(VotesSession):
 
 
 def started_unmerged(entropy: Entropy) -> VotesSession:
-    return Unmerged(ag_priv_cl(Thresholds(), TABLE.source(), None, PLAN, entropy), None, entropy)
+    return Unmerged(ag_priv_cl(Thresholds(), TABLE.source(), None, PLAN, entropy), QUERIES, None, entropy)
 
 
 def test_merging_changes_nothing_and_neither_does_the_order_of_one_record_teachers() -> None:

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from pcqr.audit.exact import Case, Finding, verify
+from pcqr.audit.exact import Finding, verify
 from pcqr.audit.statistical import Subject, audit
-from pcqr.audit.zoo import ZOO, Bug
+from pcqr.audit.zoo import ZOO, Bug, exact_case
 from pcqr.audit.zoo.floats import fingerprint
 from pcqr.audit.zoo.sparse_vectors import opposed
 from pcqr.entropy import SeededEntropy
@@ -23,7 +23,7 @@ STATISTICAL = [bug for bug in ZOO if bug.caught_by == "statistical"]
 
 
 def exactly(subject: Subject) -> Finding:
-    return verify(Case.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism))
+    return verify(exact_case(subject))
 
 
 def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
@@ -40,8 +40,11 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "weights relative to the heaviest",
         "noise for adding a record",
         "float Laplace",
+        "long draws are dropped",
+        "one buffer for two workers",
         "scaler before the split",
         "one random stream",
+        "cuts across parts",
         "private value in an error",
         "type from all cells",
     ]
@@ -60,6 +63,9 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     found = {bug.name: exactly(bug.broken).epsilon for bug in EXACT}
     for name in ("no query noise", "query noise reused", "shows the noisy distance", "private value in an error"):
         assert found[name] == math.inf
+    for name in ("long draws are dropped", "one buffer for two workers"):
+        assert found[name] == math.inf
+    assert found["cuts across parts"] == pytest.approx(2.0, abs=1e-9), "two votes move"
     assert found["noise ignores E"] == pytest.approx(0.5 + 4 * 0.5, abs=1e-3), "e₁ + 2E·e₂ with the e₂ of one"
     assert found["never halts"] == pytest.approx(0.5 + 6 * 0.5, abs=1e-3), "e₁ + 2·6·e₂ after six"
     assert found["c ≤ T"] == pytest.approx(0.2 + 2 * 0.8, abs=1e-3), "e₁ + 2(T + 1)e₂"

@@ -23,6 +23,9 @@ ROUNDING = 1e-11
 RELATIVE_ROUNDING = 1e-9
 """Of a Rényi divergence, whose logarithms of sums are divided by α − 1."""
 
+MOST_BIAS = 1e-11
+"""Of a sampler's law, relative to the float64 figures of `integers.py`."""
+
 CURVE_POINTS = 25
 
 ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
@@ -77,6 +80,11 @@ class Case:
         """The case of a mechanism without queries: `run` returns all that it shows."""
         return cls(name, claimed, neighbours, partial(Once, run), event=event)
 
+    @property
+    def bias(self) -> float:
+        """How far noise that the case looks into is from the law that all others take it to have."""
+        return 0.0
+
     def law(self, given: Any) -> Any:
         """The law of all that is shown on one input."""
         return conversations(partial(self.start, given), self.menu, self.rounds, self.tape)
@@ -126,8 +134,9 @@ class Finding:
 
     `epsilon` is the exact ε at the claimed δ and `delta` the exact δ at the claimed ε, each the worst over the search
     space; `curve` holds (ε, δ(ε)) of the worst pair. `truncated` bounds what finite supports left out, and is contained
-    in `delta`. `divergences` are those of the case's event, if it has one. A finding that fails refutes the claim; one
-    that passes proves it for this search space only.
+    in `delta`. `divergences` are those of the case's event, if it has one. `bias` is the largest relative difference
+    between the law of a sampler, if the case is about one, and the law that it should have. A finding that fails
+    refutes the claim; one that passes proves it for this search space only.
     """
 
     name: str
@@ -138,11 +147,12 @@ class Finding:
     curve: tuple[tuple[float, float], ...]
     truncated: float
     divergences: tuple[Divergence, ...] = ()
+    bias: float = 0.0
 
     @property
     def passed(self) -> bool:
-        """No pair of neighbours and no strategy exceeds the claim by more than float64 rounding."""
-        if not all(divergence.is_kept for divergence in self.divergences):
+        """No pair of neighbours and no strategy exceeds the claim by more than float64 rounding, and noise is right."""
+        if self.bias > MOST_BIAS or not all(divergence.is_kept for divergence in self.divergences):
             return False
         if self.claimed.is_pure:
             return self.epsilon <= self.claimed.epsilon + ROUNDING
@@ -188,6 +198,7 @@ def verify(case: Case) -> Finding:
         curve=_curve(game, claimed, epsilon),
         truncated=game.truncated,
         divergences=tuple(Divergence(order, most, _claimed(case, order)) for order, most in divergences.items()),
+        bias=case.bias,
     )
 
 

@@ -8,7 +8,8 @@ sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer to
 votes           the missing ½; a gap that moves by 2
 universal       ε spent twice
 floats          Laplace noise in floating point
-teachers        a scaler before the split; one random stream for all
+buffers         draws that are given up when they run long; one buffer of noise for two workers
+teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 classifiers     weights relative to the heaviest; noise for adding a record, where one is replaced
 messages        a private value in an error message
 tables          a column's type chosen from all cells
@@ -16,8 +17,8 @@ tables          a column's type chosen from all cells
 
 from __future__ import annotations
 
-from pcqr.audit.zoo import classifiers, floats, messages, sparse_vectors, tables, teachers, universal, votes
-from pcqr.audit.zoo.base import Bug
+from pcqr.audit.zoo import buffers, classifiers, floats, messages, sparse_vectors, tables, teachers, universal, votes
+from pcqr.audit.zoo.base import Bug, exact_case
 
 ZOO: tuple[Bug, ...] = (
     *sparse_vectors.BUGS,
@@ -25,9 +26,10 @@ ZOO: tuple[Bug, ...] = (
     *universal.BUGS,
     *classifiers.BUGS,
     *floats.BUGS,
+    *buffers.BUGS,
     *teachers.BUGS,
     *messages.BUGS,
     *tables.BUGS,
 )
 
-__all__ = ["ZOO", "Bug"]
+__all__ = ["ZOO", "Bug", "exact_case"]

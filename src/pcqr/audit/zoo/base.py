@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pcqr.audit.exact.samplers import Sampler, SamplerCase
+from pcqr.audit.exact.verify import Case
 from pcqr.audit.statistical.runs import Mechanism, Subject
 from pcqr.guarantee import Guarantee
 
@@ -46,3 +48,10 @@ def bug(
         broken=Subject(name, claim, broken, *neighbours),
         correct=Subject(f"{name}: mended", claim, correct, *(correct_neighbours or neighbours)),
     )
+
+
+def exact_case(subject: Subject) -> Case:
+    """What the exact verifier makes of a bug or a twin: a sampler is walked word by word, all else choice by choice."""
+    if isinstance(subject.mechanism, Sampler):
+        return SamplerCase.of(subject.name, subject.claim, subject.mechanism)
+    return Case.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)

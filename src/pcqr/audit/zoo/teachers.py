@@ -1,4 +1,4 @@
-"""Teachers that share something: a scaler, or a random stream. One record then changes many votes."""
+"""Teachers that share something: a scaler, a random stream, their records. One record then changes many votes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.audit.exact.cases.committees import PollSession
+from pcqr.audit.exact.cases.tables import Table as PlainTable
 from pcqr.audit.statistical.transcripts import Table, VotesRun
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy, SeededEntropy
-from pcqr.hypotheses.base import Points
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Labels, Points
+from pcqr.hypotheses.committees.base import Arrays, IntArray
 from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.stumps import Stump, Stumps
-from pcqr.hypotheses.thresholds import Threshold
+from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.plan import VoteStage
 
@@ -151,4 +155,47 @@ STREAM = bug(
     neighbours=(FIRST, SECOND),
 )
 
-BUGS: Sequence[Bug] = (SCALER, STREAM)
+# ---------------------------------------------------------------------------------------------------------------------
+# Teachers that are trained in bulk, and look over each other's shoulders
+
+
+class CutsAcrossParts(Thresholds):
+    """Sorts all records at once, and puts a cut midway between two neighbours of that order.
+
+    Each teacher still labels its own records as its own cut did, and none of its tests would notice.
+    """
+
+    def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
+        taught = super().learn_parts(X, y, ends)
+        values, cuts = np.unique(X), taught["switches"]
+        inside = np.isfinite(cuts)
+        above = np.searchsorted(values, cuts[inside])
+        cuts[inside] = 0.5 * (values[above - 1] + values[above])
+        return taught
+
+
+@dataclass(frozen=True)
+class Poll:
+    """The shipped votes for 1 at a place, with noise for one vote: are there more than all?"""
+
+    hypotheses: Thresholds
+    place: float
+
+    def __call__(self, table: PlainTable, entropy: Entropy) -> str:
+        return str(PollSession(self.hypotheses, 2, (self.place,), table, entropy).ask(self.place))
+
+
+def _delays(longest: float) -> PlainTable:
+    return PlainTable(((0.0, 0), (0.0, 0), (10.0, 1), (longest, 1)))
+
+
+ACROSS = bug(
+    "cuts across parts",
+    "Teachers are trained in bulk, and a cut lies midway between two records, of which one is another teacher's.",
+    claim=Guarantee(1.0),
+    broken=Poll(CutsAcrossParts(), 4.0),
+    correct=Poll(Thresholds(), 4.0),
+    neighbours=(_delays(10.0), _delays(6.0)),
+)
+
+BUGS: Sequence[Bug] = (SCALER, STREAM, ACROSS)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pcqr.audit.exact.cases.classifiers import classifier_cases
+from pcqr.audit.exact.cases.committees import committee_cases
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
+from pcqr.audit.exact.cases.noise import noise_cases
 from pcqr.audit.exact.cases.peers import peer_cases
 from pcqr.audit.exact.cases.publication import publication_cases
 from pcqr.audit.exact.cases.raw import raw_cases
@@ -13,5 +15,14 @@ from pcqr.audit.exact.verify import Case
 
 def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
     """Every case of the fast set, some seconds on one core, or of the `full` one: more tables, queries and rounds."""
-    parts = (mechanism_cases, vote_cases, publication_cases, classifier_cases, peer_cases, raw_cases)
+    parts = (
+        noise_cases,
+        mechanism_cases,
+        committee_cases,
+        vote_cases,
+        publication_cases,
+        classifier_cases,
+        peer_cases,
+        raw_cases,
+    )
     return tuple(case for cases in parts for case in cases(full=full))

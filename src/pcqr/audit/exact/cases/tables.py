@@ -12,8 +12,11 @@ import numpy as np
 from pcqr.records import InMemory
 from pcqr.records.arrays import Labels, Points
 
-Record = tuple[float, int]
-"""A point on the line and its label."""
+Place = float | tuple[float, ...]
+"""On the line, or in space."""
+
+Record = tuple[Place, int]
+"""A place and its label."""
 
 LINE: tuple[Record, ...] = tuple((x, y) for x in (0.0, 1.0, 2.0) for y in (0, 1))
 """Every record with one of three values: left, middle, right."""
@@ -21,13 +24,13 @@ LINE: tuple[Record, ...] = tuple((x, y) for x in (0.0, 1.0, 2.0) for y in (0, 1)
 
 @dataclass(frozen=True)
 class Table:
-    """A private table with one column."""
+    """A private table, with one column or as many as its places have."""
 
     records: tuple[Record, ...]
 
     @property
     def points(self) -> Points:
-        return np.array([[x] for x, _ in self.records])
+        return as_points([place for place, _ in self.records])
 
     @property
     def labels(self) -> Labels:
@@ -39,8 +42,16 @@ class Table:
 
     def __str__(self) -> str:
         counted = Counter(self.records).items()
-        told = (f"({x:g}, {y})" + (f"×{times}" if times > 1 else "") for (x, y), times in counted)
+        told = (f"({_told(x)}, {y})" + (f"×{times}" if times > 1 else "") for (x, y), times in counted)
         return f"{{{', '.join(told)}}}"
+
+
+def as_points(places: Sequence[Place]) -> Points:
+    return np.array([place if isinstance(place, tuple) else (place,) for place in places], dtype=np.float64)
+
+
+def _told(place: Place) -> str:
+    return " ".join(f"{x:g}" for x in place) if isinstance(place, tuple) else f"{place:g}"
 
 
 Pairs = Sequence[tuple[Table, Table]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,16 @@ from pcqr.algorithms.ensemble import Teachers
 from pcqr.algorithms.priv_class import PrivClass, PrivLabel
 from pcqr.algorithms.stab import stab
 from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee
-from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
+from pcqr.audit.exact.cases.tables import (
+    LINE,
+    Pairs,
+    Place,
+    Record,
+    Table,
+    all_neighbours,
+    as_points,
+    replacing_the_last,
+)
 from pcqr.audit.exact.sessions import Session
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.audit.exact.verify import Case
@@ -27,7 +36,7 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVecto
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.plan import Answer, VoteStage
 
-QUERIES = (0.0, 1.0, 2.0)
+QUERIES: tuple[Place, ...] = (0.0, 1.0, 2.0)
 PUBLIC = np.array([[0.0], [1.5]])
 
 
@@ -44,14 +53,14 @@ class Told:
         return f"{label} ({self.answer.kind})" + (f", published: {self.published}" if self.published else "")
 
 
-class VotesSession(Session[float]):
-    """The online protocol in front of prepared votes."""
+class VotesSession(Session[Place]):
+    """The online protocol in front of prepared votes; `menu` is all that will be asked."""
 
-    def __init__(self, labeller: PrivLabel, limit: int | None, entropy: Entropy) -> None:
-        self._labeller = labeller
-        self._protocol = PrivClass(labeller, limit or len(QUERIES), entropy)
+    def __init__(self, labeller: PrivLabel, menu: Sequence[Place], limit: int | None, entropy: Entropy) -> None:
+        self._labeller, self._menu = labeller, menu
+        self._protocol = PrivClass(labeller, limit or len(menu), entropy)
 
-    def ask(self, query: float) -> Hashable:
+    def ask(self, query: Place) -> Hashable:
         point = as_point(query)
         try:
             answer = self._protocol.answer(point)
@@ -62,36 +71,46 @@ class VotesSession(Session[float]):
 
     def secret(self) -> Hashable:
         """The protocol sees the teachers through their votes alone: those on the menu decide every later answer."""
-        return votes_on_menu(self._labeller)
+        return votes_on_menu(self._labeller, self._menu)
 
 
-def as_point(query: float) -> Points:
-    return np.array([[query]])
+def as_point(query: Place) -> Points:
+    return as_points([query])
 
 
-def votes_on_menu(labeller: PrivLabel) -> Hashable:
-    return tuple(map(tuple, labeller.counts(np.array(QUERIES)[:, None]).tolist()))
+def votes_on_menu(labeller: PrivLabel | Teachers, menu: Sequence[Place] = QUERIES) -> Hashable:
+    return tuple(map(tuple, labeller.counts(as_points(menu)).tolist()))
 
 
 Prepare = Callable[[Table, Entropy], PrivLabel]
 
 
 def votes_case(
-    name: str, claimed: Guarantee, neighbours: Pairs, prepare: Prepare, limit: int | None = None, rounds: int = 2
+    name: str,
+    claimed: Guarantee,
+    neighbours: Pairs,
+    prepare: Prepare,
+    limit: int | None = None,
+    rounds: int = 2,
+    menu: Sequence[Place] = QUERIES,
 ) -> Case:
     """The case of any labeller behind the online protocol; `limit` is the number of queries after which it stops."""
-    start = partial(_started, prepare, limit)
-    return Case(name, claimed, neighbours, start, QUERIES, rounds)
+    start = partial(_started, prepare, menu, limit)
+    return Case(name, claimed, neighbours, start, menu, rounds)
 
 
-def _started(prepare: Prepare, limit: int | None, table: Table, entropy: Entropy) -> VotesSession:
-    return VotesSession(prepare(table, entropy), limit, entropy)
+def _started(
+    prepare: Prepare, menu: Sequence[Place], limit: int | None, table: Table, entropy: Entropy
+) -> VotesSession:
+    return VotesSession(prepare(table, entropy), menu, limit, entropy)
 
 
-def sub_samp_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int) -> Case:
+def sub_samp_case(
+    hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int, menu: Sequence[Place] = QUERIES
+) -> Case:
     claimed, prepare = sub_samp_guarantee(plan), partial(_sub_samp, hypotheses, plan)
     name, limit = _title("SubSamp", hypotheses, plan), plan.sparse_vector.queries
-    return votes_case(name, claimed, neighbours, prepare, limit, rounds)
+    return votes_case(name, claimed, neighbours, prepare, limit, rounds, menu)
 
 
 def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int) -> Case:
