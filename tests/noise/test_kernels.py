@@ -1,12 +1,11 @@
 """The compiled steps, walked through: each is monotone in its word, so bisection finds how many words lead where.
 
-That gives the law of an attempt in whole numbers, which is compared with a hundred digits of the law. What the steps
-leave in doubt is decided elsewhere (test_blocks.py).
+How many there are is compared with a hundred digits of the law. What the steps leave in doubt is decided elsewhere
+(test_blocks.py), and the laws of whole draws are put together by the audit (tests/audit/exact/test_samplers.py).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -17,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from support.noise import ERROR, borders, exponential, geometric_law, sech_squared_law
+from support.noise import ERROR, borders, exponential
 
 from pcqr.noise import kernels
 from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
@@ -142,27 +141,6 @@ def test_as_many_words_are_kept_as_the_law_says(power: int, scale: float) -> Non
             assert kept - refused <= 3 + 2 * MARGIN // width
 
 
-@pytest.mark.parametrize(("power", "scale"), [(GEOMETRIC, 20.0), (GAUSSIAN, 100.0)])
-def test_the_law_of_an_attempt_is_the_law(power: int, scale: float) -> None:
-    """Every branch: P(z) lies between the share of words that surely come to z and that share plus the doubts.
-
-    Blocks are two numbers wide here, so each z is a block and one bit.
-    """
-    table = blocks(power, scale)
-    assert table.bits == 1
-    cuts = borders(table.power, table.unit)
-    decided = Fraction(0)
-    for z in range(0, math.ceil(6 * scale)):
-        block, j = divmod(z, 2)
-        begin, end = words_of_block(table, block)
-        refused, kept = doubtful_values(table, block, j)
-        surely = Fraction(end - begin, 2**63) * Fraction(2**63 - kept, 2**64)
-        law = (cuts[block + 1] - cuts[block]) * (1 - refusal(table, block, j)) / 2
-        assert 0 <= law + ERROR - surely <= Fraction(1, 2**55)
-        decided += surely + Fraction(end - begin, 2**63) * Fraction(refused, 2**64)
-    assert decided > 1 - Fraction(1, 300)
-
-
 @given(st.sampled_from(WIDE), WORD, st.integers(0, 10**4))
 def test_no_verdict_is_wrong(law: tuple[int, float], word: int, block: int) -> None:
     table = blocks(*law)
@@ -249,38 +227,6 @@ def next_state(step: int, candidate: int, held: int, item: int) -> tuple[list[in
     state, drawn = np.array([step, candidate, held]), np.full(1, -9)
     filled = kernels.sech_squared(np.array([item]), state, drawn, 0)
     return state.tolist(), drawn[:filled].tolist()
-
-
-@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5])
-def test_the_machine_walked_through_has_the_half_logistic_law(scale: float) -> None:
-    """Its steps as a Markov chain, every step taken from the compiled code; solved, not sampled."""
-    reach = math.ceil(scale * 40)
-    chance = [geometric_law(scale, g) for g in range(reach)]
-    # From (step, candidate) on: the chance of winning with that candidate.
-    wins = np.zeros((3, reach))
-    for step in (2, 1):
-        for z in range(reach):
-            again, won = 0.0, 0.0
-            for g, weight in enumerate(chance):
-                for item in (g, ~g):
-                    (after, candidate, held), _ = next_state(step, z, -1, item)
-                    if held == z:
-                        won += weight / 2  # a half-logistic draw
-                        assert after == 0
-                    elif after == step:
-                        again += weight / 2
-                        assert candidate == z
-                    elif after == 2:
-                        won += weight / 2 * wins[2, z]
-                    else:
-                        assert after == 0
-            wins[step, z] = won / (1.0 - again)
-    kept = np.array(chance) * wins[1]
-    assert kept.sum() == pytest.approx(0.5, rel=1e-9)
-    tails = np.cumsum(kept[::-1])[::-1] / kept.sum()
-    np.testing.assert_allclose(tails[:8], [2 / (1 + math.exp(t / scale)) for t in range(8)], rtol=1e-6)
-    larger = np.cumsum(kept / kept.sum()) ** 2
-    np.testing.assert_allclose(np.diff(larger, prepend=0.0)[:6], [sech_squared_law(scale, z) for z in range(6)])
 
 
 def test_the_first_of_two_is_held_and_the_larger_is_given() -> None:

@@ -72,6 +72,7 @@ def _row(row: Row) -> dict[str, Any]:
             "passed": finding.passed,
             "witness": str(finding.witness),
             "curve": [list(point) for point in finding.curve],
+            "bias": _number(finding.bias),
             "renyi": [
                 {"order": order, "exact": _number(exact), "claimed": claimed}
                 for order, exact, claimed in finding.divergences

@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 import pickle
 
+import numpy as np
 import pytest
 
+from pcqr.algorithms.ensemble import Teachers
 from pcqr.audit.exact import Case, shipped_cases, verify
+from pcqr.audit.exact.cases.committees import KINDS, poll_case
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
+from pcqr.entropy import SeededEntropy
+from pcqr.hypotheses.committees import kinds, trained
 
 FAST = shipped_cases()
 
@@ -39,3 +44,26 @@ def test_relabelling_attains_its_cost() -> None:
     found = verify(case)
     assert found.epsilon == pytest.approx(1.94815, abs=5e-6)
     assert found.epsilon == pytest.approx(2 * math.log1p(math.exp(0.5)), abs=1e-5)
+
+
+def test_every_kind_of_committee_is_walked() -> None:
+    assert {kind.name for kind in KINDS} == kinds._HOMES.keys()
+    for kind in KINDS:
+        table, _ = kind.neighbours(4)[0]
+        teachers = Teachers(kind.hypotheses, table.source(kind.hypotheses.labels), 2, SeededEntropy(0))
+        assert teachers.committee.kind == kind.name
+
+
+def test_a_vote_too_many_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind of committee, its votes counted twice: what moves by 1 moves by 2."""
+    for kind in KINDS:
+        case = poll_case(kind.name, kind.hypotheses, 2, kind.neighbours(3), kind.menu)
+        assert verify(case).epsilon == pytest.approx(1.0, abs=1e-9)
+        table, _ = kind.neighbours(4)[0]
+        committee = type(trained(kind.hypotheses, table.source(kind.hypotheses.labels), [np.arange(4)]))
+        counts = committee.counts
+        monkeypatch.setattr(committee, "counts", lambda self, X, counts=counts: 2 * counts(self, X) - 2)
+        found = verify(case)
+        monkeypatch.undo()
+        assert not found.passed
+        assert found.epsilon == pytest.approx(2.0, abs=1e-9)

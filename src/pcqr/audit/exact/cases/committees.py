@@ -123,6 +123,6 @@ def committee_cases(*, full: bool) -> Iterator[Case]:
         if full:
             yield poll_case(kind.name, kind.hypotheses, 3, kind.neighbours(3), kind.menu)
     for kind in KINDS:
-        if kind.hypotheses.labels == 2 and (full or kind.hypotheses != Thresholds()):
+        if kind.hypotheses.labels == 2 and kind.hypotheses != Thresholds():  # which vote_cases has, at greater length
             plan = VoteStage(3, 3, 3, None, ONE_SIDED)
             yield sub_samp_case(kind.hypotheses, plan, kind.neighbours(3), 3 if full else 2, kind.menu)
