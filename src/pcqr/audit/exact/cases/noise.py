@@ -46,7 +46,7 @@ def noise_cases(*, full: bool) -> Iterator[Case]:
 def noise_case(sampler: Sampler) -> SamplerCase:
     """A count with one draw added, under what the law of that draw is entitled to claim."""
     event = DiscreteGaussianEvent(sampler.scale) if sampler.name == "discrete_gaussian" else None
-    name = f"{TITLES[sampler.name]} noise: on a count, s = {sampler.scale:g}, w = {sampler.width}"
+    name = f"{TITLES[sampler.name]} noise: s = {sampler.scale:g}, w = {sampler.width}"
     return SamplerCase.of(name, claim(sampler), sampler, event)
 
 
