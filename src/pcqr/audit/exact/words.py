@@ -62,7 +62,7 @@ def stretches(outcome: Callable[[int], T], end: int, looked_at: Iterable[int]) -
     found: list[Stretch[T]] = []
     for place, said in _seen(outcome, sorted({0, end - 1, *(place for place in looked_at if 0 < place < end)})):
         if found and found[-1].outcome == said:
-            found[-1] = found[-1]._replace(end=place + 1)
+            found[-1] = Stretch(found[-1].first, place + 1, said)
         else:
             found.append(Stretch(place, place + 1, said))
     return found
@@ -209,7 +209,7 @@ class Attempts:
                 words = self._at(u, coin)
                 for later in stretches(self._further(words), _WORD, self._borders_within(u)):
                     if later.outcome is not Fate.OPEN:
-                        note(later, words._replace(later=(later.first,)), 1)
+                        note(later, Words(words.attempt, (later.first,)), 1)
         width = 1 << self.table.bits
         for said, place in found.items():
             if isinstance(said, Fate) or abs(said) <= self.reach + width:
@@ -221,7 +221,7 @@ class Attempts:
         return Words((first, _WORD - 1) if self.table.bits else (first,))
 
     def _further(self, words: Words) -> Callable[[int], Outcome]:
-        return lambda later: self.outcome(words._replace(later=(later,)))
+        return lambda later: self.outcome(Words(words.attempt, (later,)))
 
     def _borders(self) -> Iterator[int]:
         """Where to look: at the ends of every cell of the guide, which monotony needs, and about every border."""
@@ -253,7 +253,7 @@ class Attempts:
                     yield stretch.outcome, stretch.end - stretch.first, attempt
 
     def _with_second(self, words: Words, j: int) -> Callable[[int], Outcome]:
-        return lambda v: self.outcome(words._replace(attempt=(words.attempt[0], j | v)))
+        return lambda v: self.outcome(Words((words.attempt[0], j | v), words.later))
 
     def _edges(self, words: Words, j: int) -> Iterator[int]:
         """Where to look for the verdict on j: about the v that divides those refused from those kept."""
