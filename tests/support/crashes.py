@@ -31,7 +31,7 @@ from pcqr.errors import LedgerError
 from pcqr.release.ledger import create_ledger, open_ledger, points
 from support import postgres
 
-QUESTIONS = 3_000
+QUESTIONS = 20_000
 """Few enough that many are asked again."""
 BATCH = 8
 RANDOM = "a random instant"
@@ -67,11 +67,13 @@ class Subject:
     store: str
     place: str
     folder: Path
-    cap: int
+    room: int
+    """What may be spent at each point: the cap rises by it, so that there are new answers at all of them."""
     server: postgres.Server | None = None
     is_hasty: bool = False
     """Do workers reply before the turn has ended? Then answers must get lost: a test of this test."""
     answers: dict[str, str] = field(default_factory=dict)
+    cap: int = 0
     seen: int = 0
     best: tuple[int, int] = (0, 0)
 
@@ -201,6 +203,7 @@ def campaign(subject: Subject, at_random: int, at_points: int, workers: int, ser
     for point, kills in ((RANDOM, at_random), *((each, at_points) for each in points.TURN), (SERVER, servers)):
         if kills:
             tallies.append(tally := Tally(subject.store, point))
+            subject.cap += subject.room
             while tally.kills < kills and tally.is_good:
                 round_of_kills(subject, tally, rng, workers)
     with open_ledger(subject.place, "release", subject.head, read_only=True) as ledger:
@@ -239,13 +242,13 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="pcqr"))
     try:
         (folder / "files").mkdir()
-        tallies = campaign(Subject("SQLite", f"{folder}/ledger", folder / "files", cap=1_500), 200, 20, 1, 0, seed)
+        tallies = campaign(Subject("SQLite", f"{folder}/ledger", folder / "files", room=1_500), 200, 20, 1, 0, seed)
         with postgres.server() as server:
             if server is None:
                 print(postgres.MISSING)
             else:
                 (folder / "tables").mkdir()
-                subject = Subject("PostgreSQL", server.address("public"), folder / "tables", cap=1_500, server=server)
+                subject = Subject("PostgreSQL", server.address("public"), folder / "tables", room=1_500, server=server)
                 tallies += campaign(subject, 52, 12, 4, 5, seed)
     finally:
         shutil.rmtree(folder)
