@@ -23,6 +23,8 @@ from pcqr.datasets import read_table, write_table
 from pcqr.journal import Journal
 
 RECORDS, QUERIES = 300, 200
+MANY = 10_000
+"""Queries of a run that is stopped midway: answers come to disk in groups, every 50 ms. Repeated: few are unstable."""
 
 
 @pytest.fixture
@@ -30,11 +32,12 @@ def home(tmp_path: Path) -> Path:
     x = np.random.default_rng(0).normal(size=RECORDS)
     write_table(tmp_path / "train.csv", {"x": list(x), "y": [int(value > 0) for value in x]})
     write_table(tmp_path / "queries.csv", {"x": list(np.linspace(-2, 2, QUERIES))})
+    write_table(tmp_path / "many.csv", {"x": list(np.tile(np.linspace(-2, 2, QUERIES), MANY // QUERIES))})
     return tmp_path
 
 
-def options(home: Path, *more: str, out: str = "answers.csv") -> list[str]:
-    files = ["--private", str(home / "train.csv"), "--queries", str(home / "queries.csv"), "--out", str(home / out)]
+def options(home: Path, *more: str, out: str = "answers.csv", queries: str = "queries.csv") -> list[str]:
+    files = ["--private", str(home / "train.csv"), "--queries", str(home / queries), "--out", str(home / out)]
     numbers = ["--label", "y", "--class", "thresholds", "--algorithm", "subsamp", "--epsilon", "20", "--delta", "1e-3"]
     return ["answer", *files, *numbers, *more]
 
@@ -79,15 +82,15 @@ def check_kills(forks: Server, home: Path, kills: int, suffix: str) -> None:
     out, part = home / f"answers{suffix}", home / f"answers{suffix}.part.csv"
     midway = 0
     for kill in range(kills):
-        run = forks.start(options(home, "--show", "--overwrite", out=out.name), home / "shown")
-        wait_for(run, lines=0 if kill % 4 == 3 else int(random.integers(1, QUERIES)))
+        run = forks.start(options(home, "--show", "--overwrite", out=out.name, queries="many.csv"), home / "shown")
+        wait_for(run, lines=0 if kill % 4 == 3 else int(random.integers(1, MANY // 2)))
         time.sleep(random.uniform(0, 1.0 if kill % 4 == 3 else 0.05))
         run.kill()
         ended = run.wait()
         shown = [line for line in run.shown if line.split(",")[0].isdigit()]
         if ended == -signal.SIGKILL and part.exists():
             kept = given(part)[1:]
-            midway += 0 < len(shown) < QUERIES
+            midway += 0 < len(shown) < MANY
         else:
             assert not shown or ended == 0 or out.exists(), "it had not begun, or had come to its end"
             kept = shown if suffix != ".csv" or not out.exists() else given(out)[1:]
@@ -108,7 +111,7 @@ def test_twenty_kills_at_random_instants_lose_no_answer(forks: Server, home: Pat
 
 
 def test_a_second_run_to_the_same_place_is_refused_while_the_first_goes_on(forks: Server, home: Path) -> None:
-    first = forks.start(options(home, "--show"), home / "shown")
+    first = forks.start(options(home, "--show", queries="many.csv"), home / "shown")
     wait_for(first, lines=5)
     first.kill(signal.SIGSTOP)
     second = answer(home, "--overwrite")
@@ -116,16 +119,17 @@ def test_a_second_run_to_the_same_place_is_refused_while_the_first_goes_on(forks
     assert second.exit_code == 2
     assert "--out must be a file that no other run is writing to" in second.stderr
     assert first.wait() == 0
-    assert len(given(home / "answers.csv")) == QUERIES + 1
+    assert len(given(home / "answers.csv")) == MANY + 1
 
 
 def test_signals_from_outside_end_a_run_in_a_sentence(forks: Server, home: Path) -> None:
-    run = forks.start(options(home, "--show"), home / "shown")
+    run = forks.start(options(home, "--show", queries="many.csv"), home / "shown")
     wait_for(run, lines=5)
     run.kill(signal.SIGTERM)
     assert run.wait() == 4
     assert "Traceback" not in run.told
-    assert f"Stopped by SIGTERM. {len(given(home / 'answers.csv.part.csv')) - 1} of 200 answers were given" in run.told
+    kept = len(given(home / "answers.csv.part.csv")) - 1
+    assert f"Stopped by SIGTERM. {kept:,} of {MANY:,} answers were given" in run.told
 
 
 # Stopped --------------------------------------------------------------------------------------------------------------
