@@ -40,6 +40,14 @@ def test_scales_with_and_without_blocks_are_covered() -> None:
     assert len(list(noise_cases(full=True))) == 12 + 9
 
 
+def test_the_smallest_scale_can_be_walked() -> None:
+    """At a tenth of it nearly every word leads to 0: attempts could not be told apart."""
+    smallest = min(scale for scales in (SCALES, MORE_SCALES) for listed in scales.values() for scale in listed)
+    assert verify(noise_case(Sampler("discrete_laplace", smallest))).passed
+    with pytest.raises(Unverifiable, match="one number only"):
+        assert Sampler("discrete_laplace", smallest / 10).law
+
+
 def test_what_is_claimed_is_attained() -> None:
     laplace, geometric, sech = (
         verify(noise_case(Sampler(name, 2.0))) for name in ("discrete_laplace", "geometric", "sech_squared")

@@ -29,7 +29,7 @@ SCALES = {
 """The last of each has blocks of two numbers, the others of one."""
 
 MORE_SCALES = {
-    "discrete_laplace": (0.02, 15.9, 40.0),
+    "discrete_laplace": (0.2, 15.9, 40.0),
     "geometric": (15.9, 40.0),
     "discrete_gaussian": (63.9, 150.0),
     "sech_squared": (15.9, 40.0),
