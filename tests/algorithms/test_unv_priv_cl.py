@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 
@@ -123,6 +124,32 @@ def test_a_lock_lets_its_owner_in_again_and_nobody_else(copied: bool) -> None:
         assert not entered.wait(PATIENCE)
     assert entered.wait(10.0)
     thread.join(10.0)
+
+
+def test_no_interruption_leaves_the_lock_held() -> None:
+    """Signals are heard where a function of Python's begins: there must be none between the lock and its release."""
+    for moment in range(4):
+        lock, calls = Lock(), 0
+
+        def interrupt(_frame: object, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+            if event == "call" and calls > moment:  # noqa: B023
+                raise KeyboardInterrupt
+
+        before = sys.getprofile()
+        sys.setprofile(interrupt)
+        try:
+            with lock:
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(before)
+        others = threading.Thread(target=lock.__enter__, daemon=True)
+        others.start()
+        others.join(10.0)
+        assert not others.is_alive()
 
 
 def test_a_copy_of_a_held_lock_is_free() -> None:

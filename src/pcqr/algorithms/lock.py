@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from types import TracebackType
+from _thread import RLock
 
 
-class Lock:
-    """Re-entrant. A copy or an unpickled object has a lock of its own, free."""
+class Lock(RLock):  # type: ignore[misc]  # final to typeshed alone
+    """Re-entrant. A copy or an unpickled object has a lock of its own, free.
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.release()
+    It is taken and released by the interpreter's own code: a method of Python's in between can be interrupted when it
+    begins, before it has released anything, and other threads would wait for ever.
+    """
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
