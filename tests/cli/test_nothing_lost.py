@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -87,7 +88,7 @@ def check_kills(forks: Server, home: Path, kills: int, suffix: str) -> None:
         time.sleep(random.uniform(0, 1.0 if kill % 4 == 3 else 0.05))
         run.kill()
         ended = run.wait()
-        shown = [line for line in run.shown if line.split(",")[0].isdigit()]
+        shown = [line for line in run.shown if re.fullmatch(r"\d+,\w*,\w+", line)]  # "10,000 queries" is none
         if ended == -signal.SIGKILL and part.exists():
             kept = given(part)[1:]
             midway += 0 < len(shown) < MANY
