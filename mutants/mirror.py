@@ -20,6 +20,11 @@ OTHER_NAMES = {
     "pcqr/algorithms/sspp.py": [PARTS, "algorithms/test_guarantees.py"],
     "pcqr/algorithms/stab.py": ["algorithms/test_ensemble.py"],
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
+    "pcqr/algorithms/log.py": ["algorithms/test_priv_class.py", "release/durable/test_kept_releases.py"],
+    "pcqr/estimators/kept.py": ["release/durable/test_kept_releases.py"],
+    "pcqr/records/keeping.py": ["release/durable/test_kept_releases.py"],
+    "pcqr/release/durable/log.py": ["release/durable/test_ledger_log.py"],
+    "pcqr/release/durable/directory.py": ["release/durable/test_kept_releases.py"],
     "pcqr/estimators/base.py": ["estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"],
     "pcqr/estimators/frozen.py": ["estimators/test_pipelines.py"],
     "pcqr/estimators/labels.py": ["estimators/test_only_public_things.py", "estimators/test_reading.py"],
@@ -75,6 +80,7 @@ FURTHER = {
         *("estimators/test_unfitted.py", "estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"),
         *("estimators/test_private_classifier.py", "estimators/test_releases.py"),
     ],
+    "release": ["release/durable"],
     "plan": ["algorithms/test_linear_descent.py", "algorithms/test_counted.py", "privacy/test_linear_exactly.py"],
 }
 

@@ -31,6 +31,7 @@ SHARES = {
     "peers": 8,
     "estimators": 14,
     "plan": 0,
+    "release": 0,
 }
 """How many changes by pattern are made in a room: more where private numbers are nearest, not where most lines are.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pcqr.entropy import SeededEntropy, SystemEntropy
     from pcqr.errors import (
         BudgetExhausted,
+        CopyCannotAnswer,
         DataError,
         InfeasiblePlan,
         ParameterError,
@@ -41,6 +42,7 @@ _HOME = {
     "AgnosticRelease": "pcqr.estimators",
     "Answer": "pcqr.plan",
     "BudgetExhausted": "pcqr.errors",
+    "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
     "Guarantee": "pcqr.guarantee",
     "InfeasiblePlan": "pcqr.errors",
@@ -65,6 +67,7 @@ __all__ = [
     "AgnosticRelease",
     "Answer",
     "BudgetExhausted",
+    "CopyCannotAnswer",
     "DataError",
     "Guarantee",
     "InfeasiblePlan",

@@ -7,6 +7,7 @@
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
+    ├── CopyCannotAnswer (RuntimeError) a copy of a release was asked something new: it answers from its log alone
     ├── LedgerError (RuntimeError)      what outlives a process cannot be opened, read or written: why, the remedy
     │   ├── NotALedger                  no ledger is there, or one for another purpose
     │   ├── LedgerTooNew                it was written by a newer version of pcqr
@@ -16,7 +17,8 @@
     │   ├── LedgerDamaged               its database or its chain is broken
     │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
     │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
-    │   └── HeadMissing                 nothing says what was last replied: a person must decide
+    │   ├── HeadMissing                 nothing says what was last replied: a person must decide
+    │   └── ReleaseError                a directory holds no release, or one whose files do not belong together
     ├── AccountExhausted (RuntimeError) an account has no room for one more release; nothing was drawn or charged
     ├── SecretError (RuntimeError)      what must be kept secret is missing, edited, open to others, or lacks its key
     └── MissingExtra (ImportError)      an optional dependency is not installed; the message says how to get it
@@ -222,6 +224,21 @@ class BudgetExhausted(PcqrError, RuntimeError):
         )
 
 
+class CopyCannotAnswer(PcqrError, RuntimeError):
+    """A copy of a release was asked something new. Two that decide would count one budget twice.
+
+    Examples
+    --------
+    >>> from pcqr import CopyCannotAnswer
+    >>> print(CopyCannotAnswer())
+    This release is a copy, forked, or open for reading: it answers from its log, which lacks the query.
+    """
+
+    def __init__(self) -> None:
+        what = "a copy, forked, or open for reading"
+        super().__init__(f"This release is {what}: it answers from its log, which lacks the query.")
+
+
 class LedgerError(PcqrError, RuntimeError):
     """A ledger, or what is kept with it, cannot be used. `place` is where it is, the message names the remedy.
 
@@ -237,11 +254,13 @@ class LedgerError(PcqrError, RuntimeError):
         What to do about it: whole sentences.
     """
 
+    what = "The ledger"
+
     def __init__(self, place: str, reason: str, remedy: str) -> None:
         self.place = place
         self.reason = reason
         self.remedy = remedy
-        super().__init__(f"The ledger {place} {reason}. {remedy}")
+        super().__init__(f"{self.what} {place} {reason}. {remedy}")
 
 
 class NotALedger(LedgerError):
@@ -300,6 +319,12 @@ class AccountExhausted(PcqrError, RuntimeError):
             f"The account {account} has no room for this release. It costs {asked}; left are {left} of {limit}. "
             "Nothing was drawn, and nothing was charged."
         )
+
+
+class ReleaseError(LedgerError):
+    """The directory of a release cannot be made or opened."""
+
+    what = "The release"
 
 
 class SecretError(PcqrError, RuntimeError):
@@ -368,8 +393,7 @@ class UnansweredWarning(PcqrWarning):
     >>> import numpy as np
     >>> from pcqr import SubsampleAggregate, UnansweredWarning
     >>> X = np.random.default_rng(0).normal(size=(300, 1))
-    >>> with warnings.catch_warnings(record=True) as given:
-    ...     warnings.simplefilter("always")
+    >>> with warnings.catch_warnings(action="always", record=True) as given:
     ...     _ = SubsampleAggregate(epsilon=0.5, queries=3).fit(X, X[:, 0] > 0)
     >>> any(issubclass(warning.category, UnansweredWarning) for warning in given)
     True

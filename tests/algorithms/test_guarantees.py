@@ -12,7 +12,7 @@ from support.releases import Forbidden
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarantee
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl_guarantee
+from pcqr.algorithms.unv_priv_cl import unv_priv_cl, unv_priv_cl_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds, UnionsOfIntervals
@@ -128,6 +128,6 @@ def test_a_table_of_another_size_than_the_plans_is_refused_before_anything_is_dr
     with pytest.raises(ParameterError, match=expected):
         ag_priv_cl(Thresholds(), InMemory(X, y), None, vote_plan(), Forbidden())
     with pytest.raises(ParameterError, match=expected):
-        UnvPrivCl(Thresholds(), InMemory(X, y), None, vote_plan(), DrawStage(0.2, after_queries=40), Forbidden())
+        unv_priv_cl(Thresholds(), InMemory(X, y), None, vote_plan(), DrawStage(0.2, after_queries=40), Forbidden())
     with pytest.raises(ParameterError, match=expected):
         noisy_max(Thresholds(), InMemory(X, y), NoisyMaxStage(1_000, 101, 10, GaussianMax(5.0)), Forbidden())

@@ -167,14 +167,14 @@ def test_a_halted_release_counts_no_vote() -> None:
     assert [answer.kind for answer in caught.value.answers] == ["repeated"] * 2
 
 
-def test_a_row_that_another_thread_asks_meanwhile_is_decided_once() -> None:
-    """Its votes were counted twice; the second to come finds it in the log."""
+def test_the_rows_of_a_block_are_decided_in_one_turn_and_given_one_by_one() -> None:
+    """Whoever asks meanwhile finds in the log what has not been given yet."""
     labeller = Counting(unstable=5)
     online = PrivClass(labeller, 9, SeededEntropy(0))
     batch = online.answers(np.array([[1.0], [2.0]]))
     assert next(batch).kind == "stable"
-    assert online.answer(point(2.0)).kind == "stable"
-    assert next(batch).kind == "repeated"
+    assert online.answer(point(2.0)).kind == "repeated"
+    assert next(batch).kind == "stable"
     assert (labeller.decided, online.asked) == (2, 2)
 
 
@@ -258,8 +258,8 @@ def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reaso
 
 
 def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
-    """⊥ shown as a label must not favour one: the coin is the parity of a word of the source, drawn for ⊥ alone."""
-    entropy = ScriptedEntropy(7, 4, 1)
+    """⊥ shown as a label must not favour one: the coin is the parity of a word of the source, and kept for ⊥ alone."""
+    entropy = ScriptedEntropy(7, 0, 4, 1, 1)
     online = PrivClass(Scripted(5), 9, entropy)
     for value in (-1.0, 2.0, -2.0, -2.0, 3.0, -3.0):
         online.answer(point(value))
@@ -268,7 +268,7 @@ def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
 
 
 def test_with_more_labels_the_coin_is_any_of_them() -> None:
-    entropy = ScriptedEntropy(7, 4, 2)
+    entropy = ScriptedEntropy(7, 0, 4, 2, 2)
     online = PrivClass(Scripted(5, labels=3), 9, entropy)
     labels = [online.answer(point(value)).label for value in (-1.0, 2.0, -2.0, 4.0, -3.0)]
     assert labels == [None, 2, None, 1, None]

@@ -33,7 +33,8 @@ def release(after: int = 2, unstable: int = 5, public: Points | None = None) -> 
     y = (X[:, 0] > 0.5).astype(np.int8)
     vector = OneSidedSparseVector(threshold=3, threshold_scale=0.5, query_scale=0.5, unstable=unstable)
     vote = VoteStage(400, 300, 41, 5.0, vector, public=None if public is None else public.shape[0])
-    return UnvPrivCl(Thresholds(), InMemory(X, y), public, vote, DrawStage(5.0, after_queries=after), SeededEntropy(0))
+    publish = DrawStage(5.0, after_queries=after)
+    return unv_priv_cl.unv_priv_cl(Thresholds(), InMemory(X, y), public, vote, publish, SeededEntropy(0))
 
 
 def point(value: float) -> Points:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.exact import Floats, Integers, gaussian_support, geometric_at_least, laplace_support, tail_and_head
+from support.releases import Forbidden
 
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
@@ -23,6 +24,7 @@ from pcqr.mechanisms.sparse_vector import (
     OneSidedSparseVector,
     PaperSparseVector,
     RenyiSparseVector,
+    RunningSparseVector,
     SparseVector,
     best_one_sided,
     calibrated_sparse_vector,
@@ -93,12 +95,12 @@ def test_a_threshold_whose_redraw_is_broken_off_is_never_used_again(monkeypatch:
 
     monkeypatch.setattr(paper, "discrete_laplace", noise)
     run = replace(PAPER, unstable=3).start(SystemEntropy())
-    with pytest.raises(KeyboardInterrupt):
-        run.is_stable(0)
+    assert not run.is_stable(0)
     assert (run.unstable_left, run.queries_left) == (2, 4)
-    with pytest.raises(MemoryError):
-        run.is_stable(0)
-    assert (run.unstable_left, run.queries_left) == (2, 3), "nothing was tested"
+    for error, left in ((KeyboardInterrupt, 3), (MemoryError, 2)):
+        with pytest.raises(error):
+            run.is_stable(0)
+        assert (run.unstable_left, run.queries_left) == (2, left), "nothing was tested"
     assert run.is_stable(0), "against the new threshold 3 − 50"
     assert not rho
 
@@ -131,6 +133,23 @@ def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         run.is_stable(0)
     assert run.is_stable(10**6)
+
+
+@pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
+def test_a_run_goes_on_with_its_thresholds_and_what_is_left(parameters: SparseVector) -> None:
+    """Those of later epochs are drawn ahead, once; a run that goes on draws none."""
+    run = parameters.start(SeededEntropy(1))
+    assert not run.is_stable(-(10**6))
+    drawn = run.thresholds()
+    assert run.thresholds() == drawn
+    assert len(drawn) == (parameters.unstable if parameters.redraws_threshold else 1)
+    again = RunningSparseVector(parameters, Forbidden(), drawn)
+    again.unstable_left, again.queries_left = run.unstable_left, run.queries_left
+    assert again.thresholds() == drawn
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(parameters), "query_noise", lambda *_: 0)
+        now = drawn[1 if parameters.redraws_threshold else 0]
+        assert (again.is_stable(now + 1), again.is_stable(now)) == (True, False)
 
 
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])

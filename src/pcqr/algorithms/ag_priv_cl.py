@@ -36,7 +36,7 @@ def ag_priv_cl(
     relabelled = relabel(hypotheses, records.rows(chosen), eta, public, entropy)
     if plan.copies is not None:
         relabelled = relabelled.rows(entropy.below(plan.subsample, plan.subsample))
-    return StableVotes(hypotheses, relabelled, plan, entropy)
+    return StableVotes.trained(hypotheses, relabelled, plan, entropy)
 
 
 def ag_priv_cl_guarantee(plan: VoteStage, hypotheses: Combinatorics, features: int) -> Guarantee:

@@ -1,4 +1,4 @@
-"""PrivClass: the online protocol. One query at a time, answered before the next is seen (Algorithm PrivClass).
+"""PrivClass: the online protocol. Queries are answered in order, and each is logged (Algorithm PrivClass).
 
 The protocol owns the transcript: it recognises repeated queries, counts what is spent, and refuses when nothing is
 left. All of that is a function of the transcript, so it costs no privacy. The procedure behind it only decides.
@@ -6,94 +6,106 @@ left. All of that is a function of the transcript, so it costs no privacy. The p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.lock import Lock
+from pcqr.algorithms.log import Entry, Log, MemoryLog, NoLabeller, PrivLabel
 from pcqr.algorithms.preview import batch_cost, key, keys, new_rows
+from pcqr.alone import alone
 from pcqr.entropy import Entropy
-from pcqr.errors import BudgetExhausted
+from pcqr.errors import BudgetExhausted, CopyCannotAnswer
 from pcqr.hypotheses.base import Points
 from pcqr.plan import Answer, BatchCost, Kind, Usage
 
-_BLOCK = 256
-
-_Said = tuple[int | None, Kind, int, int, int | None, int | None]
-"""An answer in atoms, of which a long batch keeps many: label, kind, queries and ⊥ spent, queries and ⊥ left."""
-
-
-class PrivLabel(Protocol):
-    """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
-
-    @property
-    def left(self) -> Usage:
-        """The decisions that may still be made, a function of those made: public. No limit, or no ⊥: None."""
-
-    def counts(self, X: Points) -> NDArray[np.int64]:
-        """The votes on each row of `X`, one column a label: a fixed function of secrets. Private."""
-
-    def decide(self, counts: NDArray[np.int64]) -> int | None:
-        """The label that a vote ends in, None for ⊥: the only thing about the votes that may be shown."""
+BLOCK = 256
+"""The rows of one turn."""
+Stop = Callable[[Usage, Usage], bool]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What the log keeps of a query: the point, the answer, and the coin that stands in for ⊥ where one is wanted."""
+class Reply(NamedTuple):
+    """An answer in atoms, of which a long batch keeps many, and the coin that stands in for ⊥ where one is wanted."""
 
-    point: Points
     label: int | None
     coin: int | None
+    kind: Kind
+    asked: int
+    unstable: int
+    queries_left: int | None
+    unstable_left: int | None
+    is_beyond_plan: bool
+
+    @property
+    def answer(self) -> Answer[int]:
+        spent, left = Usage(self.asked, self.unstable), Usage(self.queries_left, self.unstable_left)
+        return Answer(self.label, self.kind, spent, left, beyond_plan=self.is_beyond_plan)
+
+    def without_end(self) -> Reply:
+        """The same, where other answers follow when the votes are over."""
+        return self._replace(queries_left=None)
 
 
 class PrivClass:
     """Answers queries through a `PrivLabel` until nothing is left of what it may decide.
 
     `queries` is the planned number m, past which answers are marked as beyond the plan. Queries are told apart by their
-    bits: the same point asked again gets its logged answer and costs nothing. `labeller` holds secrets.
+    bits: the same point asked again gets its logged answer and costs nothing. `labeller` holds secrets. The `log` is in
+    memory unless another one is given.
     """
 
-    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy) -> None:
+    is_under_way = False
+
+    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy, log: Log | None = None) -> None:
         self.labeller = labeller
+        self.log: Log = MemoryLog() if log is None else log
         self._queries = queries
         self._entropy = entropy
-        self._log: dict[bytes, Entry] = {}
-        self._unstable = 0
         self._lock = Lock()
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
         """Every distinct query with its answer, in order. Public."""
-        return tuple(self._log.values())
+        return tuple(self.log.entries())
 
     @property
     def asked(self) -> int:
         """The number of distinct queries so far."""
-        return len(self._log)
+        return self.spent.queries or 0
 
     @property
     def unstable(self) -> int:
         """The number of these that got ⊥."""
-        return self._unstable
+        return self.spent.unstable or 0
 
     @property
     def spent(self) -> Usage:
-        return Usage(len(self._log), self._unstable)
+        return self.now()[0]
 
     @property
     def left(self) -> Usage:
-        return self.labeller.left
+        return self.now()[1]
 
     @property
     def is_halted(self) -> bool:
         return self.left.is_nothing
 
+    def now(self) -> tuple[Usage, Usage]:
+        """What is spent and what is left, of one moment."""
+        with self.guarded():
+            return self.log.refresh(self.labeller), self.labeller.left
+
+    def guarded(self) -> AbstractContextManager[object]:
+        """One thread at a time. A forked process decides nothing, and must not wait for a thread that it has not."""
+        return self._lock if self.log.is_original else nullcontext()
+
     def logged(self, x: Points) -> Entry | None:
         """The entry of a query asked before, bit for bit, else None."""
-        return self._log.get(key(x))
+        this = key(x)
+        return self.log.find([this]).get(this)
 
     def preview(self, X: Points, unstable_share: float | None = None, *, votes_left: int | None = None) -> BatchCost:
         """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
@@ -101,69 +113,111 @@ class PrivClass:
         `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
         `votes_left` new queries a published classifier answers.
         """
-        with self._lock:  # the log and what is left, of one moment
+        with self.guarded():  # the log and what is left, of one moment
+            spent, left = self.now()
             return batch_cost(
-                new_rows(X, self._log),
-                left=self.left,
-                planned=max(0, self._queries - len(self._log)),
+                new_rows(X, self.log.find(keys(X))),
+                left=left,
+                planned=max(0, self._queries - (spent.queries or 0)),
                 unstable_share=unstable_share,
                 votes_left=votes_left,
             )
 
     def answer(self, x: Points) -> Answer[int]:
         """Answer the query in the one-row table `x`."""
-        return next(self.answers(x))
+        return next(self.replies(x)).answer
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
-        """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered.
+        """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered."""
+        return (reply.answer for reply in self.replies(X))
 
-        The votes on the new rows of a block are counted ahead, which is faster and changes nothing: they are fixed
-        functions.
+    def replies(self, X: Points) -> Iterator[Reply]:
+        """As `answers`, with the coins. The rows of a block are decided in one turn, before the first is given."""
+        given: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
+        for start in range(0, X.shape[0], BLOCK):
+            block = X[start : start + BLOCK]
+            replies = self.ask(block)
+            given += map(tuple, replies)
+            yield from replies
+            if len(replies) < block.shape[0]:
+                raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
+
+    def ask(self, X: Points, stop: Stop | None = None) -> list[Reply]:
+        """Decide the rows of `X` in order, in one turn of the log.
+
+        Fewer replies than rows: the next row is new and nothing is left, or `stop`, of what is spent and what is left,
+        came true before it. Once this returns, the replies may be shown.
         """
-        said: list[_Said] = []
-        for start in range(0, X.shape[0], _BLOCK):
-            block = X[start : start + _BLOCK]
-            block_keys = keys(block)
-            votes = self._new_votes(block, block_keys)
-            for row, this in enumerate(block_keys):
-                found = self._answer_row(block[row : row + 1], this, votes)
-                if found is None:
-                    requested, given = X.shape[0] - len(said), [self._worded(each) for each in said]
-                    raise BudgetExhausted(spent=self.spent, requested=requested, left=self.left, answers=given)
-                said.append(found)
-                yield self._worded(found)
+        these = keys(X)
+        if not self.log.is_original:
+            return self._from_log(these)
+        with self._lock:  # one at a time: two queries in flight at the last unstable answer could both be unstable
+            return self._in_a_turn(X, these, stop)
 
-    def _new_votes(self, block: Points, block_keys: Sequence[bytes]) -> Mapping[bytes, NDArray[np.int64]]:
-        """The votes on the rows that have to be decided, each counted once. What is in the log stays there."""
+    @alone
+    def _in_a_turn(self, X: Points, these: Sequence[bytes], stop: Stop | None) -> list[Reply]:
+        with self.log.turn(self.labeller) as turn:
+            known = turn.find(these)
+            ballots = self._ballots(X, these, known)
+            decided: dict[bytes, Entry] = {}
+            replies: list[Reply] = []
+            spent, left = turn.spent, self.labeller.left
+            for this in these:
+                if stop is not None and stop(spent, left):
+                    break
+                entry: Entry | None = known.get(this) or decided.get(this)
+                kind: Kind = "repeated"
+                if entry is None:
+                    if left.is_nothing:
+                        break
+                    entry = decided[this] = self._decided(ballots[this])
+                    turn.add(this, entry)
+                    kind = "unstable" if entry.label is None else "stable"
+                    spent, left = turn.spent, self.labeller.left
+                replies.append(self._said(entry, kind, spent, left))
+        return replies
+
+    def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
+        """The refusal of so many rows, after the answers that were `given`."""
+        spent, left = self.now()
+        return BudgetExhausted(spent=spent, requested=requested, left=left, answers=given)
+
+    def copied(self) -> PrivClass:
+        """The log, what is spent and what is left, and no secret: it answers from its log alone."""
+        return PrivClass(NoLabeller(self.labeller.left), self._queries, self._entropy, self.log.copied())
+
+    def _ballots(self, X: Points, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> dict[bytes, _Ballot]:
+        """Votes and a coin for each row that has to be decided. They come first, and for all alike: what a turn does
+        until it is on disk must not depend on its answers (proofs/release.md)."""
         new: dict[bytes, int] = {}
-        for row, this in enumerate(block_keys):
-            if this not in self._log:
+        for row, this in enumerate(these):
+            if this not in known:
                 new.setdefault(this, row)
-        if not new or self.is_halted:
+        if not new or self.labeller.left.is_nothing:
             return {}
-        rows = block if len(new) == len(block) else block[list(new.values())]
-        return dict(zip(new, self.labeller.counts(rows), strict=True))
+        rows = X[list(new.values())]  # a copy: the caller may reuse its array
+        counts = self.labeller.counts(rows)
+        coins = self._entropy.below(counts.shape[1], len(new)).tolist()
+        points = (rows[i : i + 1] for i in range(len(new)))
+        return {this: _Ballot(*ballot) for this, *ballot in zip(new, points, counts, coins, strict=True)}
 
-    def _answer_row(self, x: Points, this: bytes, votes: Mapping[bytes, NDArray[np.int64]]) -> _Said | None:
-        # One at a time: two queries in flight at the last unstable answer could both be unstable.
-        with self._lock:
-            entry = self._log.get(this)
-            if entry is not None:
-                return self._said(entry, "repeated")
-            if self.is_halted:
-                return None
-            counts = votes[this]
-            label = self.labeller.decide(counts)
-            self._unstable += label is None
-            coin = int(self._entropy.below(counts.size, 1)[0]) if label is None else None
-            entry = self._log[this] = Entry(x.copy(), label, coin)  # the caller may reuse its array
-            return self._said(entry, "unstable" if label is None else "stable")
+    def _decided(self, ballot: _Ballot) -> Entry:
+        label = self.labeller.decide(ballot.counts)
+        return Entry(ballot.point, label, ballot.coin if label is None else None)
 
-    def _said(self, entry: Entry, kind: Kind) -> _Said:
-        left = self.left
-        return entry.label, kind, len(self._log), self._unstable, left.queries, left.unstable
+    def _from_log(self, these: Sequence[bytes]) -> list[Reply]:
+        known = self.log.find(these)
+        if any(this not in known for this in these):
+            raise CopyCannotAnswer
+        spent, left = self.now()
+        return [self._said(known[this], "repeated", spent, left) for this in these]
 
-    def _worded(self, said: _Said) -> Answer[int]:
-        label, kind, asked, unstable, queries_left, unstable_left = said
-        left = Usage(queries_left, unstable_left)
-        return Answer(label, kind, Usage(asked, unstable), left, beyond_plan=asked > self._queries)
+    def _said(self, entry: Entry, kind: Kind, spent: Usage, left: Usage) -> Reply:
+        asked, unstable = spent.queries or 0, spent.unstable or 0
+        return Reply(entry.label, entry.coin, kind, asked, unstable, left.queries, left.unstable, asked > self._queries)
+
+
+class _Ballot(NamedTuple):
+    point: Points
+    counts: NDArray[np.int64]
+    coin: int

@@ -14,29 +14,57 @@ from scipy.stats import binom
 
 from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.entropy import Entropy
-from pcqr.errors import ParameterError
+from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.committees import Committee, committee_from_arrays
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.mechanisms.sparse_vector import RunningSparseVector
 from pcqr.mechanisms.votes import distance_to_instability, plurality
 from pcqr.plan import Usage, VoteStage
 from pcqr.records import Records
+
+_THRESHOLDS = "thresholds"
 
 
 class StableVotes:
     """Teachers and the running sparse vector: decides one query at a time. Holds only secrets."""
 
-    def __init__(self, hypotheses: HypothesisClass, records: Records, plan: VoteStage, entropy: Entropy) -> None:
-        self._teachers = Teachers(hypotheses, records, plan.teachers, entropy)
-        self._sparse_vector = plan.sparse_vector.start(entropy)
+    def __init__(self, committee: Committee, sparse_vector: RunningSparseVector) -> None:
+        self._committee = committee
+        self._sparse_vector = sparse_vector
+
+    @classmethod
+    def trained(cls, hypotheses: HypothesisClass, records: Records, plan: VoteStage, entropy: Entropy) -> StableVotes:
+        """Teachers on a random partition of the records, and the sparse vector started."""
+        committee = Teachers(hypotheses, records, plan.teachers, entropy).committee
+        return cls(committee, plan.sparse_vector.start(entropy))
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, plan: VoteStage, entropy: Entropy) -> StableVotes:
+        """The votes that gave `arrays`, as they were before the first decision: see `left`."""
+        thresholds = arrays.get(_THRESHOLDS)
+        if thresholds is None or thresholds.dtype != np.int64 or thresholds.ndim != 1:
+            raise DataError("arrays", "those of votes, with their thresholds among them", "others")
+        running = RunningSparseVector(plan.sparse_vector, entropy, thresholds.tolist())
+        return cls(committee_from_arrays(arrays), running)
+
+    def arrays(self) -> Arrays:
+        """All secrets, for ever: those that would be drawn later are drawn now. **Private.**"""
+        return self._committee.arrays() | {_THRESHOLDS: np.array(self._sparse_vector.thresholds(), dtype=np.int64)}
 
     @property
     def left(self) -> Usage:
         """What the sparse vector may still test. A function of the transcript, hence public."""
         return Usage(self._sparse_vector.queries_left, self._sparse_vector.unstable_left)
 
+    @left.setter
+    def left(self, left: Usage) -> None:
+        self._sparse_vector.queries_left, self._sparse_vector.unstable_left = left.queries, left.unstable or 0
+
     def counts(self, X: Points) -> NDArray[np.int64]:
         """The votes on each row of `X`, one column a label. Private."""
-        return self._teachers.counts(X)
+        return self._committee.counts(X)
 
     def decide(self, counts: NDArray[np.int64]) -> int | None:
         """The label with the most votes if they are stable, None for ⊥: all about the votes that may be shown."""
@@ -49,7 +77,7 @@ def sub_samp(hypotheses: HypothesisClass, records: Records, plan: VoteStage, ent
         raise ParameterError("plan", "a plan without relabelling", "a plan that relabels")
     check_size(records, plan)
     chosen = secret_subsample(plan.records, plan.subsample, entropy)
-    return StableVotes(hypotheses, records.rows(chosen), plan, entropy)
+    return StableVotes.trained(hypotheses, records.rows(chosen), plan, entropy)
 
 
 def check_size(records: Records, plan: VoteStage) -> None:

@@ -7,16 +7,18 @@ Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend Œ
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
 from pcqr.algorithms.lock import Lock
-from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.priv_class import BLOCK, PrivClass, Reply
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
+from pcqr.errors import CopyCannotAnswer
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
@@ -28,7 +30,7 @@ class UnvPrivCl:
 
     Publication comes after the plan's m_o distinct queries, or as soon as the unstable answers are used up: a
     function of the transcript. The published class is made of the `public` points, if any were given, and of the past
-    queries. The private records are kept until then and dropped after.
+    queries. The private records, None in a copy, are kept until then and dropped after.
     """
 
     is_under_way = False
@@ -36,20 +38,18 @@ class UnvPrivCl:
     def __init__(
         self,
         hypotheses: HypothesisClass,
-        records: Records,
+        votes: PrivClass,
+        records: Records | None,
         public: Points | None,
-        vote: VoteStage,
         publish: DrawStage,
         entropy: Entropy,
     ) -> None:
         self._hypotheses = hypotheses
-        # They are read again at publication, whatever the caller has done to its table by then.
-        self._records: Records | None = records.kept()
-        self._public = [] if public is None else [public.copy()]
+        self._votes = votes
+        self._records = records
+        self._public = public
         self._publish = publish
         self._entropy = entropy
-        self._votes = PrivClass(ag_priv_cl(hypotheses, records, public, vote, entropy), publish.after_queries, entropy)
-        self.published: Hypothesis | None = None
         self._lock = Lock()
 
     @property
@@ -57,49 +57,92 @@ class UnvPrivCl:
         """The votes and their transcript."""
         return self._votes
 
+    @property
+    def published(self) -> Hypothesis | None:
+        """The published hypothesis, once there is one."""
+        return self._votes.log.published
+
     def preview(self, X: Points, unstable_share: float | None = None) -> BatchCost:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
-        with self._lock:
-            votes_left = 0 if self._is_due else max(1, self._publish.after_queries - self._votes.asked)
-            cost = self._votes.preview(X, unstable_share, votes_left=votes_left)
+        with self.guarded():
+            spent, left = self._votes.now()
+            votes_left = max(1, self._publish.after_queries - (spent.queries or 0))
+            cost = self._votes.preview(X, unstable_share, votes_left=0 if self._is_due(spent, left) else votes_left)
         return replace(cost, left=_without_end(cost.left))
 
     def answer(self, x: Points) -> Answer[int]:
-        return next(self.answers(x))
+        return next(self.replies(x)).answer
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
         """Answer the rows of `X` in order. Never halts: what the votes cannot answer any more is published."""
-        voting = self._votes.answers(X)
-        for row in range(X.shape[0]):
-            with self._lock:
-                self._publish_when_due()  # again, should the last attempt have been interrupted
-                published = self.published
-                if published is None:
-                    voted = next(voting)
-                    self._publish_when_due()
-            if published is not None:
-                yield from self._published_answers(published, X[row:])
-                return
-            yield replace(voted, remaining=_without_end(voted.remaining))
+        return (reply.answer for reply in self.replies(X))
 
-    @property
-    def _is_due(self) -> bool:
+    def replies(self, X: Points) -> Iterator[Reply]:
+        """As `answers`, with the coins that stand in for ‚ä•."""
+        start = 0
+        while start < X.shape[0]:
+            with self.guarded():
+                published = self._published_when_due()  # again, should the last attempt have been interrupted
+                if published is None:
+                    voted = self._votes.ask(X[start : start + BLOCK], stop=self._is_due)
+                    self._published_when_due()
+            if published is not None:
+                yield from self._published_replies(published, X[start:])
+                return
+            if not voted and not self._is_due(*self._votes.now()):
+                raise self._votes.exhausted(X.shape[0] - start)
+            start += len(voted)
+            for reply in voted:
+                yield reply.without_end()
+
+    def kept(self) -> tuple[Records | None, Points | None]:
+        """What publication will need. The records are private."""
+        return self._records, self._public
+
+    def copied(self) -> UnvPrivCl:
+        """The log, and no secret: it answers from its log, or by what was published."""
+        return UnvPrivCl(self._hypotheses, self._votes.copied(), None, self._public, self._publish, self._entropy)
+
+    def guarded(self) -> AbstractContextManager[object]:
+        """One thread at a time, publication included."""
+        return self._lock if self._votes.log.is_original else nullcontext()
+
+    def _is_due(self, spent: Usage, left: Usage) -> bool:
         """Are the votes over? A function of the transcript; once True, always True."""
-        over = self._votes.is_halted or self._votes.asked >= self._publish.after_queries
-        return over and self._votes.asked > 0
+        asked = spent.queries or 0
+        return asked > 0 and (left.is_nothing or asked >= self._publish.after_queries)
 
     @alone
-    def _publish_when_due(self) -> None:
-        if self.published is not None or self._records is None or not self._is_due:
-            return
-        public = np.concatenate([*self._public, *(entry.point for entry in self._votes.transcript)])
-        self.published = sspp(self._hypotheses, self._records, public, self._publish, self._entropy)
-        self._records = None
+    def _published_when_due(self) -> Hypothesis | None:
+        log, votes = self._votes.log, self._votes
+        if log.published is None and log.is_original and self._is_due(*votes.now()):
+            with log.turn(votes.labeller) as turn:
+                if turn.published is None:  # another process may have been faster
+                    if self._records is None:
+                        raise CopyCannotAnswer
+                    past = (entry.point for entry in log.entries())
+                    public = np.concatenate([*([] if self._public is None else [self._public]), *past])
+                    turn.publish(sspp(self._hypotheses, self._records, public, self._publish, self._entropy))
+            self._records = None
+        return log.published
 
-    def _published_answers(self, hypothesis: Hypothesis, X: Points) -> Iterator[Answer[int]]:
+    def _published_replies(self, hypothesis: Hypothesis, X: Points) -> Iterator[Reply]:
         spent = self._votes.spent  # the votes are over: it stays as it is
         for label in hypothesis.predict(X):
-            yield Answer(int(label), "published", spent, Usage(None, 0))
+            yield Reply(int(label), None, "published", spent.queries or 0, spent.unstable or 0, None, 0, False)
+
+
+def unv_priv_cl(
+    hypotheses: HypothesisClass,
+    records: Records,
+    public: Points | None,
+    vote: VoteStage,
+    publish: DrawStage,
+    entropy: Entropy,
+) -> UnvPrivCl:
+    """Prepare the votes, and keep what publication needs, whatever the caller does to its tables by then."""
+    votes = PrivClass(ag_priv_cl(hypotheses, records, public, vote, entropy), publish.after_queries, entropy)
+    return UnvPrivCl(hypotheses, votes, records.kept(), None if public is None else public.copy(), publish, entropy)
 
 
 def _without_end(left: Usage) -> Usage:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from pcqr.algorithms.preview import batch_cost, new_rows, with_range
-from pcqr.algorithms.priv_class import PrivClass
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, Halted, ParameterError
-from pcqr.estimators.base import Known, PrivateEstimator, SurelyPublic
+from pcqr.estimators.base import Known, SurelyPublic
+from pcqr.estimators.kept import KeptRelease, V
 from pcqr.estimators.labels import LabelArray
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
@@ -30,17 +29,9 @@ from pcqr.planning import Request
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 
-V = TypeVar("V", bound=QueryPlan)
-
-
-class _Started(PrivateEstimator[V]):
-    """Holds what `fit` has started. No dataclass: a secret must not be a field among the parameters."""
-
-    _protocol: PrivClass | UnvPrivCl
-
 
 @dataclass(eq=False, repr=False)
-class Release(_Started[V]):
+class Release(KeptRelease[V]):
     """Answers by votes: the parameters, `plan`, `preview`, `answer` and `predict` that all releases share.
 
     A dataclass, so that each parameter is declared once: a subclass adds its own, and scikit-learn reads them all off
@@ -157,7 +148,8 @@ class Release(_Started[V]):
             Before `fit`.
         """
         point = self._query(x)
-        return self._shown(self._protocol.answer(point), point)
+        reply = next(self._protocol.replies(point))
+        return self._shown(reply.answer, reply.coin)
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:
@@ -215,10 +207,10 @@ class Release(_Started[V]):
         labels: list[int] = []
         stopped = None
         try:
-            for row, answer in enumerate(self._protocol.answers(points)):
-                labels.append(self._coin(points[row : row + 1]) if answer.label is None else answer.label)
+            for reply in self._protocol.replies(points):
+                labels.append((reply.coin or 0) if reply.label is None else reply.label)
         except BudgetExhausted as halted:
-            shown = [self._shown(a, points[i : i + 1]) for i, a in enumerate(halted.answers)]
+            shown = [self._shown(*each) for each in zip(halted.answers, labels, strict=True)]
             stopped = BudgetExhausted(spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown)
         return self.classes_[np.array(labels, dtype=np.int8)], stopped
 
@@ -237,21 +229,12 @@ class Release(_Started[V]):
         """Unstable answers that may still be given before the release halts or publishes. None: none ever is."""
         return self._votes.left.unstable
 
-    @property
-    def _votes(self) -> PrivClass:
-        self._check_fitted()
-        return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
-
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         return super()._prepared(hypotheses, known).for_votes(known.records)
 
-    def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:  # noqa: ARG002
+    def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
         """An answer as the caller gets it."""
         return self._named(answer)
-
-    def _coin(self, point: Points) -> int:
-        entry = self._votes.logged(point)
-        return 0 if entry is None or entry.coin is None else entry.coin
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if hypotheses.labels != 2:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.priv_class import PrivClass
-from pcqr.algorithms.sub_samp import sub_samp
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.algorithms.sub_samp import StableVotes, sub_samp
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.answering import Release, V
+from pcqr.estimators.answering import Release
 from pcqr.estimators.base import Given
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
-from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VotingPlan
+from pcqr.estimators.kept import V, for_publication
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VoteStage, VotingPlan
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+
+if TYPE_CHECKING:
+    from pcqr.release.durable.directory import Kept
 
 
 @dataclass(eq=False, repr=False)
@@ -30,15 +35,19 @@ class StableRelease(Release[V]):
     unstable: int | None = None
     sampling_rate: float | None = None
 
-    def _shown(self, answer: Answer[int], point: Points) -> Answer[Any]:
+    def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:
         if answer.label is None and self.on_unstable == "random":
-            answer = Answer(self._coin(point), answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
+            answer = Answer(coin, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
         return self._named(answer)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if self.on_unstable not in ("abstain", "random"):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
         return super()._request(hypotheses, records, features, public)
+
+    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> StableVotes:
+        vote: VoteStage = plan.vote  # type: ignore[attr-defined]
+        return StableVotes.from_arrays(arrays, vote, entropy)
 
     def _pins(self) -> Pins:
         return replace(super()._pins(), unstable=self.unstable, sampling_rate=self.sampling_rate)
@@ -350,4 +359,9 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
         return plan_universal(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
-        self._protocol = UnvPrivCl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)
+        self._protocol = unv_priv_cl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)
+
+    def _resumed(self, kept: Kept, plan: UniversalPlan, entropy: Entropy) -> UnvPrivCl:
+        votes = self._resumed_votes(kept, plan, entropy, plan.publish.after_queries)
+        records, public = (None, None) if kept.secret is None else for_publication(kept.secret)
+        return UnvPrivCl(self.hypotheses_, votes, records, public, plan.publish, entropy)

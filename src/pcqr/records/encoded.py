@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr.errors import DataError
 from pcqr.records.arrays import Labels, Points, as_labels
@@ -13,6 +14,7 @@ from pcqr.records.counting import Block
 from pcqr.records.in_memory import InMemory
 from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions, Records
+from pcqr.schema import Column
 from pcqr.schema.table import CompactTable
 
 
@@ -54,6 +56,16 @@ class Encoded(Records):
         if found.shape[0] != len(table):
             raise DataError("y", f"one label for each of the {len(table)} rows of X", f"{found.shape[0]} labels")
         self._hold(table, found, labels)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the table's columns are declared to be."""
+        return self._table.columns
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The entries of every column, and the labels. **Private.**"""
+        entries = {f"column {place}": entries for place, entries in enumerate(self._table.entries)}
+        return entries | {"labels": self._y}
 
     def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
         for table, y in self._cut(rows):

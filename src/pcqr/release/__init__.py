@@ -1,8 +1,82 @@
-"""What outlives a process: accounts of private tables, ledgers, and the secrets that are kept beside them.
+"""What outlives a process: accounts of private tables, releases in directories, their ledgers and secrets.
 
-`pcqr.release.account` says what may ever be spent on a table, and what was (docs/account.md).
+`pcqr.release.account` says what may ever be spent on a table, and what was (docs/account.md). `pcqr.release.open` finds
+a release again that `release.save(path)` has kept (docs/release.md).
 """
 
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pcqr import registry
 from pcqr.release.account import Account
 
-__all__ = ["Account"]
+__all__ = ["Account", "open"]
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    head: str | os.PathLike[str] | None = None,
+    key: str | None = None,
+    adopt: bool = False,
+    read_only: bool = False,
+) -> Any:
+    """The release that was kept in a directory, as the estimator that it was: fitted, and counting where it stopped.
+
+    Parameters
+    ----------
+    path : str or path
+        The directory of `release.save(path)`.
+    ledger : str or path, optional
+        Where its log is, if that has moved, or needs a password.
+    head : str or path, optional
+        Where its head is, if not under the user's state directory.
+    key : str, optional
+        Where the key of its secrets is: "file:PATH" or "env:NAME".
+    adopt : bool, default False
+        Take a release without a head (moved, restored) to be the newest copy. It is recorded that a person decided so.
+    read_only : bool, default False
+        Answer from the log alone, beside a running writer too. No secret is read.
+
+    Returns
+    -------
+    Release
+        An estimator. `close()` lets another process open it.
+
+    Raises
+    ------
+    ReleaseError
+        When there is no release, or its files do not belong together.
+    SecretError
+        When its secret is missing, was edited, or lacks its key.
+    LedgerError
+        When its ledger is an older copy, has no head, is damaged, or is written by another process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import pcqr
+    >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+    >>> release = pcqr.SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
+    >>> place, head = tempfile.mkdtemp(), tempfile.mkdtemp() + "/head"
+    >>> release.save(place, head=head).answer([9.0]).kind
+    'stable'
+    >>> release.close()
+    >>> again = pcqr.release.open(place, head=head)
+    >>> again.answer([9.0]).kind, again.queries_answered_
+    ('repeated', 1)
+    >>> again.close()
+    """
+    from pcqr.release.durable.directory import find  # noqa: PLC0415 - SQLAlchemy takes its time
+
+    kept = find(path, ledger=ledger, head=head, key=key, adopt=adopt, read_only=read_only)
+    try:
+        estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
+        return estimator.from_kept(kept)
+    except BaseException:
+        kept.log.close()
+        raise

@@ -62,7 +62,7 @@ def test_an_interrupted_decision_counts() -> None:
             raise KeyboardInterrupt
 
     X, y = table()
-    labeller = NoisyVotes(Thresholds(), InMemory(X, y), plan(2, Broken(1.0)), SeededEntropy(0))
+    labeller = NoisyVotes.trained(Thresholds(), InMemory(X, y), plan(2, Broken(1.0)), SeededEntropy(0))
     with pytest.raises(KeyboardInterrupt):
         labeller.decide(np.array([11, 20]))
     assert labeller.left == Usage(1, None)

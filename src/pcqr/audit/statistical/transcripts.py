@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import StableVotes, sub_samp
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.algorithms.unv_priv_cl import unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
 from pcqr.estimators.base import SurelyPublic
@@ -95,7 +95,7 @@ class UniversalRun:
     public: Points | None = None
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        release = UnvPrivCl(self.hypotheses, table.source, self.public, self.vote, self.publish, entropy)
+        release = unv_priv_cl(self.hypotheses, table.source, self.public, self.vote, self.publish, entropy)
         answers = (answer for answer in release.answers(self.queries) if answer.kind != "published")
         return f"{answers_seen(answers)} then {release.published}"
 

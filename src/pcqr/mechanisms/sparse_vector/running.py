@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pcqr.alone import alone
@@ -24,6 +25,8 @@ class RunningSparseVector:
         What is run.
     entropy : Entropy
         Where all noise of the run comes from.
+    thresholds : sequence of int, default ()
+        Noisy thresholds that were drawn before (`thresholds`), for a run that goes on. **Secret.**
 
     Attributes
     ----------
@@ -48,12 +51,13 @@ class RunningSparseVector:
 
     is_under_way = False
 
-    def __init__(self, parameters: SparseVector, entropy: Entropy) -> None:
+    def __init__(self, parameters: SparseVector, entropy: Entropy, thresholds: Sequence[int] = ()) -> None:
         self.parameters = parameters
         self.unstable_left = parameters.unstable
         self.queries_left = parameters.queries
         self._entropy = entropy
-        self._draw_threshold()
+        self._thresholds = list(thresholds)
+        self._threshold(self._epoch)
 
     @property
     def has_halted(self) -> bool:
@@ -67,22 +71,29 @@ class RunningSparseVector:
             raise RuntimeError("The sparse vector has halted: no further query may be tested.")
         if self.queries_left is not None:
             self.queries_left -= 1
-        if self._is_stale:  # drawing it anew was broken off
-            self._draw_threshold()
-        stable = distance + self.parameters.query_noise(self._entropy) > self._noisy_threshold
+        threshold = self._threshold(self._epoch)
+        stable = distance + self.parameters.query_noise(self._entropy) > threshold
         if not stable:
-            self.unstable_left -= 1  # one step: ⊥ is counted and its threshold is stale
-            if self._is_stale:
-                self._draw_threshold()
+            self.unstable_left -= 1  # one step: ⊥ is counted, and the next threshold, if there is one, is due
         return stable
 
-    @property
-    def _is_stale(self) -> bool:
-        return self.parameters.redraws_threshold and self._drawn_at != self.unstable_left
+    def thresholds(self) -> tuple[int, ...]:
+        """The noisy thresholds of all epochs, those that are not due yet drawn ahead. **Secret.**
 
-    def _draw_threshold(self) -> None:
-        self._noisy_threshold = self.parameters.threshold + self.parameters.threshold_noise(self._entropy)
-        self._drawn_at = self.unstable_left
+        With them, and the public counts of what is left, another run goes on where this one is.
+        """
+        self._threshold(self.parameters.unstable - 1 if self.parameters.redraws_threshold else 0)
+        return tuple(self._thresholds)
+
+    @property
+    def _epoch(self) -> int:
+        """Which threshold holds: the first, or where each ⊥ is followed by another one, that after the last ⊥."""
+        return self.parameters.unstable - self.unstable_left if self.parameters.redraws_threshold else 0
+
+    def _threshold(self, epoch: int) -> int:
+        while len(self._thresholds) <= epoch:
+            self._thresholds.append(self.parameters.threshold + self.parameters.threshold_noise(self._entropy))
+        return self._thresholds[epoch]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.parameters!r}, unstable_left={self.unstable_left})"

@@ -18,6 +18,8 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.committees import Committee, committee_from_arrays
+from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Usage
 from pcqr.records import Records
@@ -28,20 +30,40 @@ _WORTH_A_DELTA = 1.01
 class NoisyVotes:
     """Teachers and the m noisy majorities that are paid for: decides one query at a time. Holds only secrets."""
 
-    def __init__(self, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage, entropy: Entropy) -> None:
-        self._teachers = Teachers(hypotheses, records, plan.teachers, entropy)
+    def __init__(self, committee: Committee, plan: NoisyMaxStage, entropy: Entropy) -> None:
+        self._committee = committee
         self._plan = plan
         self._entropy = entropy
         self._decisions_left = plan.queries
+
+    @classmethod
+    def trained(
+        cls, hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage, entropy: Entropy
+    ) -> NoisyVotes:
+        """Teachers on a random partition of the records."""
+        return cls(Teachers(hypotheses, records, plan.teachers, entropy).committee, plan, entropy)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
+        """The votes that gave `arrays`, as they were before the first decision: see `left`."""
+        return cls(committee_from_arrays(arrays), plan, entropy)
+
+    def arrays(self) -> Arrays:
+        """All secrets. **Private.**"""
+        return self._committee.arrays()
 
     @property
     def left(self) -> Usage:
         """Decisions that are paid for and not yet begun: one that was broken off is spent. No answer is ever ⊥."""
         return Usage(self._decisions_left, None)
 
+    @left.setter
+    def left(self, left: Usage) -> None:
+        self._decisions_left = left.queries or 0
+
     def counts(self, X: Points) -> NDArray[np.int64]:
         """The votes on each row of `X`, one column a label. Private."""
-        return self._teachers.counts(X)
+        return self._committee.counts(X)
 
     def decide(self, counts: NDArray[np.int64]) -> int:
         """The noisy majority: the only thing about the votes that may be shown. RuntimeError after m decisions."""
@@ -57,7 +79,7 @@ def noisy_max(hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage
         raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
     if records.size != plan.records:
         raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
-    return NoisyVotes(hypotheses, records, plan, entropy)
+    return NoisyVotes.trained(hypotheses, records, plan, entropy)
 
 
 def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:

@@ -9,7 +9,8 @@ from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
 from pcqr.estimators.base import Given
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.peers.noisy_max.algorithm import noisy_max
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.planning.request import Request
@@ -95,3 +96,6 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: NoisyMaxPlan, entropy: Entropy) -> None:
         labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
+
+    def _labeller(self, arrays: Arrays, plan: NoisyMaxPlan, entropy: Entropy) -> NoisyVotes:
+        return NoisyVotes.from_arrays(arrays, plan.vote, entropy)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl_guarantee
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl, unv_priv_cl_guarantee
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import (
     ALL_TEACHERS,
@@ -102,7 +102,7 @@ def unv_priv_cl_case(
 def _universal(
     hypotheses: HypothesisClass, vote: VoteStage, publish: DrawStage, table: Table, entropy: Entropy
 ) -> UniversalSession:
-    return UniversalSession(UnvPrivCl(hypotheses, table.source(), None, vote, publish, entropy))
+    return UniversalSession(unv_priv_cl(hypotheses, table.source(), None, vote, publish, entropy))
 
 
 def _a_teacher_for_each_record(publish: DrawStage) -> Case:

@@ -1,0 +1,207 @@
+"""Releases that are kept: moved into a directory, found there again, and copied without their secrets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pcqr import registry
+from pcqr.algorithms.log import MemoryLog, NoLabeller, PrivLabel
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.entropy import Entropy, SystemEntropy
+from pcqr.errors import CopyCannotAnswer, ParameterError, ReleaseError
+from pcqr.estimators.base import PrivateEstimator
+from pcqr.estimators.labels import as_array, plain_name
+from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.committees.base import Arrays
+from pcqr.plan import QueryPlan
+from pcqr.records import Records
+from pcqr.records.keeping import kept_records, restored_records
+
+if TYPE_CHECKING:
+    from pcqr.release.durable.directory import Kept, Secret
+    from pcqr.release.durable.facts import Facts
+
+V = TypeVar("V", bound=QueryPlan)
+VOTES, RECORDS, PUBLIC = "votes ", "records ", "public"
+
+
+class KeptRelease(PrivateEstimator[V]):
+    """What `fit` has started, and how it is kept. No dataclass: a secret must not be a field among the parameters."""
+
+    _protocol: PrivClass | UnvPrivCl
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        head: str | os.PathLike[str] | None = None,
+        key: str | None = None,
+    ) -> Self:
+        """Move the release into a new directory, where it outlives this process (docs/release.md).
+
+        What was answered goes with it, and this object goes on from there: every later answer is on disk before it is
+        given. `pcqr.release.open(path)` finds it again.
+
+        Parameters
+        ----------
+        path : str or path
+            A directory that does not exist, or is empty. It will hold secrets: `secret.pcqr`, for the owner alone.
+        ledger : str or path, optional
+            Where the log of answers is kept, if not in the directory: a file, or the address of a PostgreSQL database.
+        head : str or path, optional
+            Where to keep what was last replied, away from the directory, so that an older copy of it is noticed. By
+            default under the user's state directory.
+        key : str, optional
+            Where the key is that encrypts the secrets: "file:PATH" or "env:NAME".
+
+        Returns
+        -------
+        PrivateEstimator
+            This release.
+
+        Raises
+        ------
+        ReleaseError
+            When there is something at that path, or the release is kept already.
+        ParameterError
+            When a parameter, such as a hypothesis class of your own, cannot be written down.
+        LedgerError, SecretError
+            When a file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import pcqr
+        >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+        >>> release = pcqr.SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
+        >>> place = tempfile.mkdtemp()
+        >>> release.save(place, head=tempfile.mkdtemp() + "/head").predict([[1.0], [9.0]])
+        array([0, 1])
+        >>> release.close()
+        """
+        from pcqr.release.durable.directory import checked_place, keep  # noqa: PLC0415 - SQLAlchemy takes its time
+
+        self._check_fitted()
+        checked_place(path)
+        with self._protocol.guarded(), self._votes.guarded():
+            log = self._votes.log
+            if not isinstance(log, MemoryLog):
+                raise ReleaseError(str(path), "cannot be made: this release is kept already", "Open that one.")
+            if not log.is_original:
+                raise CopyCannotAnswer
+            facts = self._facts()
+            facts.to_json()  # whatever cannot be written is refused before anything is
+            self._votes.log = keep(
+                path, facts, self._secret(), log, self._votes.left, ledger=ledger, head=head, key=key
+            )
+        return self
+
+    def close(self) -> None:
+        """Let another process open the directory of a kept release. All answers are on disk already."""
+        self._votes.log.close()
+
+    @property
+    def _votes(self) -> PrivClass:
+        self._check_fitted()
+        return self._protocol.protocol if isinstance(self._protocol, UnvPrivCl) else self._protocol
+
+    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:  # noqa: ARG002
+        """The votes from the arrays of their secrets. A release that can be kept has this."""
+        raise ParameterError("release", "of a kind that can be kept", type(self).__name__)
+
+    def _facts(self) -> Facts:
+        from pcqr.release.durable.facts import Facts  # noqa: PLC0415
+
+        entries = (entry for entry in registry.algorithms() if registry.resolve(entry.estimator) is type(self))
+        entry = next(entries, None)
+        if entry is None:
+            raise ParameterError(
+                "release", "an algorithm of the registry (pcqr.registry.register)", type(self).__name__
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return Facts(
+            algorithm=entry.name,
+            parameters=self.get_params(deep=False),
+            plan=self.plan_,
+            hypotheses=self.hypotheses_,
+            classes=tuple(map(plain_name, self.classes_)),
+            records=self.n_records_,
+            public=self.n_public_,
+            features=self.n_features_in_,
+            feature_names=None if names is None else tuple(map(str, names)),
+            schema=self.schema_,
+            ledger="",
+            identity="",
+        )
+
+    def _secret(self) -> Secret | None:
+        """All that must survive and never be shown; None once nothing of it is needed."""
+        from pcqr.release.durable.directory import Secret  # noqa: PLC0415
+
+        if self._votes.log.published is not None:
+            return None
+        labeller: Any = self._votes.labeller
+        if not hasattr(labeller, "arrays"):
+            raise ParameterError("release", "of a kind that can be kept", type(self).__name__)
+        document: dict[str, Any] = {}
+        arrays = _prefixed(VOTES, labeller.arrays())
+        if isinstance(self._protocol, UnvPrivCl):
+            records, public = self._protocol.kept()
+            if records is None:
+                raise CopyCannotAnswer
+            document["records"], held = kept_records(records)
+            arrays |= _prefixed(RECORDS, held) | ({} if public is None else {PUBLIC: public})
+        return Secret(document, arrays)
+
+    @classmethod
+    def from_kept(cls, kept: Kept) -> Self:
+        """The estimator, fitted, that was saved: `pcqr.release.open` calls this."""
+        facts, release = kept.facts, cls(**kept.facts.parameters)
+        release.classes_, release.schema_ = as_array(facts.classes), facts.schema
+        release.hypotheses_, release.n_records_, release.n_public_ = facts.hypotheses, facts.records, facts.public
+        release.n_features_in_ = facts.features
+        if facts.feature_names is not None:
+            release.feature_names_in_ = as_array(facts.feature_names)
+        plan: Any = facts.plan
+        release.guarantee_, release.plan_ = plan.guarantee, plan
+        release._protocol = release._resumed(kept, plan, SystemEntropy())
+        return release
+
+    def _resumed(self, kept: Kept, plan: V, entropy: Entropy) -> PrivClass | UnvPrivCl:
+        return self._resumed_votes(kept, plan, entropy, plan.queries)
+
+    def _resumed_votes(self, kept: Kept, plan: V, entropy: Entropy, queries: int) -> PrivClass:
+        if kept.secret is None:
+            labeller: PrivLabel = NoLabeller(kept.log.state.left)
+        else:
+            labeller = self._labeller(_named(VOTES, kept.secret.arrays), plan, entropy)
+        return PrivClass(labeller, queries, entropy, kept.log)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has the log and no secrets: two that decide would count one budget twice.
+
+        What was drawn with a seed has no budget to count, and is copied as scikit-learn expects it.
+        """
+        state: dict[str, Any] = super().__getstate__()
+        if "_protocol" in state and (self.guarantee_.is_private or not isinstance(self._votes.log, MemoryLog)):
+            state = state | {"_protocol": self._protocol.copied()}
+        return state
+
+
+def for_publication(secret: Secret) -> tuple[Records, Points | None]:
+    """The private records and the public points that a universal release keeps until it publishes."""
+    records = restored_records(secret.document.get("records", {}), _named(RECORDS, secret.arrays))
+    return records, secret.arrays.get(PUBLIC)
+
+
+def _prefixed(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
+
+
+def _named(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays of one part of a secret."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,1 @@
+"""A release in a directory: it outlives its process, and counts its budget once (proofs/release.md)."""

@@ -1,0 +1,219 @@
+"""The directory of a release: release.json (public), secret.pcqr (0600), and the ledger, or where that is.
+
+The order in which it is made, opened and, after publication, emptied: proofs/release.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pcqr.algorithms.log import MemoryLog
+from pcqr.errors import LedgerError, ParameterError, ReleaseError
+from pcqr.files import real, sync_directory, write_whole
+from pcqr.plan import Usage
+from pcqr.release.account.places import without_password
+from pcqr.release.durable.facts import Facts
+from pcqr.release.durable.log import LedgerLog, move
+from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+from pcqr.release.ledger.points import reached
+from pcqr.release.secrets import read_key, read_secret, write_secret
+
+FACTS, SECRET, LEDGER = "release.json", "secret.pcqr", "ledger.sqlite"
+RELEASE = "release"
+_MOST_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What must never be shown, and never changes: plain facts and arrays."""
+
+    document: dict[str, Any] = field(repr=False)
+    arrays: dict[str, NDArray[Any]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A release as it was found: public facts, the log, and the secret where it is needed and may be read."""
+
+    facts: Facts
+    log: LedgerLog
+    secret: Secret | None = field(repr=False)
+
+
+def keep(
+    place: str | os.PathLike[str],
+    facts: Facts,
+    secret: Secret | None,
+    log: MemoryLog,
+    left: Usage,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    head: str | os.PathLike[str] | None = None,
+    key: str | None = None,
+) -> LedgerLog:
+    """Move a release out of memory into a new directory. `log` gives up before the ledger may hold it, for good.
+
+    `key` says where the key is that encrypts the secret (`read_key`). Whatever is refused before that leaves nothing
+    behind, and the release in memory as it was.
+    """
+    directory = checked_place(place)
+    found_key = None if key is None else read_key(key)
+    made = [each for each in (directory, *directory.parents) if not each.exists()]
+    kept: Ledger | None = None
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        checksum = (
+            None if secret is None else write_secret(directory / SECRET, secret.document, secret.arrays, found_key)
+        )
+        reached("secret written")
+        kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+        told = LEDGER if ledger is None else without_password(os.fspath(ledger))
+        text = replace(facts, ledger=told, identity=kept.identity).to_json()
+        write_whole(directory / FACTS, text)
+        for each in made:
+            sync_directory(each.parent)
+        reached("facts written")
+    except BaseException as error:
+        _remove(directory, made, kept)
+        if isinstance(error, OSError):
+            raise ReleaseError(
+                str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind."
+            ) from None
+        raise
+    log.give_up()
+    with kept.turn() as turn:
+        names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
+        turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
+        move(log, left, turn)
+    return LedgerLog(kept, forget=_Forget(directory))
+
+
+def find(
+    place: str | os.PathLike[str],
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    head: str | os.PathLike[str] | None = None,
+    key: str | None = None,
+    adopt: bool = False,
+    read_only: bool = False,
+) -> Kept:
+    """The release in a directory, if all of it is there and is what was written. To read, no secret is touched."""
+    directory = real(Path(place))
+    text = _read_facts(directory)
+    facts = _facts(directory, text)
+    where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
+    kept = open_ledger(where, RELEASE, None if head is None else Path(head), adopt=adopt, read_only=read_only)
+    try:
+        names = _names(directory, kept)
+        if kept.identity != facts.identity or names["facts"] != sha256(text).hexdigest():
+            raise ReleaseError(
+                str(directory),
+                f"is not the one that its ledger knows: {FACTS} was edited, or the ledger is another one's",
+                "Bring back the files that belong together.",
+            )
+        log = LedgerLog(kept, forget=_Forget(directory))
+        secret = None
+        if log.state.is_published:
+            if not read_only:
+                _Forget(directory)()  # killed before it was removed
+        elif not read_only:
+            secret = _secret(directory, key, names["secret"], log)
+        return Kept(facts, log, secret)
+    except BaseException:
+        kept.close()
+        raise
+
+
+def checked_place(place: str | os.PathLike[str]) -> Path:
+    """A path that nothing has yet, or an empty directory."""
+    directory = real(Path(place))
+    if os.path.lexists(directory) and not (directory.is_dir() and not any(directory.iterdir())):
+        holds = "a release already" if (directory / FACTS).exists() else "something else"
+        raise ReleaseError(str(directory), f"cannot be made: there is {holds}", "Take another place.")
+    return directory
+
+
+@dataclass(frozen=True)
+class _Forget:
+    """Remove the secret: once a classifier is published, nobody needs the teachers or the records."""
+
+    directory: Path
+
+    def __call__(self) -> None:
+        reached("published")
+        try:
+            (self.directory / SECRET).unlink(missing_ok=True)
+            sync_directory(self.directory)
+        except OSError:
+            return  # the next opening tries again
+
+
+def _secret(directory: Path, key: str | None, checksum: str | None, log: LedgerLog) -> Secret | None:
+    found_key = None if key is None else read_key(key)
+    try:
+        return Secret(*read_secret(directory / SECRET, found_key, checksum))
+    except Exception:
+        if log.state.is_published:  # by another process, a moment ago
+            return None
+        raise
+
+
+def _ledger_place(directory: Path, ledger: str | os.PathLike[str] | None) -> str | Path:
+    return directory / LEDGER if ledger is None else os.fspath(ledger)
+
+
+def _read_facts(directory: Path) -> bytes:
+    try:
+        with (directory / FACTS).open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        there = "is broken off: it was being made" if (directory / SECRET).exists() else "does not exist"
+        remedy = "Make it anew in another place." if (directory / SECRET).exists() else "Look for a misspelt path."
+        raise ReleaseError(str(directory), there, remedy) from None
+    except OSError as error:
+        raise ReleaseError(str(directory), f"cannot be read ({error.strerror})", "Mend that first.") from None
+    return text
+
+
+def _facts(directory: Path, text: bytes) -> Facts:
+    try:
+        return Facts.from_json(text.decode())
+    except ParameterError as error:
+        if error.name.endswith(".version"):
+            raise ReleaseError(
+                str(directory), "was written by another version of pcqr", f"Install that one. {error}"
+            ) from None
+        raise ReleaseError(str(directory), f"has a damaged {FACTS} ({error})", "Bring back a good copy.") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ReleaseError(str(directory), f"has a damaged {FACTS}", "Bring back a good copy.") from None
+
+
+def _names(directory: Path, ledger: Ledger) -> dict[str, Any]:
+    """What the ledger says of the files: its first entry."""
+    first = next(ledger.entries(limit=1), None)
+    if first is None or first.kind != RELEASE:
+        raise ReleaseError(str(directory), "is broken off: it was being made", "Make it anew in another place.")
+    names: dict[str, Any] = json.loads(first.body)
+    return names
+
+
+def _remove(directory: Path, made: list[Path], ledger: Ledger | None) -> None:
+    """What a failed attempt has left: nobody can have been told of it."""
+    if ledger is not None:
+        try:
+            ledger.close()
+        except LedgerError:
+            return
+    with suppress(OSError):  # a directory that was never made
+        for name in (SECRET, FACTS, LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.lock"):
+            (directory / name).unlink(missing_ok=True)
+        for each in made:
+            each.rmdir()

@@ -1,0 +1,250 @@
+"""Killed at every point of the order of writes: nothing that was told is lost, nothing is decided or counted twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import struct
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from support.kept import HARD, QUERIES, fitted, in_a_fork, kept, reopened
+from support.ledgers import new_folder
+
+from pcqr import BudgetExhausted, CopyCannotAnswer
+from pcqr.errors import LedgerError, LedgerRolledBack, ReleaseError
+from pcqr.release.durable.directory import SECRET
+from pcqr.release.ledger.points import CREATION, TURN
+
+MIXED = np.concatenate([QUERIES[:6], HARD[:6]])
+
+
+def answered(release: Any, rows: Any) -> list[tuple[str, int | None]]:
+    """What the log says about the rows, one after the other; the release may halt in between."""
+    found: list[tuple[str, int | None]] = []
+    for x in rows:
+        try:
+            answer = release.answer(x)
+        except BudgetExhausted:
+            break
+        found.append((answer.kind, answer.label))
+    return found
+
+
+@pytest.mark.parametrize("point", TURN)
+@pytest.mark.parametrize("name", ["agnostic", "noisy max"])
+def test_a_batch_that_is_killed_is_there_as_a_whole_or_not_at_all(name: str, point: str, tmp_path: Path) -> None:
+    kept(tmp_path, name)
+
+    def ask() -> None:
+        release = reopened(tmp_path)
+        release.predict(QUERIES[:2])
+        release.predict(QUERIES[2:9])
+
+    assert in_a_fork(ask, killed_at=point, time=2) == -signal.SIGKILL
+    release = reopened(tmp_path)
+    is_there = TURN.index(point) >= TURN.index("committed")
+    assert release.queries_answered_ == (9 if is_there else 2)
+    kinds = [kind for kind, _ in answered(release, QUERIES[2:9])]
+    assert set(kinds) == {"repeated"} if is_there else "repeated" not in kinds
+    assert release.queries_answered_ == 9
+    release.close()
+
+
+@pytest.mark.parametrize("point", ["secret written", *CREATION, "facts written", *TURN])
+def test_a_save_that_is_killed_is_whole_or_refused(point: str, tmp_path: Path) -> None:
+    release = fitted()
+    labels = release.predict(QUERIES[:3]).tolist()
+
+    def save() -> None:
+        twin = fitted()
+        twin.predict(QUERIES[:3])
+        twin.save(tmp_path / "release", head=tmp_path / "head")
+
+    assert in_a_fork(save, killed_at=point) == -signal.SIGKILL
+    if point in TURN[2:]:
+        again = reopened(tmp_path)
+        assert again.predict(QUERIES[:3]).tolist() == labels
+        again.close()
+    else:
+        with pytest.raises((ReleaseError, LedgerError)):
+            reopened(tmp_path)
+
+
+@pytest.mark.parametrize("point", [*TURN, "published"])
+def test_a_publication_that_is_killed_is_drawn_once_for_all_to_see(point: str, tmp_path: Path) -> None:
+    path = kept(tmp_path, "universal")
+    after = reopened(tmp_path, read_only=True).plan_.publish.after_queries
+
+    def ask() -> None:
+        reopened(tmp_path).predict(QUERIES[:after])
+
+    occurrence = 1 if point == "published" else 2  # the first turn votes
+    assert in_a_fork(ask, killed_at=point, time=occurrence) == -signal.SIGKILL
+    release = reopened(tmp_path)
+    is_out = point == "published" or TURN.index(point) >= TURN.index("committed")
+    assert release.is_published_ == is_out
+    assert (path / SECRET).exists() == (not is_out), "removed at the next opening, if not before"
+    assert release.queries_answered_ == after
+    hypothesis = release.hypothesis_ if is_out else None
+    assert release.answer([0.5]).kind == "published"
+    assert hypothesis in (None, release.hypothesis_)
+    assert release.queries_answered_ == after
+    assert not (path / SECRET).exists()
+    release.close()
+
+
+REPLY = struct.Struct("<db")
+
+
+def _ask_for_ever(folder: Path, pipe: int, seed: int) -> None:
+    release, rng = reopened(folder), np.random.default_rng(seed)
+    while True:
+        rows = rng.choice(np.concatenate([QUERIES, HARD]), size=4)
+        for row, label in zip(rows, release.predict(rows), strict=True):
+            os.write(pipe, REPLY.pack(row[0], int(label)))
+
+
+def test_kills_at_random_instants_lose_nothing_that_was_told() -> None:
+    folder = new_folder()
+    kept(folder, "noisy max")
+    told: dict[float, int] = {}
+    spent = 0
+    for seed in range(6):
+        receive, send = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                _ask_for_ever(folder, send, seed)
+            finally:
+                os._exit(1)
+        os.close(send)
+        time.sleep(0.05 + 0.05 * seed)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        with os.fdopen(receive, "rb") as replies:
+            content = replies.read()
+        for x, label in REPLY.iter_unpack(content[: len(content) // REPLY.size * REPLY.size]):
+            assert told.setdefault(x, label) == label, "a retry gets the same answer"
+        release = reopened(folder)
+        assert release.queries_answered_ >= max(spent, len(told))
+        spent = release.queries_answered_
+        assert spent <= release.plan_.vote.queries
+        for x, label in told.items():
+            answer = release.answer([x])
+            assert (answer.kind, answer.label) == ("repeated", label)
+        release.close()
+    shutil.rmtree(folder)
+
+
+class Crashes(RuleBasedStateMachine):
+    """Ask, retry, kill, restore and copy a universal release in any order. The oracle: what was told stays true."""
+
+    template: Path
+
+    @initialize()
+    def start(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(dir=self.template.parent))
+        shutil.copytree(self.template, self.folder, dirs_exist_ok=True)
+        self.told: dict[float, Any] = {}
+        self.unstable, self.asked, self.published = 0, 0, None
+        self.release = reopened(self.folder)
+        self.older: Path | None = None
+
+    @rule(x=st.sampled_from([0.1, 0.2, 0.399, 0.4, 0.401, 0.7, 0.8, 0.9]))
+    def ask(self, x: float) -> None:
+        answer = self.release.answer([x])
+        if answer.kind == "published":
+            assert self.release.is_published_
+            return
+        assert (answer.kind == "repeated") == (x in self.told)
+        assert self.told.setdefault(x, answer.label) == answer.label
+
+    @rule(x=st.sampled_from([0.15, 0.3995, 0.4005, 0.85]), point=st.sampled_from(TURN))
+    def kill(self, x: float, point: str) -> None:
+        self.release.close()
+        in_a_fork(lambda: reopened(self.folder).answer([x]), killed_at=point)
+        self.release = reopened(self.folder)
+        entry = self.release._votes.logged(np.array([[x]]))
+        if entry is not None:
+            label = None if entry.label is None else int(self.release.classes_[entry.label])
+            assert self.told.setdefault(x, label) == label
+
+    @rule()
+    def reopen(self) -> None:
+        self.release.close()
+        self.release = reopened(self.folder)
+
+    @rule()
+    def copy(self) -> None:
+        self.release.close()
+        self.older = Path(tempfile.mkdtemp(dir=self.template.parent))
+        shutil.copytree(self.folder / "release", self.older / "release")
+        self.copied_at = self.asked
+        self.release = reopened(self.folder)
+
+    @precondition(lambda self: self.older is not None)
+    @rule()
+    def restore(self) -> None:
+        assert self.older is not None
+        self.release.close()
+        shutil.move(self.folder / "release", self.folder / "newest")
+        shutil.copytree(self.older / "release", self.folder / "release")
+        was_older = (self.asked, self.published is not None) != (self.copied_at, False)
+        try:
+            reopened(self.folder).close()
+            assert not was_older, "an older copy was taken"
+        except LedgerRolledBack:
+            assert was_older
+        shutil.rmtree(self.folder / "release")
+        shutil.move(self.folder / "newest", self.folder / "release")
+        self.release = reopened(self.folder)
+
+    @rule()
+    def fork(self) -> None:
+        def ask() -> None:
+            try:
+                assert self.release.answer([0.123]).kind == "published"
+            except CopyCannotAnswer:
+                assert not self.release.is_published_
+
+        assert in_a_fork(ask) == 0
+
+    @invariant()
+    def nothing_goes_back(self) -> None:
+        release = self.release
+        assert release.queries_answered_ >= self.asked
+        assert release.unstable_answers_ >= self.unstable
+        assert release.queries_answered_ == len(self.told)
+        assert release.unstable_answers_ == sum(label is None for label in self.told.values())
+        assert release.unstable_answers_ <= release.plan_.vote.sparse_vector.unstable
+        assert release.queries_answered_ <= release.plan_.publish.after_queries
+        self.asked, self.unstable = release.queries_answered_, release.unstable_answers_
+        if release.is_published_:
+            assert self.published in (None, release.hypothesis_)
+            self.published = release.hypothesis_
+
+    def teardown(self) -> None:
+        if hasattr(self, "release"):
+            self.release.close()
+
+
+def test_a_kept_release_against_an_oracle() -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    base = new_folder()
+    Crashes.template = base / "template"
+    Crashes.template.mkdir()
+    kept(Crashes.template, "universal", publish_share=0.5, unstable=3)
+    try:
+        run_state_machine_as_test(Crashes, settings=settings(max_examples=8, stateful_step_count=12))
+    finally:
+        shutil.rmtree(base)

@@ -1,0 +1,402 @@
+"""A release in a directory is the same estimator, in this process and in the next."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import shutil
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.kept import ESTIMATORS, HARD, QUERIES, fitted, in_a_fork, kept, reopened, table
+from support.releases import Forbidden
+
+import pcqr
+from pcqr import BudgetExhausted, CopyCannotAnswer, ParameterError, Schema
+from pcqr.entropy import Entropy
+from pcqr.errors import (
+    HeadMissing,
+    LedgerClosed,
+    LedgerInUse,
+    LedgerRolledBack,
+    LedgerUnwritable,
+    ReleaseError,
+    SecretError,
+)
+from pcqr.hypotheses import DecisionTrees, Finite, HypothesisClass, Stumps, Thresholds, UnionsOfIntervals
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.release.durable.directory import FACTS, LEDGER, SECRET
+from pcqr.release.ledger.points import watched
+from pcqr.schema import Column
+
+NAMES = list(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -> None:
+    release = fitted(name)
+    before = release.predict(QUERIES[:5])
+    assert release.save(tmp_path / "release", head=tmp_path / "head") is release
+    later = release.predict(QUERIES[5:12])
+    spent, left = release.queries_answered_, release._votes.left
+    assert spent == 12
+    release.close()
+    again = reopened(tmp_path)
+    assert type(again) is type(release)
+    assert again.get_params() == release.get_params()
+    assert again.plan_ == release.plan_
+    assert again.guarantee_ == release.guarantee_
+    assert again.hypotheses_ == release.hypotheses_
+    assert (again.n_records_, again.n_features_in_) == (release.n_records_, release.n_features_in_)
+    assert (again.queries_answered_, again._votes.left) == (spent, left)
+    assert again.predict(QUERIES[:12]).tolist() == [*before, *later]
+    assert {again.answer(x).kind for x in QUERIES[:12]} == {"repeated"}
+    assert again.queries_answered_ == spent
+    assert again.answer(QUERIES[12]).spent.queries == spent + 1
+    again.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_counts_of_a_kept_release_are_those_of_one_in_memory(name: str, tmp_path: Path) -> None:
+    """Whatever the answers are, halting and publication follow from them."""
+    release = fitted(name).save(tmp_path / "release", head=tmp_path / "head")
+    T, m = release.plan_.left.unstable, release.plan_.left.queries
+    unstable = asked = 0
+    for x in np.concatenate([HARD, QUERIES, np.linspace(0.3, 0.5, 200)[:, None]]):
+        try:
+            answer = release.answer(x)
+        except BudgetExhausted:
+            assert unstable == T or asked == m
+            break
+        if answer.kind == "published":
+            assert unstable == T or asked == release.plan_.publish.after_queries
+            break
+        asked, unstable = asked + (answer.kind != "repeated"), unstable + (answer.kind == "unstable")
+        assert (answer.spent.queries, answer.spent.unstable) == (asked, unstable)
+    assert (release.queries_answered_, release.unstable_answers_) == (asked, unstable)
+    release.close()
+
+
+def test_a_universal_release_publishes_once_and_forgets_its_secret(tmp_path: Path) -> None:
+    path = kept(tmp_path, "universal")
+    release = reopened(tmp_path)
+    assert (path / SECRET).exists()
+    release.predict(QUERIES)
+    assert release.is_published_
+    assert not (path / SECRET).exists()
+    hypothesis = release.hypothesis_
+    release.close()
+    again = reopened(tmp_path)
+    assert again.hypothesis_ == hypothesis
+    assert again.answer([0.123]).kind == "published"
+    again.close()
+    with pytest.raises(ReleaseError, match="there is a release already"):
+        fitted().save(path)
+
+
+def test_a_release_that_has_published_can_be_saved_without_secrets(tmp_path: Path) -> None:
+    release = fitted("universal")
+    release.predict(QUERIES)
+    hypothesis = release.hypothesis_
+    release.save(tmp_path / "release", head=tmp_path / "head").close()
+    assert not (tmp_path / "release" / SECRET).exists()
+    again = reopened(tmp_path)
+    assert again.hypothesis_ == hypothesis
+    again.close()
+
+
+@pytest.mark.parametrize(
+    "hypotheses",
+    [Stumps(cuts=((0.25, 0.5), (1.0,))), UnionsOfIntervals(2), DecisionTrees(depth=1)],
+    ids=["stumps", "unions", "trees"],
+)
+def test_classes_and_schemas_come_back_as_they_were(hypotheses: HypothesisClass, tmp_path: Path) -> None:
+    wide = not isinstance(hypotheses, UnionsOfIntervals)
+    columns = (Column("age", bounds=(0.0, 1.0)), Column("job", "categorical", ["nurse", "cook"]))
+    schema = Schema(columns if wide else columns[:1])
+    X, y = table(4_000)
+    data: dict[str, Any] = {"age": X[:, 0], "job": ["nurse", "cook"] * 2_000}
+    if isinstance(hypotheses, Stumps):
+        hypotheses = Stumps(cuts=((0.25, 0.5), (0.5,), (0.5,), (0.5,)))
+    names = np.array(["well", "ill"])
+    release = pcqr.UniversalRelease(hypotheses, epsilon=8.0, queries=10, classes=("well", "ill"))
+    release.fit({name: data[name] for name in schema.names}, names[y], schema=schema)
+    release.save(tmp_path / "release", head=tmp_path / "head").close()
+    again = reopened(tmp_path)
+    assert (again.hypotheses_, again.schema_) == (release.hypotheses_, schema)
+    assert again.hypotheses == hypotheses
+    queries = {"age": np.linspace(0.0, 1.0, 30), "job": ["cook"] * 30}
+    assert set(again.predict({name: queries[name] for name in schema.names})) <= {"well", "ill"}
+    assert again.is_published_, "from the records that were kept"
+    again.close()
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is(tmp_path: Path) -> None:
+    X, y = table()
+    for release in (
+        pcqr.SubsampleAggregate(Finite([Threshold(0.4), Threshold(0.6)]), epsilon=8.0, queries=5).fit(X, y),
+        pcqr.SubsampleAggregate(Thresholds(), epsilon=8.0, queries=5, entropy=_Own()).fit(X, y),
+    ):
+        with pytest.raises(ParameterError, match="for a release that is kept"):
+            release.save(tmp_path / "release")
+        assert not (tmp_path / "release").exists()
+        assert release.answer([0.9]).kind == "stable"
+
+
+class _Own(Entropy):
+    is_private = True
+
+    def bytes(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_copies_in_memory_answer_from_their_log_and_hold_no_secret(name: str) -> None:
+    release = fitted(name)
+    labels = release.predict(QUERIES[:4])
+    for twin in (pickle.loads(pickle.dumps(release)), copy.deepcopy(release), copy.copy(release)):  # noqa: S301
+        assert twin.predict(QUERIES[:4]).tolist() == labels.tolist()
+        assert (twin.queries_answered_, twin._votes.left) == (4, release._votes.left)
+        assert twin.preview(QUERIES[:5]).new == 1
+        with pytest.raises(CopyCannotAnswer):
+            twin.answer(QUERIES[5])
+        with pytest.raises(CopyCannotAnswer):
+            twin.save("nowhere")
+        again = pickle.loads(pickle.dumps(twin))  # noqa: S301
+        assert again.queries_answered_ == 4
+    assert release.queries_answered_ == 4
+    secret = release._votes.labeller.arrays()
+    largest = max(secret.values(), key=lambda array: array.nbytes)
+    assert largest.tobytes() not in pickle.dumps(release)
+    assert release.answer(QUERIES[5]).kind == "stable"
+
+
+def test_a_copy_of_a_published_release_answers_everything() -> None:
+    release = fitted("universal")
+    release.predict(QUERIES)
+    twin = pickle.loads(pickle.dumps(release))  # noqa: S301
+    assert twin.answer([0.777]).kind == "published"
+
+
+def test_copies_of_a_seeded_release_which_is_not_private_go_on_alike() -> None:
+    """scikit-learn pickles an estimator, and then compares what both of them predict."""
+    release = fitted(entropy=0)
+    twin = pickle.loads(pickle.dumps(release))  # noqa: S301
+    assert twin.predict(QUERIES).tolist() == release.predict(QUERIES).tolist()
+    assert twin.queries_answered_ == len(QUERIES)
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["in memory", "kept"])
+@pytest.mark.parametrize("name", ["agnostic", "universal"])
+def test_a_forked_release_answers_from_its_log(name: str, is_kept: bool, tmp_path: Path) -> None:
+    release = fitted(name)
+    release.predict(QUERIES[:3])
+    if is_kept:
+        release.save(tmp_path / "release", head=tmp_path / "head")
+
+    def ask() -> None:
+        assert release.answer(QUERIES[2]).kind == "repeated"
+        with pytest.raises(CopyCannotAnswer):
+            release.answer(QUERIES[7])
+        assert release.queries_answered_ == 3
+
+    held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with release._protocol.guarded(), release._votes.guarded():
+            held[0].set()
+            held[1].wait(20.0)
+
+    thread = threading.Thread(target=hold)  # a fork must not wait for a thread that it has not
+    thread.start()
+    held[0].wait(20.0)
+    try:
+        assert in_a_fork(ask) == 0
+    finally:
+        held[1].set()
+        thread.join()
+    assert release.answer(QUERIES[7]).kind == "stable"
+    release.close()
+
+
+def test_copies_and_readers_of_a_kept_release_answer_from_the_ledger(tmp_path: Path) -> None:
+    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    labels = release.predict(QUERIES[:4]).tolist()
+    reader = reopened(tmp_path, read_only=True)
+    for twin in (reader, copy.deepcopy(release), pickle.loads(pickle.dumps(release)), copy.copy(release)):  # noqa: S301
+        assert twin.predict(QUERIES[:4]).tolist() == labels
+        with pytest.raises(CopyCannotAnswer):
+            twin.predict(QUERIES[:5])
+    assert release.answer(QUERIES[4]).kind == "stable"
+    assert reader.queries_answered_ == 4, "a reader shows one moment"
+    reader.close()
+    with pytest.raises(LedgerInUse):
+        reopened(tmp_path)
+    release.close()
+    with pytest.raises(LedgerClosed):
+        release.answer(QUERIES[5])
+
+
+def test_the_files_of_a_release_are_for_their_owner(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    for name in (SECRET, LEDGER):
+        assert stat.S_IMODE((path / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    facts = json.loads((path / FACTS).read_text())
+    assert (facts["format"], facts["version"], facts["algorithm"]) == ("pcqr release", 1, "AgPrivCl")
+    assert facts["plan"]["guarantee"]["epsilon"] <= 4.0
+
+
+def edit_facts(path: Path, **changes: object) -> None:
+    facts = json.loads((path / FACTS).read_text())
+    (path / FACTS).write_text(json.dumps(facts | changes))
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(bytes(content))
+
+
+REFUSALS: dict[str, tuple[Any, type[Exception], str]] = {
+    "newer": (lambda path: edit_facts(path, version=2), ReleaseError, "another version"),
+    "edited facts": (lambda path: edit_facts(path, records=7), ReleaseError, "not the one that its ledger knows"),
+    "no facts": (lambda path: (path / FACTS).unlink(), ReleaseError, "broken off"),
+    "half of the facts": (lambda path: (path / FACTS).write_bytes(b'{"format"'), ReleaseError, "damaged"),
+    "facts in latin-1": (lambda path: (path / FACTS).write_bytes(b"\xe9" * 9), ReleaseError, "damaged"),
+    "edited secret": (lambda path: flip(path / SECRET), SecretError, "edited"),
+    "no secret": (lambda path: (path / SECRET).unlink(), SecretError, "missing"),
+    "open secret": (lambda path: (path / SECRET).chmod(0o644), SecretError, "chmod 600"),
+    "no head": (lambda path: (path.parent / "head").unlink(), HeadMissing, "adopt"),
+    "nothing": (shutil.rmtree, ReleaseError, "does not exist"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_what_does_not_belong_together_is_refused(what: str, tmp_path: Path) -> None:
+    harm, error, words = REFUSALS[what]
+    path = kept(tmp_path)
+    harm(path)
+    with pytest.raises(error, match=words):
+        reopened(tmp_path)
+
+
+def test_parts_of_another_release_are_refused(tmp_path: Path) -> None:
+    places = tmp_path / "first", tmp_path / "second"
+    for place in places:
+        place.mkdir()
+        fitted().save(place / "release", head=place / "head").close()
+    shutil.copy(places[1] / "release" / SECRET, places[0] / "release" / SECRET)
+    with pytest.raises(SecretError, match="not the one"):
+        reopened(places[0])
+    for name in (FACTS, SECRET):
+        shutil.copy(places[1] / "release" / name, places[0] / "release" / name)
+    with pytest.raises(ReleaseError, match="not the one that its ledger knows"):
+        reopened(places[0])
+
+
+def test_an_older_copy_is_refused_and_a_copy_that_was_adopted_goes_on(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    shutil.copytree(path, tmp_path / "older")
+    release = reopened(tmp_path)
+    labels = release.predict(QUERIES[:3])
+    release.close()
+    shutil.copytree(path, tmp_path / "newest")
+    shutil.rmtree(path)
+    (tmp_path / "older").rename(path)
+    with pytest.raises(LedgerRolledBack):
+        reopened(tmp_path)
+    shutil.rmtree(path)
+    (tmp_path / "newest").rename(path)
+    (tmp_path / "head").unlink()  # moved to another machine, say
+    with pytest.raises(HeadMissing):
+        reopened(tmp_path)
+    again = reopened(tmp_path, adopt=True)
+    assert again.predict(QUERIES[:3]).tolist() == labels.tolist()
+    assert "adopted" in [entry.kind for entry in again._votes.log.ledger.entries()]
+    again.close()
+
+
+def test_an_older_ledger_under_a_newer_secret_does_not_bring_the_records_back(tmp_path: Path) -> None:
+    """After publication the secret is gone: an older ledger finds none, whatever the head says."""
+    path = kept(tmp_path, "universal")
+    shutil.copytree(path, tmp_path / "older")
+    release = reopened(tmp_path)
+    release.predict(QUERIES)
+    release.close()
+    for name in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm"):
+        (path / name).unlink(missing_ok=True)
+    shutil.copy(tmp_path / "older" / LEDGER, path / LEDGER)
+    with pytest.raises(LedgerRolledBack):
+        reopened(tmp_path)
+
+
+def test_secrets_can_be_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cryptography")
+    monkeypatch.setenv("RELEASE_KEY", "ab" * 32)
+    fitted().save(tmp_path / "release", head=tmp_path / "head", key="env:RELEASE_KEY").close()
+    with pytest.raises(SecretError, match="encrypted"):
+        reopened(tmp_path)
+    release = reopened(tmp_path, key="env:RELEASE_KEY")
+    assert release.answer(QUERIES[0]).kind == "stable"
+    release.close()
+    assert reopened(tmp_path, read_only=True).queries_answered_ == 1, "to read, no key is needed"
+
+
+def test_a_second_save_is_refused(tmp_path: Path) -> None:
+    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    with pytest.raises(ReleaseError, match="kept already"):
+        release.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    release.close()
+
+
+def test_a_save_that_fails_leaves_the_release_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = fitted()
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    with pytest.raises(ReleaseError, match="something else"):
+        release.save(tmp_path / "taken")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pcqr.release.durable.directory.write_whole", full)
+        with pytest.raises(ReleaseError, match="No space left"):
+            release.save(tmp_path / "deep" / "release", head=tmp_path / "head")
+    assert not (tmp_path / "deep").exists()
+    assert release.answer(QUERIES[0]).kind == "stable"
+
+
+def test_a_release_that_may_have_been_saved_does_not_decide_any_more(tmp_path: Path) -> None:
+    """Whether the first turn was recorded is not known: two that decide would be one too many."""
+    release = fitted()
+    labels = release.predict(QUERIES[:2]).tolist()
+
+    def full(point: str) -> None:
+        if point == "committed":
+            raise OSError(28, "No space left on device")
+
+    with watched(full), pytest.raises(LedgerUnwritable, match="not known"):
+        release.save(tmp_path / "release", head=tmp_path / "head")
+    assert release.predict(QUERIES[:2]).tolist() == labels
+    with pytest.raises(CopyCannotAnswer):
+        release.answer(QUERIES[3])
+    again = reopened(tmp_path)
+    assert again.predict(QUERIES[:2]).tolist() == labels
+    assert again.answer(QUERIES[3]).kind == "stable"
+    again.close()
+
+
+def test_to_read_draws_nothing_and_a_saved_release_needs_no_entropy_of_the_caller(tmp_path: Path) -> None:
+    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    release._votes._entropy = Forbidden()
+    assert release.preview(QUERIES).new == len(QUERIES)
+    release.close()

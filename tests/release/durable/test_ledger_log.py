@@ -1,0 +1,257 @@
+"""A log in a ledger is the log in memory: the same answers and counts, whatever is asked, and the same exact laws."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcqr.algorithms.log import Entry, MemoryLog
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.sub_samp import StableVotes
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.audit.exact.cases.publication import UniversalSession, unv_priv_cl_case
+from pcqr.audit.exact.cases.tables import Place, replacing_the_last
+from pcqr.audit.exact.cases.votes import (
+    ONE_SIDED,
+    PAPER,
+    QUERIES,
+    TWICE,
+    UNANIMOUS,
+    VotesSession,
+    ag_priv_cl_case,
+    sub_samp_case,
+)
+from pcqr.audit.exact.sessions import conversations
+from pcqr.audit.exact.verify import Case
+from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.errors import BudgetExhausted, LedgerDamaged
+from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.plan import DrawStage, Usage, VoteStage
+from pcqr.release.durable.log import LedgerLog, State, append_answer, append_published, move
+from pcqr.release.ledger import create_ledger
+from pcqr.release.ledger.chain import Draft
+from pcqr.release.ledger.chain import Entry as Kept
+
+
+class Bytes:
+    """A ledger in memory that keeps bytes alone, as a disk does."""
+
+    is_read_only, place = False, "memory"
+
+    def __init__(self) -> None:
+        self.kept: list[Draft] = []
+        self.state = b""
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
+        return {
+            draft.key: Kept(0, draft.kind, draft.key, draft.body, b"")
+            for draft in self.kept
+            if draft.key and draft.key in keys
+        }
+
+    def entries(self) -> Iterator[Kept]:
+        return (Kept(0, draft.kind, draft.key, draft.body, b"") for draft in list(self.kept))
+
+    @contextmanager
+    def turn(self) -> Iterator[_Turn]:
+        turn = _Turn(self)
+        yield turn
+        self.kept += turn.drafts
+        self.state = turn.state
+
+
+class _Turn:
+    def __init__(self, ledger: Bytes) -> None:
+        self.find, self.state = ledger.find, ledger.state
+        self.drafts: list[Draft] = []
+
+    def append(self, kind: str, body: bytes, key: bytes | None = None) -> None:
+        self.drafts.append(Draft(kind, body, key))
+
+
+class Branching(LedgerLog):
+    """A log that the exact auditor may copy and go on with."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Branching:
+        return Branching(copy.deepcopy(self.ledger, memo))
+
+
+def started(left: Usage, ledger: Any = None) -> Any:
+    """A ledger with the state of a release that has answered nothing yet."""
+    ledger = Bytes() if ledger is None else ledger
+    with ledger.turn() as turn:
+        move(MemoryLog(), left, turn)
+    return ledger
+
+
+class Scripted:
+    """⊥ at negative points, else their parity. All that it remembers is `left`."""
+
+    def __init__(self, left: Usage) -> None:
+        self.left = left
+
+    def counts(self, X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.round(X[:, :1]).astype(np.int64).repeat(2, axis=1)
+
+    def decide(self, counts: np.ndarray[Any, Any]) -> int | None:
+        vote, left = int(counts[0]), self.left
+        self.left = Usage(None if left.queries is None else left.queries - 1, (left.unstable or 0) - (vote < 0))
+        return None if vote < 0 else vote % 2
+
+
+@given(
+    batches=st.lists(st.lists(st.integers(-4, 6), min_size=1, max_size=8), min_size=1, max_size=8),
+    left=st.builds(Usage, st.one_of(st.none(), st.integers(1, 12)), st.integers(1, 4)),
+)
+def test_answers_and_counts_are_those_of_a_log_in_memory(batches: list[list[int]], left: Usage) -> None:
+    ledger = started(left)
+    in_memory = PrivClass(Scripted(left), 5, SeededEntropy(0))
+    entropy = SeededEntropy(0)
+    for batch in batches:
+        table = np.array(batch, dtype=np.float64)[:, None]
+        kept = PrivClass(Scripted(Usage(99, 99)), 5, entropy, LedgerLog(ledger))  # a new process each time
+        assert in_memory.preview(table) == kept.preview(table)
+        assert outcome(in_memory, table) == outcome(kept, table)
+        assert in_memory.now() == kept.now()
+        assert [(e.point.tolist(), e.label, e.coin) for e in in_memory.transcript] == [
+            (e.point.tolist(), e.label, e.coin) for e in kept.transcript
+        ]
+
+
+def outcome(online: PrivClass, table: np.ndarray[Any, Any]) -> object:
+    try:
+        return list(online.replies(table))
+    except BudgetExhausted as halted:
+        return str(halted), halted.answers
+
+
+def test_a_turn_that_fails_leaves_no_trace_and_uses_nothing_up() -> None:
+    class Breaks(Scripted):
+        def decide(self, counts: np.ndarray[Any, Any]) -> int | None:
+            label = super().decide(counts)
+            if counts[0] == 3:
+                raise KeyboardInterrupt
+            return label
+
+    ledger, left = started(Usage(None, 3)), Usage(None, 3)
+    kept = PrivClass(Breaks(left), 5, SeededEntropy(0), LedgerLog(ledger))
+    with pytest.raises(KeyboardInterrupt):
+        list(kept.answers(np.array([[1.0], [-1.0], [-2.0], [3.0]])))
+    assert kept.now() == (Usage(0, 0), left)
+    assert not kept.transcript
+    assert [answer.kind for answer in kept.answers(np.array([[-1.0], [1.0]]))] == ["unstable", "stable"]
+
+
+@given(
+    label=st.one_of(st.none(), st.integers(0, 126)),
+    coin=st.integers(0, 126),
+    asked=st.integers(0, 2**63),
+    left=st.tuples(*(st.one_of(st.none(), st.integers(0, 2**62)) for _ in range(2))),
+    published=st.booleans(),
+)
+def test_entries_and_states_have_one_length(
+    label: int | None, coin: int, asked: int, left: tuple[int | None, int | None], published: bool
+) -> None:
+    """What a turn writes must not depend on its answers."""
+    turn, point = _Turn(Bytes()), np.array([[1.5, -2.0]])
+    entry = Entry(point, label, coin if label is None else None)
+    append_answer(turn, point.tobytes(), entry, Usage(asked, asked))  # type: ignore[arg-type]
+    assert len(turn.drafts[0].body) == 18 + 16
+    state = State(Usage(asked, 3), Usage(*left), published)
+    assert len(state.written()) == 34
+    assert State.read(state.written()) == state
+
+
+def test_a_published_classifier_takes_whole_pages() -> None:
+    turn = _Turn(Bytes())
+    for hypothesis in (Threshold(0.5), Threshold(1 / 3)):
+        append_published(turn, hypothesis)  # type: ignore[arg-type]
+    assert [len(draft.body) for draft in turn.drafts] == [4_096] * 2
+
+
+@pytest.mark.parametrize("state", [b"", bytes(34), bytes(40)])
+def test_a_state_that_is_none_is_refused(state: bytes, tmp_path: Path) -> None:
+    with create_ledger(tmp_path / "ledger", "release", tmp_path / "head") as ledger:
+        with ledger.turn() as turn:
+            turn.state = state
+            turn.append("other", b"")
+        with pytest.raises(LedgerDamaged, match="newer pcqr"):
+            LedgerLog(ledger).refresh(Scripted(Usage(1, 1)))
+
+
+class KeptVotes(VotesSession):
+    """Votes whose log is bytes. The labeller is made anew from its arrays before every question."""
+
+    def __init__(self, labeller: Any, limit: int | None, entropy: Entropy, plan: VoteStage) -> None:
+        super().__init__(labeller, QUERIES, limit, entropy)
+        self._plan, self._entropy = plan, entropy
+        self._arrays = labeller.arrays()
+        self._protocol.log = Branching(started(labeller.left))
+
+    def ask(self, query: Place) -> Hashable:
+        self._labeller = StableVotes.from_arrays(self._arrays, self._plan, self._entropy)
+        self._protocol.labeller = self._labeller
+        return super().ask(query)
+
+
+class KeptUniversal(UniversalSession):
+    def __init__(self, release: UnvPrivCl) -> None:
+        super().__init__(release)
+        release.protocol.log = Branching(started(release.protocol.left))
+
+
+def laws(case: Case, keep: Callable[[Any, Entropy], Any], rounds: int) -> Iterator[tuple[Any, Any]]:
+    """The exact laws of all conversations on both tables, in memory and kept."""
+    for pair in case.neighbours:
+        for table in pair:
+
+            def start(entropy: Entropy, table: Any = table) -> Any:
+                return case.start(table, entropy)
+
+            def start_kept(entropy: Entropy, table: Any = table) -> Any:
+                return keep(case.start(table, entropy), entropy)
+
+            yield (
+                conversations(start, case.menu, rounds, case.tape),
+                conversations(start_kept, case.menu, rounds, case.tape),
+            )
+
+
+NEIGHBOURS = replacing_the_last((UNANIMOUS, UNANIMOUS), ((0.0, 1),))
+VOTES = {
+    "one-sided": (sub_samp_case, VoteStage(3, 3, 3, None, ONE_SIDED)),
+    "two unstable": (sub_samp_case, VoteStage(3, 3, 3, None, TWICE)),
+    "paper": (sub_samp_case, VoteStage(3, 3, 3, None, PAPER)),
+    "relabelled": (ag_priv_cl_case, VoteStage(3, 3, 3, 0.5, ONE_SIDED)),
+}
+
+
+@pytest.mark.parametrize("which", VOTES)
+def test_the_exact_law_of_every_conversation_is_that_of_a_release_in_memory(which: str) -> None:
+    make, plan = VOTES[which]
+    case = make(Thresholds(), plan, NEIGHBOURS, 2)
+
+    def keep(session: Any, entropy: Entropy) -> KeptVotes:
+        return KeptVotes(session._labeller, plan.sparse_vector.queries, entropy, plan)
+
+    for in_memory, kept in laws(case, keep, 2):
+        assert set(in_memory.masses) == set(kept.masses)
+        for history, mass in in_memory.masses.items():
+            assert kept.masses[history] == pytest.approx(mass, rel=1e-12, abs=1e-300)
+
+
+def test_the_exact_law_of_a_publication_is_that_of_a_release_in_memory() -> None:
+    case = unv_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 0.5, ONE_SIDED), DrawStage(1.0, 1), NEIGHBOURS, 2)
+    for in_memory, kept in laws(case, lambda session, _: KeptUniversal(session._release), 2):
+        assert set(in_memory.masses) == set(kept.masses)
+        for history, mass in in_memory.masses.items():
+            assert kept.masses[history] == pytest.approx(mass, rel=1e-12, abs=1e-300)
