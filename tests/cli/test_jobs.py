@@ -18,6 +18,10 @@ from pcqr.errors import ParameterError
 
 JOBS = {
     "answer": jobs.Answer,
+    "fit": jobs.Fit,
+    "ask": jobs.Ask,
+    "status": jobs.Status,
+    "export": jobs.Export,
     "publish": jobs.Publish,
     "predict": jobs.Predict,
     "schema": jobs.MakeSchema,

@@ -19,12 +19,12 @@ from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_name
 from pcqr.cli.jobs import Answer
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
+from pcqr.cli.releases import made_release
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS, guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.datasets.tables import check_suffix, table_size
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.answering import Release, first_batch_cost
-from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import Usage, counted
 from pcqr.release.account import Account
 
@@ -146,40 +146,7 @@ def _release(job: Answer, shown: Shown) -> Release[Any]:
     queries = shown.queries.shape[0]
     if job.publishes:
         queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
-    release: Release[Any] = registry.resolve(registry.algorithm(job.algorithm).estimator)(
-        hypotheses=_hypotheses(job, shown),
-        epsilon=job.epsilon,
-        delta=job.delta,
-        queries=queries,
-        alpha=job.alpha,
-        beta=job.beta,
-        entropy=job.seed,
-        classes=(0, 1),  # what `labels_of` makes of them; any other label is refused
-    )
-    release.set_params(**_of_its_own(job, release))
-    return release
-
-
-def _of_its_own(job: Answer, release: Release[Any]) -> dict[str, str]:
-    """The options that not every release has. One that was given, and that this one lacks, is refused."""
-    has = release.get_params()
-    given = (("mode", job.mode, Answer.mode), ("on_unstable", job.on_unstable, Answer.on_unstable))
-    for name, value, default in given:
-        if name not in has and value != default:
-            raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.algorithm}", value)
-    return {name: value for name, value, _ in given if name in has}
-
-
-def _hypotheses(job: Answer, shown: Shown) -> HypothesisClass:
-    family = registry.hypothesis_class(job.class_name)
-    if job.depth is not None and "depth" not in family.parameters:
-        raise ParameterError("--depth", "left out, but for --class trees", job.depth)
-    if family.needs_public and job.public is None and job.schema is None:
-        raise ParameterError(
-            "--class", "one that needs no public questions, unless --public or --schema is given", job.class_name
-        )
-    hypotheses: HypothesisClass = family.made(intervals=job.intervals, depth=job.depth)
-    return hypotheses.prepared(shown.public, shown.schema) if family.needs_public else hypotheses
+    return made_release(job, shown, queries, (0, 1))  # what `labels_of` makes of them
 
 
 def _checked_out(job: Answer, *, as_json: bool) -> Path:

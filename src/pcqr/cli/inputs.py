@@ -89,7 +89,8 @@ def read_shown(
     elif public is not None:
         schema = Schema.from_public(public, drop=job.not_features)
     else:
-        schema = _numbers(asked or {}, job.not_features, str(queries))
+        told: Columns = dict.fromkeys(private, ()) if asked is None else asked  # of the private file, the names alone
+        schema = _numbers(told, job.not_features, str(job.private if asked is None else queries))
     schema = _with_categories(schema, categories)
     check_drop(job.drop, private, asked or (), public or (), schema.names)
     schema = schema.without(*(name for name in schema.names if name in job.not_features))

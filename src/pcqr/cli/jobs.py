@@ -12,16 +12,29 @@ from pcqr import registry
 from pcqr.cli.options import (
     AccountOption,
     AlgorithmOption,
+    Alpha,
     AnsweringClass,
+    Beta,
+    Categories,
+    Depth,
     Drop,
     Folder,
+    HeadOption,
     Intervals,
+    KeyOption,
     Label,
+    LedgerOption,
+    Mode,
+    OnUnstable,
     Overwrite,
     Place,
     PlannedClass,
     Private,
+    PublicRows,
+    ReleasePlace,
+    SchemaFile,
     SurelyPublic,
+    TwoLabels,
 )
 
 
@@ -48,8 +61,29 @@ class OnPrivateFiles:
         return tuple(path for path in (self.private, self.public, self.schema) if path is not None)
 
 
+class Voting(OnPrivateFiles):
+    """What jobs that answer by votes have in common."""
+
+    epsilon: float
+    delta: float
+    class_name: str
+    depth: int | None
+    intervals: int
+    algorithm: str
+    mode: str
+    alpha: float
+    beta: float
+    on_unstable: str
+    categories: list[str]
+
+    @property
+    def publishes(self) -> bool:
+        """Does the run end with a published classifier?"""
+        return registry.algorithm(self.algorithm).publishes
+
+
 @dataclass(frozen=True, kw_only=True)
-class Answer(OnPrivateFiles):
+class Answer(Voting):
     """Of `pcqr answer`."""
 
     private: Private
@@ -69,7 +103,7 @@ class Answer(OnPrivateFiles):
         ),
     ] = False
     class_name: AnsweringClass = "stumps"
-    depth: Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")] = None
+    depth: Depth = None
     intervals: Intervals = 2
     algorithm: AlgorithmOption = "agnostic"
     model_out: Annotated[
@@ -79,30 +113,16 @@ class Answer(OnPrivateFiles):
     publish_after: Annotated[
         int | None, typer.Option(min=1, help="universal: votes before it publishes. Default: half of the queries.")
     ] = None
-    mode: Annotated[
-        Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
-    ] = "calibrated"
-    alpha: Annotated[float, typer.Option(help="The excess error that is planned for.")] = 0.1
-    beta: Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")] = 0.05
-    on_unstable: Annotated[
-        Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
-    ] = "abstain"
-    public: Annotated[
-        Path | None,
-        typer.Option(
-            help="Public rows without labels: trees make their questions, and all classes the schema, of them."
-        ),
-    ] = None
+    mode: Mode = "calibrated"
+    alpha: Alpha = 0.1
+    beta: Beta = 0.05
+    on_unstable: OnUnstable = "abstain"
+    public: PublicRows = None
     surely_public: SurelyPublic = False
-    schema: Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")] = None
-    categories: Annotated[
-        list[str],
-        typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
-    ] = field(default_factory=list)
+    schema: SchemaFile = None
+    categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
-    labels: Annotated[
-        str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
-    ] = None
+    labels: TwoLabels = None
     account: AccountOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
     show: Annotated[
@@ -111,13 +131,92 @@ class Answer(OnPrivateFiles):
     overwrite: Overwrite = False
 
     @property
-    def publishes(self) -> bool:
-        """Does the run end with a published classifier?"""
-        return registry.algorithm(self.algorithm).publishes
-
-    @property
     def inputs(self) -> tuple[Path, ...]:
         return (*super().inputs, self.queries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Voting):
+    """Of `pcqr fit`."""
+
+    private: Private
+    label: Label
+    epsilon: Annotated[float, typer.Option(help="ε for everything that the release will ever answer.")]
+    delta: Annotated[float, typer.Option(help="δ for everything that it will ever answer; far below 1/n.")]
+    out: Annotated[Path, typer.Option(help="The directory of the release, which must be new. It will hold secrets.")]
+    planned_queries: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="m, for which accuracy is planned. universal, which needs it: votes before it publishes."
+        ),
+    ] = None
+    class_name: AnsweringClass = "stumps"
+    depth: Depth = None
+    intervals: Intervals = 2
+    algorithm: AlgorithmOption = "agnostic"
+    mode: Mode = "calibrated"
+    alpha: Alpha = 0.1
+    beta: Beta = 0.05
+    on_unstable: OnUnstable = "abstain"
+    public: PublicRows = None
+    surely_public: SurelyPublic = False
+    schema: SchemaFile = None
+    categories: Categories = field(default_factory=list)
+    drop: Drop = field(default_factory=list)
+    labels: TwoLabels = None
+    account: AccountOption = None
+    ledger: LedgerOption = None
+    head: HeadOption = None
+    key: KeyOption = None
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """Of `pcqr ask`."""
+
+    place: ReleasePlace
+    queries: Annotated[Path, typer.Option(help="The points to label, with the feature columns in any order.")]
+    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. A stopped run goes on.")]
+    drop: Drop = field(default_factory=list)
+    ledger: LedgerOption = None
+    head: HeadOption = None
+    key: KeyOption = None
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt",
+            help="The release was moved or restored and its head is missing: take it to be the newest copy. That you "
+            "decided so is recorded.",
+        ),
+    ] = False
+    show: Annotated[
+        bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
+    ] = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """Of `pcqr status`."""
+
+    place: ReleasePlace
+    verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the ledger, not only the last.")] = (
+        False
+    )
+    ledger: LedgerOption = None
+    head: HeadOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Of `pcqr export`."""
+
+    place: ReleasePlace
+    out: Annotated[Path, typer.Option(help="The directory that the public part is written to.")]
+    ledger: LedgerOption = None
+    head: HeadOption = None
+    overwrite: Overwrite = False
 
 
 @dataclass(frozen=True, kw_only=True)

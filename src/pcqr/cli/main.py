@@ -69,6 +69,59 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
     act(job, as_json=as_json)
 
 
+@command(app, jobs.Fit)
+def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
+    """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
+
+    ε and δ are spent here, whole; asking costs nothing more. The directory holds secrets (mode 0600, --key encrypts
+    them) and the log of all answers. What was last replied is kept apart (--head), so that an older copy is noticed.
+
+    Exit codes: 0 done; 2 bad input, or no room in the account, nothing was spent; 4 stopped.
+    """
+    from pcqr.cli.fit import run  # noqa: PLC0415
+
+    run(job, as_json=as_json)
+
+
+@command(app, jobs.Ask)
+def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
+    """Label queries by a release that pcqr fit has made. Costs nothing more; what was asked before is said again.
+
+    Each answer is on disk before it is shown. Should the run be stopped, the same command goes on where it was. The
+    queries of a universal release become public with its classifier.
+
+    Exit codes: 0 done; 2 bad input, or the release cannot be opened; 3 the release halted before the last query; 4
+    stopped before the end (the answers given until then are in FILE.part.csv, and in the release).
+    """
+    from pcqr.cli.ask import run  # noqa: PLC0415
+
+    run(job, as_json=as_json)
+
+
+@command(app, jobs.Status)
+def status(job: jobs.Status, /, *, as_json: bool) -> None:
+    """What a release has promised, what was asked and what is left. Reads no secret; a writer may be running.
+
+    Exit codes: 0 done; 2 there is no release, or it cannot be believed.
+    """
+    from pcqr.cli.kept import run_status  # noqa: PLC0415
+
+    run_status(job, as_json=as_json)
+
+
+@command(app, jobs.Export)
+def export(job: jobs.Export, /, *, as_json: bool) -> None:
+    """Write the public part of a release: transcript.csv, guarantee.json and, once it is published, the model.
+
+    The transcript has every query, as it was encoded, with its answer: whoever sees it sees what was asked.
+
+    Exit codes: 0 done; 2 bad input, or there is no release.
+    """
+    from pcqr.cli.kept import run_export  # noqa: PLC0415
+
+    run_export(job, as_json=as_json)
+
+
 @command(app, jobs.Publish)
 def publish(job: jobs.Publish, /, *, as_json: bool) -> None:
     """Publish a classifier that everybody may use. Each run is a new release and costs ε anew.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -119,6 +119,44 @@ AccountOption = Annotated[
         help="The account of the private table, a name or a path (pcqr account): charged before anything is drawn, and "
         "what does not fit is refused. Without it nothing is remembered.",
     ),
+]
+Mode = Annotated[
+    Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
+]
+OnUnstable = Annotated[
+    Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
+]
+Depth = Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")]
+Alpha = Annotated[float, typer.Option(help="The excess error that is planned for.")]
+Beta = Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")]
+PublicRows = Annotated[
+    Path | None,
+    typer.Option(help="Public rows without labels: trees make their questions, and all classes the schema, of them."),
+]
+SchemaFile = Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")]
+Categories = Annotated[
+    list[str],
+    typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
+]
+TwoLabels = Annotated[
+    str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
+]
+ReleasePlace = Annotated[Path, typer.Argument(help="The directory that pcqr fit has made.", metavar="RELEASE")]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", help="Where the log of answers is, if not in the directory: a file, or the address of PostgreSQL."
+    ),
+]
+HeadOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--head",
+        help="Where the last reply is remembered, away from the release. Default: the user's state directory.",
+    ),
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", help="Where the key is that encrypts the secrets: file:PATH or env:NAME.")
 ]
 Place = Annotated[str, typer.Argument(help="The account: a name, or a path.", metavar="NAME")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]

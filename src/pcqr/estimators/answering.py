@@ -6,7 +6,7 @@ What a batch of queries costs can be asked before it is sent: `Release.preview`,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -150,6 +150,33 @@ class Release(KeptRelease[V]):
         point = self._query(x)
         reply = next(self._protocol.replies(point))
         return self._shown(reply.answer, reply.coin)
+
+    @np.errstate(all="ignore")
+    def answers(self, X: Any) -> Iterator[Answer[Any]]:
+        """As `answer`, for every row in order. The rows of a block are decided before the first of them is given.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries, as in `fit`.
+
+        Yields
+        ------
+        Answer
+            One for each row.
+
+        Raises
+        ------
+        BudgetExhausted
+            At the first new row after the release has halted.
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, "plan_")
+        points = self._table(X, self.schema_)
+        return (self._shown(reply.answer, reply.coin) for reply in self._protocol.replies(points))
 
     @np.errstate(all="ignore")
     def predict(self, X: Any) -> LabelArray:

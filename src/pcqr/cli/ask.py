@@ -1,0 +1,171 @@
+"""`pcqr ask`: queries to a release that is kept. What was answered is never asked or paid again."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pcqr import release as releases
+from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress
+from pcqr.cli.inputs import naming, read
+from pcqr.cli.jobs import Ask
+from pcqr.cli.keeping import Answers, part_of
+from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.cli.words import KINDS
+from pcqr.datasets.tables import Columns, check_suffix, read_table
+from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
+from pcqr.files import InUse, check_output
+from pcqr.journal import Journal
+from pcqr.plan import counted
+
+BATCH = 256
+UNANSWERED = "unanswered"
+Row = tuple[str, str]
+"""Label, as text, and kind."""
+
+
+def run(job: Ask, *, as_json: bool) -> None:
+    """Open, check, ask, write, summarise. The release has each answer on disk before it is in the output."""
+    with naming("--out"):
+        check_suffix(job.out)
+    for place in (job.out, part_of(job.out)):
+        check_output(place, inputs=(job.queries,), overwrite=True)
+    table = _features(read(job.queries, "--queries"), job)
+    asked = len(next(iter(table.values()), ()))
+    release: Any = releases.open(job.place, ledger=job.ledger, head=job.head, key=job.key, adopt=job.adopt)
+    try:
+        with Signals() as signals:
+            earlier = [] if job.overwrite else _earlier(job.out, release, table, asked)
+            answers, halted = _asked(job, release, table, asked, earlier, signals, as_json=as_json)
+        _summarise(job, release, answers, halted, as_json=as_json)
+    finally:
+        release.close()
+    if halted is not None:
+        raise typer.Exit(BUDGET_EXHAUSTED)
+
+
+def _asked(
+    job: Ask, release: Any, table: Columns, asked: int, earlier: Sequence[Row], signals: Signals, *, as_json: bool
+) -> tuple[Answers, BudgetExhausted | None]:
+    try:
+        journal = Journal(part_of(job.out))
+    except InUse:
+        raise ParameterError("--out", "a file that no other run is writing to", str(job.out)) from None
+    answers, halted = Answers(journal), None
+    try:
+        with progress(hidden=as_json or job.show) as bar:
+            answers.begin(signals, asked, show=job.show)
+            task, start = bar.add_task("answering", total=asked), 0
+            while start < asked:
+                rows = range(start, min(asked, start + BATCH))
+                try:
+                    for answer in release.answers(_rows(table, rows)):
+                        told = earlier[start][1] if start < len(earlier) else UNANSWERED
+                        bar.update(
+                            task, completed=answers.give(answer.label, answer.kind if told == UNANSWERED else told)
+                        )
+                        start += 1
+                except BudgetExhausted as error:  # the rest is still asked: a query asked before is in the log
+                    halted = halted or error
+                    answers.give(None, UNANSWERED)
+                    start += 1
+            answers.finish(job.out, overwrite=True)
+    except FROM_OUTSIDE as cause:
+        with suppress(OSError):
+            journal.sync()
+        complain(
+            f"{reason(cause)}. {journal.lines:,} of {asked:,} answers are in {journal.path}, and the release has all "
+            "that it gave. The same command goes on from there, at no cost."
+        )
+        raise typer.Exit(STOPPED) from None
+    finally:
+        journal.close()
+    return answers, halted
+
+
+def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:
+    """What an earlier run of the same command has written. It must be what the release says of these queries."""
+    found = max((_whole(out), _lines(part_of(out))), key=len)
+    rows = [row for row, (_, kind) in enumerate(found) if kind != UNANSWERED]
+    is_same = len(found) <= asked
+    if is_same and rows:
+        try:
+            is_same = [_text(answer.label) for answer in _logged(release, table, rows)] == [found[i][0] for i in rows]
+        except PcqrError:
+            is_same = False
+    if not is_same:
+        allowed = "a new file, or the output of the same command (--overwrite: asked again, at no cost)"
+        raise ParameterError("--out", allowed, f"{out}, which has other answers")
+    return found
+
+
+def _logged(release: Any, table: Columns, rows: Sequence[int]) -> list[Any]:
+    """The answers to rows that were asked before: nothing new is asked to find out."""
+    asked = _rows(table, rows)
+    if release.preview(asked).new:
+        raise ParameterError("--out", "answers of this release", "others")
+    return list(release.answers(asked))
+
+
+def _whole(out: Path) -> list[Row]:
+    if not out.exists():
+        return []
+    with naming("--out"):
+        found = read_table(out)
+    if list(found) != ["row", "label", "kind"]:
+        raise ParameterError("--out", "a new file, or one with answers (--overwrite replaces it)", str(out))
+    return [(_text(label), str(kind)) for label, kind in zip(found["label"], found["kind"], strict=True)]
+
+
+def _lines(part: Path) -> list[Row]:
+    """The complete lines of a run that was stopped; a torn one does not count."""
+    if not part.exists():
+        return []
+    text = part.read_text(encoding="utf-8", errors="replace")
+    whole = text[: text.rfind("\n") + 1].splitlines()
+    return [(row[1], row[2]) for row in csv.reader(whole[1:]) if len(row) == 3]
+
+
+def _text(label: Any) -> str:
+    return "" if label is None else str(label)
+
+
+def _features(table: Columns, job: Ask) -> Columns:
+    for name in job.drop:
+        if name not in table:
+            raise ParameterError("--drop", "the name of a column of the queries", name)
+    return {name: values for name, values in table.items() if name not in job.drop}
+
+
+def _rows(table: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
+    return {name: [values[row] for row in rows] for name, values in table.items()}
+
+
+def _summarise(job: Ask, release: Any, answers: Answers, halted: BudgetExhausted | None, *, as_json: bool) -> None:
+    counts, asked = Counter(answers.kinds), len(answers.kinds)
+    published = getattr(release, "is_published_", None)
+    if as_json:
+        told = {
+            "queries": asked,
+            "counts": {kind: counts[kind] for kind in KINDS},
+            "queries_answered": release.queries_answered_,
+            "unstable_left": release.unstable_left_,
+            "published": published,
+            "out": str(job.out),
+        }
+        print_json(told | ({} if halted is None else {"error": error_fields(halted)}))
+        return
+    kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
+    fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(job.out)}
+    if published:
+        fields["published"] = f"pcqr export {job.place} --out DIRECTORY writes the model"
+    Console().print(field_table(fields))
+    if halted is not None:
+        complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {halted}")

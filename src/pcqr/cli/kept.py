@@ -1,0 +1,116 @@
+"""`pcqr status` and `pcqr export`: the public part of a release that is kept, beside a running writer too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from pcqr import release as releases
+from pcqr.cli.console import field_table, make_directory, print_json, progress
+from pcqr.cli.jobs import Export, Status
+from pcqr.cli.model_folder import check_folder
+from pcqr.cli.words import guarantee_facts, plan_facts, plan_lines, promise
+from pcqr.datasets.tables import write_table
+from pcqr.files import check_output, write_whole
+from pcqr.models import PublishedModel
+from pcqr.plan import Usage, counted
+from pcqr.release.durable.directory import Kept, find
+
+TRANSCRIPT, GUARANTEE, MODEL = "transcript.csv", "guarantee.json", "model"
+
+
+def run_status(job: Status, *, as_json: bool) -> None:
+    """What is promised, spent and left; with --verify the whole chain is checked."""
+    with _reading(job) as kept:
+        facts, state, ledger = kept.facts, kept.log.state, kept.log.ledger
+        if job.verify:
+            with progress(hidden=as_json) as bar:
+                task = bar.add_task("checking", total=ledger.last.seq)
+                ledger.verify(lambda done, _: bar.update(task, completed=done))
+        plan, confirmed = facts.plan, ledger.is_confirmed
+        if as_json:
+            print_json(
+                guarantee_facts(plan.guarantee, facts.records)
+                | {
+                    "algorithm": facts.algorithm,
+                    "spent": _usage(state.spent),
+                    "left": _usage(state.left),
+                    "published": state.is_published,
+                    "plan": plan_facts(plan),
+                    "ledger": {
+                        "place": ledger.place,
+                        "identity": ledger.identity,
+                        "entries": ledger.last.seq,
+                        "hash": ledger.last.hash.hex(),
+                        "confirmed": confirmed,
+                        "verified": job.verify,
+                    },
+                }
+            )
+            return
+        checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
+        head = "" if confirmed else ". There is no head: nothing says that this is no older copy"
+        left = "its classifier is published: any number of queries" if state.is_published else str(state.left)
+        fields = {
+            "guarantee": promise(plan.guarantee, facts.records),
+            "spent": str(state.spent),
+            "left": left,
+            "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}{head}",
+        }
+        Console().print(field_table(fields | plan_lines(plan)))
+
+
+def run_export(job: Export, *, as_json: bool) -> None:
+    """Write what anybody may see who may see all queries: transcript, guarantee, published model."""
+    targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE)}
+    make_directory(job.out)
+    for target in targets.values():
+        check_output(target, inputs=(), overwrite=job.overwrite)
+    check_folder(job.out / MODEL, (), overwrite=job.overwrite, cost="")
+    written: list[Path] = []
+    with _reading(job) as kept:
+        write_table(targets[TRANSCRIPT], _transcript(kept))
+        write_whole(targets[GUARANTEE], kept.facts.plan.guarantee.to_json())
+        written += targets.values()
+        is_published, answers = kept.log.state.is_published, kept.log.state.spent
+    if is_published:
+        release: Any = releases.open(job.place, ledger=job.ledger, head=job.head, read_only=True)
+        try:
+            written += PublishedModel.from_learner(release).save(job.out / MODEL).written
+        finally:
+            release.close()
+    if as_json:
+        print_json({"answers": _usage(answers), "published": is_published, "files": [str(path) for path in written]})
+        return
+    Console().print(field_table({"answers": str(answers), "files": "\n".join(map(str, written))}))
+
+
+@contextmanager
+def _reading(job: Status | Export) -> Iterator[Kept]:
+    kept = find(job.place, ledger=job.ledger, head=job.head, read_only=True)
+    try:
+        yield kept
+    finally:
+        kept.log.close()
+
+
+def _transcript(kept: Kept) -> dict[str, list[Any]]:
+    """Every distinct query, as it was encoded, with its answer."""
+    schema, facts = kept.facts.schema, kept.facts
+    names = facts.feature_names or tuple(f"x{place}" for place in range(facts.features))
+    names = names if schema is None else schema.feature_names
+    entries = list(kept.log.entries())
+    columns: dict[str, list[Any]] = {
+        name: [float(entry.point[0, place]) for entry in entries] for place, name in enumerate(names)
+    }
+    label = [None if entry.label is None else facts.classes[entry.label] for entry in entries]
+    coin = [None if entry.coin is None else facts.classes[entry.coin] for entry in entries]
+    return columns | {"answer": label, "coin": coin}
+
+
+def _usage(usage: Usage) -> dict[str, int | None]:
+    return {"queries": usage.queries, "unstable": usage.unstable}

@@ -1,0 +1,51 @@
+"""A release from the options of a command, for `pcqr answer` and `pcqr fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pcqr import registry
+from pcqr.cli.inputs import Shown
+from pcqr.cli.jobs import Voting
+from pcqr.errors import ParameterError
+from pcqr.estimators.answering import Release
+from pcqr.hypotheses.base import HypothesisClass
+
+
+def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) -> Release[Any]:
+    """The release, planned for so many queries. Labels are among `names`, and any other is refused."""
+    release: Release[Any] = registry.resolve(registry.algorithm(job.algorithm).estimator)(
+        hypotheses=_hypotheses(job, shown),
+        epsilon=job.epsilon,
+        delta=job.delta,
+        queries=queries,
+        alpha=job.alpha,
+        beta=job.beta,
+        entropy=job.seed,
+        classes=tuple(names),
+    )
+    release.set_params(**_of_its_own(job, release))
+    return release
+
+
+def _of_its_own(job: Voting, release: Release[Any]) -> dict[str, str]:
+    """The options that not every release has. One that was given, and that this one lacks, is refused."""
+    has = release.get_params()
+    given = (("mode", job.mode, "calibrated"), ("on_unstable", job.on_unstable, "abstain"))
+    for name, value, default in given:
+        if name not in has and value != default:
+            raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.algorithm}", value)
+    return {name: value for name, value, _ in given if name in has}
+
+
+def _hypotheses(job: Voting, shown: Shown) -> HypothesisClass:
+    family = registry.hypothesis_class(job.class_name)
+    if job.depth is not None and "depth" not in family.parameters:
+        raise ParameterError("--depth", "left out, but for --class trees", job.depth)
+    if family.needs_public and job.public is None and job.schema is None:
+        raise ParameterError(
+            "--class", "one that needs no public questions, unless --public or --schema is given", job.class_name
+        )
+    hypotheses: HypothesisClass = family.made(intervals=job.intervals, depth=job.depth)
+    return hypotheses.prepared(shown.public, shown.schema) if family.needs_public else hypotheses

@@ -1,0 +1,174 @@
+"""`pcqr fit`, `ask`, `status` and `export`: a release by commands, over many processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.models import PublishedModel
+from pcqr.release import Account
+
+FIT = ("--class", "thresholds", "--epsilon", "4", "--delta", "1e-6", "--labels", "well,ill")
+
+
+@pytest.fixture
+def files(home: Path) -> Path:
+    ages = np.random.default_rng(0).integers(0, 100, 4_000)
+    _write(home / "private.csv", [("age", "state"), *((age, "ill" if age > 60 else "well") for age in ages)])
+    _write(home / "queries.csv", [("age",), *((age,) for age in (5, 10, 90, 95, 10, 30))])
+    return home
+
+
+def _write(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def call(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def fit(home: Path, *more: object, name: str = "release") -> Path:
+    result = call("fit", "--private", home / "private.csv", "--label", "state", *FIT, "--out", home / name, *more)
+    assert result.exit_code == 0, result.output
+    return home / name
+
+
+def rows(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def ask(home: Path, *more: object, out: str = "answers.csv", queries: str = "queries.csv") -> Result:
+    return call("ask", home / "release", "--queries", home / queries, "--out", home / out, *more)
+
+
+def test_a_release_is_made_asked_shown_and_exported(files: Path) -> None:
+    Account.create("hospital", epsilon=5.0, delta=1e-5)
+    fit(files, "--account", "hospital")
+    assert Account.open("hospital").charges[0].what
+    result = ask(files)
+    assert result.exit_code == 0, result.output
+    answers = rows(files / "answers.csv")
+    assert answers[0] == ["row", "label", "kind"]
+    assert [row[1] for row in answers[1:6]] == ["well", "well", "ill", "ill", "well"]
+    assert answers[5][2] == "repeated"
+    told = json.loads(call("status", files / "release", "--verify", "--json").output)
+    assert told["spent"]["queries"] == 5
+    assert told["ledger"]["verified"]
+    assert call("status", files / "release").exit_code == 0
+    assert call("export", files / "release", "--out", files / "public").exit_code == 0
+    transcript = rows(files / "public" / "transcript.csv")
+    assert transcript[0] == ["age", "answer", "coin"]
+    assert len(transcript) == 6
+    assert json.loads((files / "public" / "guarantee.json").read_text())["epsilon"] <= 4.0
+
+
+def test_asking_again_goes_on_and_pays_nothing_twice(files: Path) -> None:
+    fit(files)
+    assert ask(files).exit_code == 0
+    before = rows(files / "answers.csv")
+    spent = json.loads(call("status", files / "release", "--json").output)["spent"]
+    assert ask(files).exit_code == 0
+    assert rows(files / "answers.csv") == before, "kinds as they were"
+    with (files / "queries.csv").open("a") as file:
+        file.write("77\r\n")
+    assert ask(files).exit_code == 0
+    after = rows(files / "answers.csv")
+    assert after[: len(before)] == before
+    assert after[-1][0] == "7"
+    assert json.loads(call("status", files / "release", "--json").output)["spent"]["queries"] == spent["queries"] + 1
+    (files / "answers.csv").unlink()
+    (files / "answers.csv.part.csv").write_text("row,label,kind\n1,well,stable\n2,well,sta")  # killed midway
+    assert ask(files).exit_code == 0
+    assert rows(files / "answers.csv")[1] == ["1", "well", "stable"]
+    assert rows(files / "answers.csv")[2][2] == "repeated"
+    assert not (files / "answers.csv.part.csv").exists()
+
+
+def test_the_output_of_other_queries_is_not_gone_on_with(files: Path) -> None:
+    fit(files)
+    assert ask(files).exit_code == 0
+    _write(files / "others.csv", [("age",), *((age,) for age in (95, 90, 10, 5, 1, 2, 3))])
+    spent = json.loads(call("status", files / "release", "--json").output)["spent"]
+    result = ask(files, queries="others.csv")
+    assert result.exit_code == 2
+    assert "--overwrite" in result.output
+    assert json.loads(call("status", files / "release", "--json").output)["spent"] == spent, "nothing was asked"
+    assert ask(files, "--overwrite", queries="others.csv").exit_code == 0
+
+
+def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path) -> None:
+    result = call(
+        *("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out", files / "release"),
+        *("--algorithm", "universal"),
+    )
+    assert result.exit_code == 2
+    assert "--planned-queries" in result.output
+    assert not (files / "release").exists()
+    fit(files, "--algorithm", "universal", "--planned-queries", 4)
+    assert ask(files).exit_code == 0
+    assert "published" in [row[2] for row in rows(files / "answers.csv")]
+    assert call("export", files / "release", "--out", files / "public").exit_code == 0
+    model = PublishedModel.load(files / "public" / "model")
+    assert model.predict({"age": [5, 95]}).tolist() == ["well", "ill"]
+    assert not (files / "release" / "secret.pcqr").exists()
+
+
+def test_status_and_export_work_beside_a_writer(files: Path) -> None:
+    import pcqr.release
+
+    path = fit(files)
+    writer = pcqr.release.open(path)
+    writer.answer({"age": 5})
+    assert json.loads(call("status", path, "--json").output)["spent"]["queries"] == 1
+    assert call("export", path, "--out", files / "public").exit_code == 0
+    result = ask(files)
+    assert result.exit_code == 2
+    assert "Only one may write" in result.output
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"age\n\xff\xfe\n", "bad.csv"), (b"", "bad.csv"), (b"height\n5\n", "age"), (b"age\nold\n", "age")],
+    ids=["not UTF-8", "empty", "another column", "text"],
+)
+def test_queries_that_cannot_be_read_are_refused_and_nothing_is_asked(files: Path, content: bytes, words: str) -> None:
+    fit(files)
+    (files / "bad.csv").write_bytes(content)
+    result = ask(files, queries="bad.csv")
+    assert result.exit_code == 2, result.output
+    assert words in result.output
+    assert json.loads(call("status", files / "release", "--json").output)["spent"]["queries"] == 0
+    assert not (files / "answers.csv").exists()
+
+
+def test_a_release_that_was_moved_needs_a_person(files: Path) -> None:
+    fit(files)
+    shutil.rmtree(files / "state" / "heads")
+    result = ask(files)
+    assert result.exit_code == 2
+    assert "adopt" in result.output
+    assert "no head" in call("status", files / "release").output
+    assert ask(files, "--adopt").exit_code == 0
+    assert ask(files).exit_code == 0
+
+
+def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path) -> None:
+    account = Account.create("hospital", epsilon=5.0, delta=1e-5)
+    (files / "release").mkdir()
+    (files / "release" / "thesis.tex").touch()
+    args = ("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out", files / "release")
+    for more in ((), ("--key", "env:NO_SUCH_KEY")):
+        assert call(*args, "--account", "hospital", *more).exit_code == 2
+    assert not account.charges
