@@ -81,7 +81,7 @@ def sech_squareds(scale: float, count: int, entropy: Entropy) -> IntegerArray:
 
 
 def check_scale(name: str, scale: float) -> None:
-    if not 0 < scale <= LARGEST_SCALE:
+    if not 0 < float(scale) <= LARGEST_SCALE:
         raise ParameterError(name, "a number in (0, 2**50]", scale)
 
 
