@@ -34,9 +34,11 @@ def test_every_table_was_run_at_every_epsilon_often_enough() -> None:
     assert all(len(case.accuracy) >= 5 and len(case.peer) >= 5 for case in cases.values())
 
 
-def test_no_figure_is_behind_dp_sgd_by_a_standard_error_and_some_are_far_ahead_at_every_epsilon() -> None:
+def test_one_figure_is_behind_dp_sgd_by_a_standard_error_and_some_are_far_ahead_at_every_epsilon() -> None:
+    """As docs/classifiers.md says: bank at .3, by 1.3 of them."""
     cases = classifiers.stored(ROOT).values()
-    assert all(lead > -error for lead, _, error in (case.lead for case in cases))
+    behind = {case.key: -case.lead[0] / case.lead[2] for case in cases if case.lead[0] < -case.lead[2]}
+    assert {key: round(errors, 1) for key, errors in behind.items()} == {("bank", 0.3): 1.3}
     for epsilon in EPSILONS:
         leads = [case.lead for case in cases if case.epsilon == epsilon]
         assert max(lead / error for lead, _, error in leads) > 3
