@@ -161,9 +161,9 @@ class PrivClass:
             ballots = self._ballots(X, these, known)
             decided: dict[bytes, Entry] = {}
             replies: list[Reply] = []
-            spent, left = turn.spent, self.labeller.left
+            asked, unstable, left = turn.spent.queries or 0, turn.spent.unstable or 0, self.labeller.left
             for this in these:
-                if stop is not None and stop(spent, left):
+                if stop is not None and stop(Usage(asked, unstable), left):
                     break
                 entry: Entry | None = known.get(this) or decided.get(this)
                 kind: Kind = "repeated"
@@ -172,9 +172,10 @@ class PrivClass:
                         break
                     entry = decided[this] = self._decided(ballots[this])
                     turn.add(this, entry)
-                    kind = "unstable" if entry.label is None else "stable"
-                    spent, left = turn.spent, self.labeller.left
-                replies.append(self._said(entry, kind, spent, left))
+                    is_unstable = entry.label is None
+                    kind = "unstable" if is_unstable else "stable"
+                    asked, unstable, left = asked + 1, unstable + is_unstable, self.labeller.left
+                replies.append(self._said(entry, kind, asked, unstable, left))
         return replies
 
     def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
@@ -210,10 +211,10 @@ class PrivClass:
         if any(this not in known for this in these):
             raise CopyCannotAnswer
         spent, left = self.now()
-        return [self._said(known[this], "repeated", spent, left) for this in these]
-
-    def _said(self, entry: Entry, kind: Kind, spent: Usage, left: Usage) -> Reply:
         asked, unstable = spent.queries or 0, spent.unstable or 0
+        return [self._said(known[this], "repeated", asked, unstable, left) for this in these]
+
+    def _said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply:
         return Reply(entry.label, entry.coin, kind, asked, unstable, left.queries, left.unstable, asked > self._queries)
 
 

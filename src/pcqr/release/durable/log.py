@@ -6,7 +6,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
@@ -99,8 +99,9 @@ class LedgerLog:
             labeller.left = before.left
             turn = Turn(ledger_turn, before, self)
             yield turn
-            ledger_turn.state = replace(turn.state, left=labeller.left).written()
-        if turn.state.is_published and not before.is_published and self._forget is not None:
+            after = turn.after(labeller.left)
+            ledger_turn.state = after.written()
+        if after.is_published and not before.is_published and self._forget is not None:
             self._forget()
 
     def close(self) -> None:
@@ -127,31 +128,34 @@ class Turn:
     """An exclusive turn of the release's ledger."""
 
     def __init__(self, turn: LedgerTurn, before: State, log: LedgerLog) -> None:
-        self.state = before
         self._turn = turn
         self._log = log
+        self._asked, self._unstable = before.spent.queries or 0, before.spent.unstable or 0
+        self._is_published = before.is_published
 
     @property
     def spent(self) -> Usage:
-        return self.state.spent
+        return Usage(self._asked, self._unstable)
 
     @property
     def published(self) -> Hypothesis | None:
-        return self._log.published if self.state.is_published else None
+        return self._log.published if self._is_published else None
+
+    def after(self, left: Usage) -> State:
+        """The state at the end of this turn, with what is `left` then."""
+        return State(self.spent, left, self._is_published)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         return _found(keys, self._turn.find)
 
     def add(self, key: bytes, entry: Entry) -> None:
-        spent = self.state.spent
-        self.state = replace(
-            self.state, spent=Usage((spent.queries or 0) + 1, (spent.unstable or 0) + (entry.label is None))
-        )
-        append_answer(self._turn, key, entry, self.state.spent)
+        self._asked += 1
+        self._unstable += entry.label is None
+        append_answer(self._turn, key, entry, self._asked, self._unstable)
 
     def publish(self, hypothesis: Hypothesis) -> None:
         append_published(self._turn, hypothesis)
-        self.state = replace(self.state, is_published=True)
+        self._is_published = True
 
 
 def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
@@ -159,16 +163,17 @@ def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
     asked = unstable = 0
     for key, entry in log.keyed():
         asked, unstable = asked + 1, unstable + (entry.label is None)
-        append_answer(turn, key, entry, Usage(asked, unstable))
+        append_answer(turn, key, entry, asked, unstable)
     if log.published is not None:
         append_published(turn, log.published)
     turn.state = State(Usage(asked, unstable), left, log.published is not None).written()
 
 
-def append_answer(turn: LedgerTurn, key: bytes, entry: Entry, spent: Usage) -> None:
-    label, coin = (_NONE if value is None else value for value in (entry.label, entry.coin))
-    counts = _ANSWER.pack(label, coin, spent.queries or 0, spent.unstable or 0)
-    turn.append(ANSWER, counts + key, key=sha256(key).digest())
+def append_answer(turn: LedgerTurn, key: bytes, entry: Entry, asked: int, unstable: int) -> None:
+    """Add an answer, with the counts after it."""
+    label = _NONE if entry.label is None else entry.label
+    coin = _NONE if entry.coin is None else entry.coin
+    turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=sha256(key).digest())
 
 
 def append_published(turn: LedgerTurn, hypothesis: Hypothesis) -> None:
