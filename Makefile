@@ -26,6 +26,7 @@ check: $(STAMP)  ## format, lint, types, layers
 
 crash: $(STAMP)  ## kill processes that answer from a ledger, 300 times in SQLite and 100 in PostgreSQL: is anything lost?
 	PYTHONPATH=tests $(BIN)/python -m support.crashes
+	PYTHONPATH=tests $(BIN)/python -m support.release_crashes
 
 mutants: $(STAMP)  ## small changes to the code, one at a time: which does no test notice?
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m mutants

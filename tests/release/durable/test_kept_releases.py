@@ -6,7 +6,9 @@ import copy
 import json
 import os
 import pickle
+import resource
 import shutil
+import signal
 import stat
 import threading
 from pathlib import Path
@@ -285,6 +287,48 @@ def test_what_does_not_belong_together_is_refused(what: str, tmp_path: Path) -> 
     harm(path)
     with pytest.raises(error, match=words):
         reopened(tmp_path)
+
+
+def test_a_path_that_no_disk_takes_is_refused_in_our_words(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="zero byte"):
+        pcqr.release.open("a\0b")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        pcqr.release.open(tmp_path / ("x" * 5_000))
+
+
+def test_a_copy_and_its_original_do_not_both_go_on(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    original = reopened(tmp_path)
+    shutil.copytree(path, tmp_path / "copy")
+    with pytest.raises(LedgerInUse):
+        pcqr.release.open(tmp_path / "copy", head=tmp_path / "head")
+    original.close()
+    twin = pcqr.release.open(tmp_path / "copy", head=tmp_path / "head")
+    twin.answer(QUERIES[0])
+    twin.close()
+    for adopt in (False, True):
+        with pytest.raises(LedgerRolledBack):
+            reopened(tmp_path, adopt=adopt)
+
+
+def test_a_disk_that_is_full_closes_the_release_and_loses_nothing_that_was_told(tmp_path: Path) -> None:
+    kept(tmp_path, "noisy max")
+
+    def fill() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        release = reopened(tmp_path)
+        release.predict(QUERIES[:2])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+        with pytest.raises(LedgerUnwritable, match="disk is full"):
+            [release.answer(x) for x in QUERIES[2:]]
+        with pytest.raises(LedgerClosed):
+            release.answer(QUERIES[0])
+
+    assert in_a_fork(fill) == 0
+    release = reopened(tmp_path)
+    assert {release.answer(x).kind for x in QUERIES[:2]} == {"repeated"}
+    assert release.answer(QUERIES[-1]).kind == "stable"
+    release.close()
 
 
 def test_parts_of_another_release_are_refused(tmp_path: Path) -> None:

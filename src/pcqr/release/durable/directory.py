@@ -106,7 +106,7 @@ def find(
     read_only: bool = False,
 ) -> Kept:
     """The release in a directory, if all of it is there and is what was written. To read, no secret is touched."""
-    directory = real(Path(place))
+    directory = _directory(place)
     text = _read_facts(directory)
     facts = _facts(directory, text)
     where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
@@ -134,7 +134,7 @@ def find(
 
 def checked_place(place: str | os.PathLike[str]) -> Path:
     """A path that nothing has yet, or an empty directory."""
-    directory = real(Path(place))
+    directory = _directory(place)
     if os.path.lexists(directory) and not (directory.is_dir() and not any(directory.iterdir())):
         holds = "a release already" if (directory / FACTS).exists() else "something else"
         raise ReleaseError(str(directory), f"cannot be made: there is {holds}", "Take another place.")
@@ -154,6 +154,12 @@ class _Forget:
             sync_directory(self.directory)
         except OSError:
             return  # the next opening tries again
+
+
+def _directory(place: str | os.PathLike[str]) -> Path:
+    if "\0" in os.fspath(place):
+        raise ParameterError("path", "the path of a directory", "one with a zero byte in it")
+    return real(Path(place))
 
 
 def _secret(directory: Path, key: str | None, checksum: str | None, log: LedgerLog) -> Secret | None:
