@@ -127,6 +127,16 @@ def test_answers_and_counts_are_those_of_a_log_in_memory(batches: list[list[int]
         ]
 
 
+def test_two_processes_count_from_the_ledger_and_not_from_what_they_have_seen() -> None:
+    ledger = started(Usage(None, 2))
+    first, second = (PrivClass(Scripted(Usage(None, 2)), 5, SeededEntropy(0), LedgerLog(ledger)) for _ in range(2))
+    assert first.answer(np.array([[-1.0]])).remaining == Usage(None, 1)
+    assert second.answer(np.array([[-2.0]])).remaining == Usage(None, 0)
+    for online in (first, second):
+        with pytest.raises(BudgetExhausted):
+            online.answer(np.array([[1.0]]))
+
+
 def outcome(online: PrivClass, table: np.ndarray[Any, Any]) -> object:
     try:
         return list(online.replies(table))
