@@ -439,6 +439,25 @@ def test_a_release_that_may_have_been_saved_does_not_decide_any_more(tmp_path: P
     again.close()
 
 
+def test_a_save_whose_turn_surely_failed_leaves_the_release_as_it_was(tmp_path: Path) -> None:
+    """What is paid for is not lost because a disk was full: nothing was recorded, and it can be saved again."""
+    release = fitted()
+    labels = release.predict(QUERIES[:2]).tolist()
+
+    def full(point: str) -> None:
+        if point == "entries written":
+            raise OSError(28, "No space left on device")
+
+    with watched(full), pytest.raises(LedgerUnwritable):
+        release.save(tmp_path / "release", head=tmp_path / "head")
+    assert not (tmp_path / "release").exists()
+    assert release.answer(QUERIES[3]).kind == "stable"
+    release.save(tmp_path / "release", head=tmp_path / "other head").close()
+    again = pcqr.release.open(tmp_path / "release", head=tmp_path / "other head")
+    assert again.predict(QUERIES[:2]).tolist() == labels
+    again.close()
+
+
 def test_to_read_draws_nothing_and_a_saved_release_needs_no_entropy_of_the_caller(tmp_path: Path) -> None:
     release = fitted().save(tmp_path / "release", head=tmp_path / "head")
     release._votes._entropy = Forbidden()

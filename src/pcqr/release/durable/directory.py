@@ -59,7 +59,7 @@ def keep(
     head: str | os.PathLike[str] | None = None,
     key: str | None = None,
 ) -> LedgerLog:
-    """Move a release out of memory into a new directory. `log` gives up before the ledger may hold it, for good.
+    """Move a release out of memory into a new directory. `log` gives up before the ledger may hold it.
 
     `key` says where the key is that encrypts the secret (`read_key`). Whatever is refused before that leaves nothing
     behind, and the release in memory as it was.
@@ -89,10 +89,17 @@ def keep(
             ) from None
         raise
     log.give_up()
-    with kept.turn() as turn:
-        names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
-        turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
-        move(log, left, turn)
+    try:
+        with kept.turn() as turn:
+            names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
+            turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
+            move(log, left, turn)
+    except BaseException:
+        kept.close()
+        if _is_surely_empty(_ledger_place(directory, ledger), head):
+            _remove(directory, made, None)
+            log.take_back()
+        raise
     return LedgerLog(kept, forget=_Forget(directory))
 
 
@@ -209,6 +216,15 @@ def _names(directory: Path, ledger: Ledger) -> dict[str, Any]:
         raise ReleaseError(str(directory), "is broken off: it was being made", "Make it anew in another place.")
     names: dict[str, Any] = json.loads(first.body)
     return names
+
+
+def _is_surely_empty(place: str | Path, head: str | os.PathLike[str] | None) -> bool:
+    """Was nothing recorded? Whoever opens a ledger after a failure can read that; where nobody can, it is not known."""
+    try:
+        with open_ledger(place, RELEASE, None if head is None else Path(head)) as ledger:
+            return ledger.last.seq == 0
+    except LedgerError:
+        return False
 
 
 def _remove(directory: Path, made: list[Path], ledger: Ledger | None) -> None:
