@@ -153,6 +153,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         UnansweredWarning
             When most of the planned queries are expected to get no label.
         """
+        self._let_go()
         for name in _FITTED & vars(self).keys():
             delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
         surely_public = isinstance(public, SurelyPublic)
@@ -208,6 +209,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
+
+    def _let_go(self) -> None:
+        """Close what an earlier fit has left open."""
 
     def _account(self, entropy: Entropy) -> Account | None:
         """The account that this release is charged to."""

@@ -104,6 +104,10 @@ class KeptRelease(PrivateEstimator[V]):
         """Let another process open the directory of a kept release. All answers are on disk already."""
         self._votes.log.close()
 
+    def _let_go(self) -> None:
+        if "_protocol" in vars(self) and hasattr(self, "plan_"):
+            self.close()
+
     @property
     def _votes(self) -> PrivClass:
         self._check_fitted()

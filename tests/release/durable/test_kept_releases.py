@@ -23,6 +23,7 @@ import pcqr
 from pcqr import BudgetExhausted, CopyCannotAnswer, ParameterError, Schema
 from pcqr.entropy import Entropy
 from pcqr.errors import (
+    FittedAgain,
     HeadMissing,
     LedgerClosed,
     LedgerInUse,
@@ -455,6 +456,18 @@ def test_a_save_whose_turn_surely_failed_leaves_the_release_as_it_was(tmp_path: 
     release.save(tmp_path / "release", head=tmp_path / "other head").close()
     again = pcqr.release.open(tmp_path / "release", head=tmp_path / "other head")
     assert again.predict(QUERIES[:2]).tolist() == labels
+    again.close()
+
+
+def test_a_release_that_is_fitted_anew_lets_go_of_its_directory(tmp_path: Path) -> None:
+    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    copy.copy(release).close()
+    assert release.answer(QUERIES[0]).kind == "stable", "a copy does not close its original"
+    with pytest.warns(FittedAgain):
+        release.fit(*table())
+    assert release.queries_answered_ == 0
+    again = reopened(tmp_path)
+    assert again.queries_answered_ == 1
     again.close()
 
 

@@ -105,8 +105,9 @@ class LedgerLog:
             self._forget()
 
     def close(self) -> None:
-        """Let another process write. All that was said is on disk."""
-        self.ledger.close()
+        """Let another process write; all that was said is on disk. A copy leaves that to its original."""
+        if self.is_original or self.ledger.is_read_only:
+            self.ledger.close()
 
     def copied(self) -> LedgerLog:
         return LedgerLog(self.ledger, is_copy=True)
