@@ -172,3 +172,29 @@ def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path
     for more in ((), ("--key", "env:NO_SUCH_KEY")):
         assert call(*args, "--account", "hospital", *more).exit_code == 2
     assert not account.charges
+
+
+@pytest.mark.parametrize(
+    ("out", "more"),
+    [
+        ("private.csv/release", ()),
+        ("release", ("--ledger", "postgresql://nobody@127.0.0.1:1/none?ledger=x")),
+        ("release", ("--ledger", "private.csv/ledger.sqlite")),
+        ("release", ("--head", "private.csv/head")),
+    ],
+    ids=["out", "address", "ledger", "head"],
+)
+def test_a_place_that_cannot_be_written_costs_nothing(files: Path, out: str, more: tuple[str, ...]) -> None:
+    account = Account.create("hospital", epsilon=5.0, delta=1e-5)
+    before = _left_in(files)
+    places = [files / value if value.startswith("private.csv") else value for value in more]
+    names = ("--private", files / "private.csv", "--label", "state", *FIT, "--account", "hospital")
+    result = call("fit", *names, "--out", files / out, *places)
+    assert result.exit_code == 2, result.output
+    assert not account.charges
+    assert _left_in(files) == before, "nothing is left behind"
+
+
+def _left_in(files: Path) -> list[Path]:
+    """The user's own files and the heads of ledgers."""
+    return sorted([*files.iterdir(), *(files / "state" / "heads").iterdir()])

@@ -17,8 +17,7 @@ from pcqr.cli.stopping import Signals
 from pcqr.cli.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input
-from pcqr.release.durable.directory import checked_place
-from pcqr.release.secrets import read_key
+from pcqr.release.durable.directory import rehearse
 
 COMMAND = "pcqr fit"
 DEFAULT_QUERIES = 300
@@ -26,10 +25,8 @@ DEFAULT_QUERIES = 300
 
 def run(job: Fit, *, as_json: bool) -> None:
     """Read, check, fit, keep, summarise. Whatever can be refused is refused before the fit."""
-    checked_place(job.out)
     check_not_input(job.out, job.inputs)
-    if job.key is not None:
-        read_key(job.key)
+    rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key)  # a place that cannot be written costs nothing
     account = account_of(job, COMMAND)
     inputs = read_inputs(job, most_labels=2, categories=job.categories)
     release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)

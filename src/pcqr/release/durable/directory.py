@@ -23,6 +23,7 @@ from pcqr.release.account.places import without_password
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+from pcqr.release.ledger.opening import rehearse_ledger
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
 
@@ -84,9 +85,7 @@ def keep(
     except BaseException as error:
         _remove(directory, made, kept)
         if isinstance(error, OSError):
-            raise ReleaseError(
-                str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind."
-            ) from None
+            raise _unmade(directory, error) from None
         raise
     log.give_up()
     try:
@@ -101,6 +100,27 @@ def keep(
             log.take_back()
         raise
     return LedgerLog(kept, forget=_Forget(directory))
+
+
+def rehearse(
+    place: str | os.PathLike[str],
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    head: str | os.PathLike[str] | None = None,
+    key: str | None = None,
+) -> None:
+    """Refuse now what `keep` would refuse once a release has been paid for. Nothing is left behind."""
+    directory = checked_place(place)
+    found_key = None if key is None else read_key(key)
+    made = [each for each in (directory, *directory.parents) if not each.exists()]
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_secret(directory / SECRET, {}, {}, found_key)
+        rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+    except OSError as error:
+        raise _unmade(directory, error) from None
+    finally:
+        _remove(directory, made, None)
 
 
 def find(
@@ -225,6 +245,10 @@ def _is_surely_empty(place: str | Path, head: str | os.PathLike[str] | None) -> 
             return ledger.last.seq == 0
     except LedgerError:
         return False
+
+
+def _unmade(directory: Path, error: OSError) -> ReleaseError:
+    return ReleaseError(str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind.")
 
 
 def _remove(directory: Path, made: list[Path], ledger: Ledger | None) -> None:

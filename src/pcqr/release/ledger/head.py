@@ -191,6 +191,18 @@ class NewHead:
             self.path.unlink(missing_ok=True)
 
 
+class Rehearsed(Exception):
+    """Everything but the last step has been done, and is now taken back."""
+
+
+class RehearsedHead(NewHead):
+    """A head of a ledger that is not to be: it can be made, and is taken back like that of an attempt that failed."""
+
+    def make(self, first: Link) -> None:
+        super().make(first)
+        raise Rehearsed
+
+
 def slot(identity: str, link: Link) -> bytes:
     """A link as a line with its checksum."""
     fields = f"{TAG} {identity} {link.seq:020d} {link.hash.hex()}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from pcqr.errors import HeadMissing, LedgerUnconfirmed, LedgerUnwritable, Parame
 from pcqr.files import real
 from pcqr.release.ledger.chain import ADOPTED, Draft, chained
 from pcqr.release.ledger.checks import check_end, check_head, contains
-from pcqr.release.ledger.head import Head, NewHead, default_path
+from pcqr.release.ledger.head import Head, NewHead, Rehearsed, RehearsedHead, default_path
 from pcqr.release.ledger.ledger import Ledger
 from pcqr.release.ledger.postgres import PostgresStore, without_password
 from pcqr.release.ledger.sqlite import SqliteStore
@@ -53,22 +53,14 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
     ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
     1 b'yes'
     """
-    _check_purpose(purpose)
-    identity = SystemEntropy().bytes(16)
-    head_path = Path(head) if head is not None else default_path(identity.hex())
-    try:
-        if _is_address(place):
-            with closing(PostgresStore(str(place))) as store:
-                called = store.place
-                store.make(identity, purpose, NewHead(head_path, identity, called))
-        else:
-            path = _path(place)
-            called = str(path)
-            _check_apart(real(head_path), path)
-            SqliteStore.make(path, identity, purpose, NewHead(head_path, identity, called))
-    except OSError as error:
-        raise LedgerUnwritable(called, f"cannot be created ({error.strerror})", "Mend that first.") from None
+    _make(place, purpose, head, NewHead)
     return open_ledger(place, purpose, head)
+
+
+def rehearse_ledger(place: str | Path, purpose: str, head: str | Path | None = None) -> None:
+    """Do what `create_ledger` does up to the last step, and take it back: raises what that would raise."""
+    with suppress(Rehearsed):
+        _make(place, purpose, head, RehearsedHead)
 
 
 def open_ledger(
@@ -138,6 +130,24 @@ def open_ledger(
                 "Mend that first.",
             ) from None
         raise
+
+
+def _make(place: str | Path, purpose: str, head: str | Path | None, kind: type[NewHead]) -> None:
+    _check_purpose(purpose)
+    identity = SystemEntropy().bytes(16)
+    head_path = Path(head) if head is not None else default_path(identity.hex())
+    try:
+        if _is_address(place):
+            with closing(PostgresStore(str(place))) as store:
+                called = store.place
+                store.make(identity, purpose, kind(head_path, identity, called))
+        else:
+            path = _path(place)
+            called = str(path)
+            _check_apart(real(head_path), path)
+            SqliteStore.make(path, identity, purpose, kind(head_path, identity, called))
+    except OSError as error:
+        raise LedgerUnwritable(called, f"cannot be created ({error.strerror})", "Mend that first.") from None
 
 
 def _confirmed(store: Store, head: Head | None) -> Snapshot:
