@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import os
-import pickle
 import resource
 import shutil
 import signal
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -157,93 +155,6 @@ class _Own(Entropy):
 
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_copies_in_memory_answer_from_their_log_and_hold_no_secret(name: str) -> None:
-    release = fitted(name)
-    labels = release.predict(QUERIES[:4])
-    for twin in (pickle.loads(pickle.dumps(release)), copy.deepcopy(release), copy.copy(release)):  # noqa: S301
-        assert twin.predict(QUERIES[:4]).tolist() == labels.tolist()
-        assert (twin.queries_answered_, twin._votes.left) == (4, release._votes.left)
-        assert twin.preview(QUERIES[:5]).new == 1
-        with pytest.raises(CopyCannotAnswer):
-            twin.answer(QUERIES[5])
-        with pytest.raises(CopyCannotAnswer):
-            twin.save("nowhere")
-        again = pickle.loads(pickle.dumps(twin))  # noqa: S301
-        assert again.queries_answered_ == 4
-    assert release.queries_answered_ == 4
-    secret = release._votes.labeller.arrays()
-    largest = max(secret.values(), key=lambda array: array.nbytes)
-    assert largest.tobytes() not in pickle.dumps(release)
-    assert release.answer(QUERIES[5]).kind == "stable"
-
-
-def test_a_copy_of_a_published_release_answers_everything() -> None:
-    release = fitted("universal")
-    release.predict(QUERIES)
-    twin = pickle.loads(pickle.dumps(release))  # noqa: S301
-    assert twin.answer([0.777]).kind == "published"
-
-
-def test_copies_of_a_seeded_release_which_is_not_private_go_on_alike() -> None:
-    """scikit-learn pickles an estimator, and then compares what both of them predict."""
-    release = fitted(entropy=0)
-    twin = pickle.loads(pickle.dumps(release))  # noqa: S301
-    assert twin.predict(QUERIES).tolist() == release.predict(QUERIES).tolist()
-    assert twin.queries_answered_ == len(QUERIES)
-
-
-@pytest.mark.parametrize("is_kept", [False, True], ids=["in memory", "kept"])
-@pytest.mark.parametrize("name", ["agnostic", "universal"])
-def test_a_forked_release_answers_from_its_log(name: str, is_kept: bool, tmp_path: Path) -> None:
-    release = fitted(name)
-    release.predict(QUERIES[:3])
-    if is_kept:
-        release.save(tmp_path / "release", head=tmp_path / "head")
-
-    def ask() -> None:
-        assert release.answer(QUERIES[2]).kind == "repeated"
-        with pytest.raises(CopyCannotAnswer):
-            release.answer(QUERIES[7])
-        assert release.queries_answered_ == 3
-
-    held = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with release._protocol.guarded(), release._votes.guarded():
-            held[0].set()
-            held[1].wait(20.0)
-
-    thread = threading.Thread(target=hold)  # a fork must not wait for a thread that it has not
-    thread.start()
-    held[0].wait(20.0)
-    try:
-        assert in_a_fork(ask) == 0
-    finally:
-        held[1].set()
-        thread.join()
-    assert release.answer(QUERIES[7]).kind == "stable"
-    release.close()
-
-
-def test_copies_and_readers_of_a_kept_release_answer_from_the_ledger(tmp_path: Path) -> None:
-    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
-    labels = release.predict(QUERIES[:4]).tolist()
-    reader = reopened(tmp_path, read_only=True)
-    for twin in (reader, copy.deepcopy(release), pickle.loads(pickle.dumps(release)), copy.copy(release)):  # noqa: S301
-        assert twin.predict(QUERIES[:4]).tolist() == labels
-        with pytest.raises(CopyCannotAnswer):
-            twin.predict(QUERIES[:5])
-    assert release.answer(QUERIES[4]).kind == "stable"
-    assert reader.queries_answered_ == 4, "a reader shows one moment"
-    reader.close()
-    with pytest.raises(LedgerInUse):
-        reopened(tmp_path)
-    release.close()
-    with pytest.raises(LedgerClosed):
-        release.answer(QUERIES[5])
 
 
 def test_the_files_of_a_release_are_for_their_owner(tmp_path: Path) -> None:
