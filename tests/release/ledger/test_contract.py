@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import threading
-from pathlib import Path
 
 import pytest
 from support.ledgers import Shelf, add, bodies
 from support.unprivileged import in_a_process
 
 from pcqr.errors import (
-    HeadMissing,
     LedgerClosed,
     LedgerError,
-    LedgerRolledBack,
-    LedgerTooNew,
     LedgerUnconfirmed,
-    NotALedger,
     ParameterError,
 )
-from pcqr.release.ledger import Ledger, create_ledger, open_ledger, opening, points, tables
-from pcqr.release.ledger.chain import Link
-from pcqr.release.ledger.head import BLOCK, slot
+from pcqr.release.ledger import Ledger, create_ledger, opening, points
 
 
 class Stop(Exception):
@@ -313,64 +305,6 @@ def in_a_fork(ledger: Ledger, *, inside: bool) -> str:
         return in_a_process(write_and_read)
 
 
-def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Shelf) -> None:
-    with shelf.create() as ledger:
-        add(ledger, b"one", state=b"1")
-    shelf.head.unlink()
-    with pytest.raises(HeadMissing, match=r"is not there.*adopt it"):
-        shelf.open()
-    with shelf.open(read_only=True) as reader:
-        assert (bodies(reader), reader.is_confirmed) == ([b"one"], False)
-    with shelf.open(adopt=True) as adopted:
-        one, decision = adopted.entries()
-        assert (one.body, decision.kind, adopted.state) == (b"one", "adopted", b"1")
-        assert b"adopted" in decision.body
-        add(adopted, b"two")
-    with shelf.open(adopt=True) as again:
-        assert [entry.kind for entry in again.entries()] == ["answer", "adopted", "answer"]
-
-
-def test_nothing_is_adopted_while_there_is_a_head(shelf: Shelf) -> None:
-    with shelf.create() as ledger:
-        identity = ledger.identity
-        add(ledger, b"one")
-    shelf.head.rename(shelf.folder / "moved")
-    with create_ledger(shelf.place("other"), "release", shelf.head) as other:
-        add(other, b"other")
-    with pytest.raises(LedgerError, match="belongs to another ledger"):
-        shelf.open(adopt=True)
-    with open_ledger(shelf.place(), "release", shelf.folder / "moved") as again:
-        assert again.identity == identity
-
-
-def test_a_ledger_for_another_purpose_is_refused(shelf: Shelf) -> None:
-    shelf.create(purpose="account").close()
-    for read_only in (False, True):
-        with pytest.raises(NotALedger, match="is that of an account, where that of a release is wanted"):
-            shelf.open(read_only=read_only)
-    with pytest.raises(ParameterError, match="account or release"):
-        shelf.create("third", purpose="diary")
-
-
-def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: Shelf) -> None:
-    with pytest.raises(NotALedger, match="does not exist"):
-        shelf.open()
-    shelf.create().close()
-    with pytest.raises(NotALedger, match=r"there is a file already|exists already"):
-        create_ledger(shelf.place(), "release", shelf.folder / "second head")
-    assert not (shelf.folder / "second head").exists()
-    shelf.open().close()
-
-
-def test_a_newer_version_is_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda _: None))
-        shelf.create().close()
-    for read_only in (False, True):
-        with pytest.raises(LedgerTooNew, match="newer version of pcqr: its tables are version 2"):
-            shelf.open(read_only=read_only)
-
-
 def test_a_closed_ledger_says_so(shelf: Shelf) -> None:
     ledger = shelf.create()
     ledger.close()
@@ -388,37 +322,3 @@ def test_what_is_kept_is_in_no_repr(shelf: Shelf) -> None:
             turn.state = b"secret"
             assert "secret" not in repr(turn)
         assert "secret" not in repr(ledger) + repr(list(ledger.entries()))
-
-
-def test_a_clock_that_goes_back_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    with shelf.create() as ledger:
-        add(ledger, b"one")
-    monkeypatch.setattr("time.time", lambda: 0.0)
-    os.utime(shelf.head, (0, 0))
-    with shelf.open() as again:
-        add(again, b"two")
-        assert bodies(again) == [b"one", b"two"]
-
-
-def test_where_the_head_is_by_default(tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "state"))
-    with create_ledger(shelf.place("plain"), "account") as ledger:
-        add(ledger, b"one")
-        assert (tmp_path / "state" / "heads" / ledger.identity).is_file()
-    with open_ledger(shelf.place("plain"), "account") as again:
-        assert bodies(again) == [b"one"]
-    monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "elsewhere"))
-    with pytest.raises(HeadMissing):
-        open_ledger(shelf.place("plain"), "account")
-
-
-def test_a_ledger_that_lacks_its_head_is_refused(shelf: Shelf) -> None:
-    """A head that is ahead, whatever became of the ledger."""
-    with shelf.create() as ledger:
-        add(ledger, b"one", b"two")
-        identity = ledger.identity
-    for ahead in (Link(3, bytes(32)), Link(2, bytes(32)), Link(1, bytes(32)), Link(10**15, bytes(32))):
-        shelf.head.write_bytes(2 * slot(identity, ahead).ljust(BLOCK))
-        for read_only in (False, True):
-            with pytest.raises(LedgerRolledBack, match=r"an older copy.*spend the same budget twice"):
-                shelf.open(read_only=read_only)
