@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,onnx,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,data,onnx,server,client,dev]'
 	@touch $@
 
 demo: $(STAMP)  ## both main jobs on UCI Adult: publish a classifier, answer queries; writes out/demo.png

@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pcqr.cli import jobs
+from pcqr.cli import jobs, service_jobs
 from pcqr.cli.main import app
 from pcqr.cli.options import Drop, command
 from pcqr.errors import ParameterError
@@ -20,6 +20,7 @@ JOBS = {
     "answer": jobs.Answer,
     "fit": jobs.Fit,
     "ask": jobs.Ask,
+    "serve": service_jobs.Serve,
     "status": jobs.Status,
     "export": jobs.Export,
     "publish": jobs.Publish,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pcqr import __version__
-from pcqr.cli import jobs
+from pcqr.cli import jobs, service_jobs
 from pcqr.cli.options import command
 
 app = typer.Typer(
@@ -94,6 +94,20 @@ def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
     stopped before the end (the answers given until then are in FILE.part.csv, and in the release).
     """
     from pcqr.cli.ask import run  # noqa: PLC0415
+
+    run(job, as_json=as_json)
+
+
+@command(app, service_jobs.Serve)
+def serve(job: service_jobs.Serve, /, *, as_json: bool) -> None:
+    """Answer over HTTP: releases and published models, by the Open Inference Protocol v2 and by a page.
+
+    Each answer is on disk before it is sent. Asking costs nothing more than pcqr fit has spent. A signal (Ctrl-C,
+    SIGTERM) ends it: what is in flight is answered first.
+
+    Exit codes: 0 ended by a signal; 2 bad input, or something cannot be opened.
+    """
+    from pcqr.cli.serve import run  # noqa: PLC0415
 
     run(job, as_json=as_json)
 

@@ -1,0 +1,73 @@
+"""`pcqr serve`: releases and published models over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from pcqr.cli.console import print_json
+from pcqr.cli.service_jobs import Serve
+from pcqr.errors import MissingExtra, ParameterError
+
+try:
+    from pcqr.server.run import serve
+    from pcqr.server.service import Place, Service
+    from pcqr.server.settings import Settings
+except ImportError as error:
+    raise MissingExtra("pcqr serve", "server") from error
+
+
+def run(job: Serve, *, as_json: bool) -> None:
+    """Open everything, then serve it until a signal comes."""
+    settings = Settings(host=job.host, port=job.port)
+    service = Service.open(places(job))
+    names = [each.name for each in service.all]
+
+    def say(address: str) -> None:
+        if as_json:
+            print_json({"url": address, "names": names})
+        else:
+            typer.echo(f"{', '.join(names)} served at {address}/")
+
+    serve(service, settings, say)
+
+
+def places(job: Serve) -> list[Place]:
+    """What to serve, each with the options that name it."""
+    found = dict(_named(place) for place in job.places)
+    if len(found) < len(job.places):
+        raise ParameterError("RELEASE", "places with names of their own (NAME=PATH)", job.places)
+    ledgers, heads, keys = (
+        _by_name(option, given, found)
+        for option, given in (("--ledger", job.ledger), ("--head", job.head), ("--key", job.key))
+    )
+    return [
+        Place(
+            name,
+            path,
+            ledger=ledgers.get(name),
+            head=Path(heads[name]) if name in heads else None,
+            key=keys.get(name),
+        )
+        for name, path in found.items()
+    ]
+
+
+def _named(place: str) -> tuple[str, Path]:
+    """NAME=PATH, or a path whose last part is the name. A path that exists is a path."""
+    name, equals, path = place.partition("=")
+    if equals and not Path(place).exists():
+        return name, Path(path)
+    return Path(place).absolute().name, Path(place)
+
+
+def _by_name(option: str, given: Sequence[str], names: dict[str, Path]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or name not in names or name in found:
+            raise ParameterError(option, f"NAME=…, once for a name among {', '.join(names)}", name if equals else each)
+        found[name] = value
+    return found

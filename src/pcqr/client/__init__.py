@@ -1,0 +1,1 @@
+"""A release that is served elsewhere (`pcqr serve`), with the estimator face. Needs the extra `client`."""

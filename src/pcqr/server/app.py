@@ -1,0 +1,76 @@
+"""The application: routes, the door before them, and one shape for every error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pcqr import __version__
+from pcqr.server import door, v2
+from pcqr.server.errors import Refusal, refusal
+from pcqr.server.page import pages
+from pcqr.server.service import Service
+from pcqr.server.settings import Settings
+
+_SUMMARY = "Labels for queries on private records, under differential privacy."
+_CODES = {404: "unknown_path", 405: "wrong_method"}
+
+
+def make_app(service: Service, settings: Settings) -> FastAPI:
+    """The ASGI application that serves `service`; it closes it when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(service.close)
+
+    app = FastAPI(
+        title="pcqr",
+        version=__version__,
+        summary=_SUMMARY,
+        docs_url=None,  # both pages load scripts from other hosts
+        redoc_url=None,
+        lifespan=lifespan,
+        middleware=door.middleware(service, settings),
+        redirect_slashes=False,
+    )
+    app.state.service, app.state.settings = service, settings
+    for router in (v2.router, pages.router):
+        app.include_router(router)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(Refusal, _told)
+    app.add_exception_handler(Exception, _told)
+    return app
+
+
+async def _told(_: Request, error: Exception) -> Response:
+    return refusal(error).response
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise AssertionError
+    code = _CODES.get(error.status_code)
+    if code is None:
+        return Refusal("internal", "The server failed.").response
+    words = {"unknown_path": "There is nothing at this path.", "wrong_method": "This path takes another method."}
+    told = Refusal(code, words[code])
+    told.headers |= error.headers or {}
+    return told.response
+
+
+async def _validation(_: Request, error: Exception) -> Response:
+    """A parameter of the address that FastAPI refused."""
+    if not isinstance(error, RequestValidationError):
+        raise AssertionError
+    first = error.errors()[0]
+    name = str(first["loc"][-1])
+    return Refusal("bad_value", f"{name}: {first['msg']}.", {"parameter": name}).response

@@ -1,0 +1,145 @@
+"""The desk of a release: one thread that answers all requests that wait, in one turn of the log.
+
+Handlers run on the event loop and wait for the desk without holding it up. While a turn is on its way to disk, requests
+gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait.
+
+A ledger that cannot be written closes itself, and nothing was answered then. The desk opens it anew for the next
+request, at most once a second: when the disk has room again, the release goes on, and no one has to start the server
+anew. Until then requests are refused (503, ledger_closed), and the server is not ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pcqr.errors import LedgerError
+from pcqr.server.asking import Asked, Told, ask_together
+from pcqr.server.errors import Refusal
+
+MOST_ROWS = 4_096
+"""Of one turn, but for a single request that has more."""
+RETRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    asked: Asked
+    rows: int
+    future: asyncio.Future[Told]
+
+
+class Desk:
+    """Answers for one release, which `open_release` opens, and opens again after a failure."""
+
+    def __init__(self, open_release: Callable[[], Any]) -> None:
+        self._open = open_release
+        self.release: Any = open_release()
+        self._waiting: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._failed_at: float | None = None
+        self._thread = threading.Thread(target=self._work, name="pcqr desk", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_open(self) -> bool:
+        """May something new be asked? A look at a desk that failed makes it try again."""
+        if self._failed_at is not None and not self._is_closing:
+            with self._changed:
+                self._changed.notify()
+        return self._failed_at is None and not self._is_closing
+
+    async def ask(self, asked: Asked, rows: int) -> Told:
+        """What the release says to one request, once it is on disk."""
+        future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+        with self._changed:
+            if self._is_closing:
+                raise Refusal("closing", "The server is about to end.")
+            self._waiting.append(_Waiting(asked, rows, future))
+            self._changed.notify()
+        return await future
+
+    def close(self) -> None:
+        """Answer all that wait, then let another process have the release."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+        self.release.close()
+
+    def _work(self) -> None:
+        with np.errstate(all="ignore"):
+            while (taken := self._take()) is not None:
+                if self._failed_at is not None:
+                    self._try_again()
+                if taken:
+                    _tell(taken, *self._answered(taken))
+
+    def _take(self) -> list[_Waiting] | None:
+        """Those that wait, in order, up to the most rows of a turn; None when the desk has closed."""
+        with self._changed:
+            if not self._waiting and not self._is_closing:
+                self._changed.wait()
+            if not self._waiting:
+                return None if self._is_closing else []
+            taken, rows = [self._waiting.popleft()], 0
+            rows += taken[0].rows
+            while self._waiting and rows + self._waiting[0].rows <= MOST_ROWS:
+                taken.append(self._waiting.popleft())
+                rows += taken[-1].rows
+            return taken
+
+    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told] | None, Exception | None]:
+        if self._failed_at is not None:
+            return None, _closed()
+        try:
+            return ask_together(self.release, [each.asked for each in taken]), None
+        except LedgerError:
+            self._failed_at = time.monotonic()
+            return None, _closed()
+        except Exception as error:
+            return None, error
+
+    def _try_again(self) -> None:
+        if self._failed_at is None or time.monotonic() - self._failed_at < RETRY_SECONDS:
+            return
+        try:
+            self.release.close()
+            self.release = self._open()
+            self._failed_at = None
+        except Exception:
+            self._failed_at = time.monotonic()
+
+
+def _closed() -> Refusal:
+    return Refusal(
+        "ledger_closed",
+        "The log of this release cannot be written now: nothing was answered. The holder must see to it (is the disk "
+        "full?); the release is tried again with later requests.",
+    )
+
+
+def _tell(taken: Sequence[_Waiting], told: Sequence[Told] | None, error: Exception | None) -> None:
+    """Wake all handlers by one call."""
+
+    def wake() -> None:
+        for place, each in enumerate(taken):
+            if each.future.done():
+                continue
+            if told is None:
+                each.future.set_exception(error or RuntimeError())
+            else:
+                each.future.set_result(told[place])
+
+    try:
+        taken[0].future.get_loop().call_soon_threadsafe(wake)
+    except RuntimeError:
+        return  # the loop has ended: nobody waits, and the answers are on disk

@@ -1,0 +1,79 @@
+"""Routes that FastAPI documents and nobody else slows down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pcqr.server.bodies import LONG
+from pcqr.server.errors import STATUS, Refusal
+from pcqr.server.service import Service
+from pcqr.server.settings import Settings
+
+T = TypeVar("T")
+
+
+class PlainRoute(APIRoute):
+    """A route whose function takes the request and gives the response: no dependencies, no pydantic.
+
+    An answer takes less time than either. What the function takes and gives is declared for /openapi.json all the same.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        endpoint: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
+        return endpoint
+
+
+class Problem(BaseModel):
+    """Every refusal has this shape."""
+
+    error: str = Field(description="One plain sentence or two.")
+    code: str = Field(description="What happened, for programs: it never changes its meaning.")
+    status: int = Field(description="The status of the response.")
+    details: dict[str, Any] = Field(description="What a program may want to know beside the code.")
+
+
+def problems(*codes: str) -> dict[int | str, dict[str, Any]]:
+    """The refusals of a route, for the OpenAPI document; those of the door can come from any."""
+    told: dict[int | str, dict[str, Any]] = {}
+    everywhere = (
+        *("missing_key", "wrong_key", "not_allowed", "wrong_origin", "too_slow", "wrong_host"),
+        *("internal", "closing", "overloaded"),
+    )
+    for code in (*codes, *everywhere):
+        words = told.setdefault(STATUS[code], {"model": Problem, "description": ""})
+        words["description"] = ", ".join(filter(None, (words["description"], code)))
+    return told
+
+
+def service_of(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+def settings_of(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
+    return found
+
+
+def idempotency_token(headers: Mapping[str, str]) -> bytes | None:
+    """The request's own token, under which its replies are remembered."""
+    found = headers.get("idempotency-key")
+    if found is None:
+        return None
+    if not 0 < len(found) <= 128 or any(not "!" <= sign <= "~" for sign in found):
+        raise Refusal("bad_value", "Idempotency-Key must be 1 to 128 visible ASCII characters.")
+    return found.encode()
+
+
+async def read_aside(body: bytes, read: Callable[[], T]) -> T:
+    """`read` at once, or in a thread where the body is long."""
+    if len(body) < LONG:
+        return read()
+    return await asyncio.to_thread(read)

@@ -1,0 +1,164 @@
+"""One thing that is served: a release that answers through its desk, or a published model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pcqr import release as releases
+from pcqr.errors import ParameterError
+from pcqr.models import PublishedModel
+from pcqr.models.kind import ScoredKind
+from pcqr.schema import Schema
+from pcqr.server.askers import Asker
+from pcqr.server.asking import Asked, Told
+from pcqr.server.desk import Desk
+from pcqr.server.inference import Inference, Output
+from pcqr.server.rows import Rows, from_tensors
+from pcqr.server.tensors import BOOL, BYTES, FP64, INT64
+
+MANY = 256
+"""Rows that are read, or predicted, in a thread."""
+
+Metadata = list[dict[str, Any]]
+
+
+class ServedRelease:
+    """A durable release. `release` is the estimator; new answers come from `ask` alone."""
+
+    kind = "release"
+    platform = "pcqr_release"
+
+    def __init__(self, name: str, desk: Desk) -> None:
+        self.name = name
+        self.desk = desk
+        self.schema: Schema | None = desk.release.schema_
+        self.features = int(desk.release.n_features_in_)
+        self.classes: tuple[Any, ...] = tuple(desk.release.classes_.tolist())
+        self.label_type = label_type(self.classes)
+
+    @classmethod
+    def open(cls, name: str, path: Path, *, ledger: str | None, head: Path | None, key: str | None) -> ServedRelease:
+        return cls(name, Desk(lambda: releases.open(path, ledger=ledger, head=head, key=key)))
+
+    @property
+    def release(self) -> Any:
+        """The estimator as it is now: another one after the ledger was opened anew."""
+        return self.desk.release
+
+    @property
+    def is_ready(self) -> bool:
+        return self.desk.is_open
+
+    @cached_property
+    def inputs(self) -> Metadata:
+        return input_metadata(self.schema, self.features)
+
+    @cached_property
+    def outputs(self) -> Metadata:
+        told = {"label": self.label_type, "kind": BYTES, "is_answer": BOOL}
+        return [{"name": name, "datatype": datatype, "shape": [-1]} for name, datatype in told.items()]
+
+    def rows(self, asked: Inference) -> Rows:
+        return from_tensors(asked.inputs, self.schema, self.features)
+
+    async def ask(self, rows: Rows, asker: Asker, token: bytes | None) -> Told:
+        """The replies of the release, on disk by then."""
+        return await self.desk.ask(Asked(rows.table, asker.name, asker.allowance, token), rows.count)
+
+    def close(self) -> None:
+        self.desk.close()
+
+
+class ServedModel:
+    """A published classifier: asking it costs nothing, and nothing is kept."""
+
+    kind = "model"
+    platform = "pcqr_model"
+    is_ready = True
+
+    def __init__(self, name: str, model: PublishedModel, folder: Path) -> None:
+        self.name = name
+        self.model = model
+        self.folder = folder
+        self.schema: Schema = model.schema
+        self.features = len(model.schema.columns)
+        self.classes: tuple[Any, ...] = model.classes
+        self.label_type = label_type(self.classes)
+
+    @classmethod
+    def load(cls, name: str, path: Path) -> ServedModel:
+        try:
+            return cls(name, PublishedModel.load(path), path if path.is_dir() else path.parent)
+        except ParameterError as error:
+            if error.name != "path":
+                raise
+            allowed = "the directory of a release (pcqr fit), or of a published model (pcqr publish)"
+            raise ParameterError("PLACE", allowed, str(path)) from None
+
+    @cached_property
+    def inputs(self) -> Metadata:
+        return input_metadata(self.schema, self.features)
+
+    @cached_property
+    def outputs(self) -> Metadata:
+        told: Metadata = [{"name": "label", "datatype": self.label_type, "shape": [-1]}]
+        if self.has_scores:
+            width = [] if len(self.classes) == 2 else [len(self.classes)]
+            told.append({"name": "score", "datatype": FP64, "shape": [-1, *width]})
+        return told
+
+    @property
+    def has_scores(self) -> bool:
+        return isinstance(self.model.kind, ScoredKind)
+
+    def rows(self, asked: Inference) -> Rows:
+        return from_tensors(asked.inputs, self.schema, self.features)
+
+    async def predict(self, rows: Rows, *, with_scores: bool = False) -> dict[str, Output]:
+        """Labels and, where they are wanted, scores. Many rows are predicted in a thread."""
+        if rows.count < MANY:
+            return self._predicted(rows, with_scores)
+        return await asyncio.to_thread(self._predicted, rows, with_scores)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    @np.errstate(all="ignore")
+    def _predicted(self, rows: Rows, with_scores: bool) -> dict[str, Output]:
+        labels = self.model.predict(rows.table).tolist()
+        outputs = {"label": Output(self.label_type, as_cells(labels, self.label_type))}
+        if with_scores:
+            scores = self.model.decision_function(rows.table)
+            outputs["score"] = Output(FP64, scores.ravel().tolist(), scores.shape[1:])
+        return outputs
+
+
+def label_type(classes: Sequence[Any]) -> str:
+    """The datatype of labels with these names."""
+    kinds = {type(name) for name in classes}
+    if kinds == {bool}:
+        return BOOL
+    if kinds == {int}:
+        return INT64
+    return FP64 if kinds <= {int, float} else BYTES
+
+
+def as_cells(labels: Sequence[Any], datatype: str) -> Sequence[Any]:
+    """Labels as the cells of a tensor."""
+    return list(map(str, labels)) if datatype == BYTES else labels
+
+
+def input_metadata(schema: Schema | None, features: int) -> Metadata:
+    """The tensors that are taken: one a column, or the matrix x."""
+    if schema is None:
+        return [{"name": "x", "datatype": FP64, "shape": [-1, features]}]
+    kinds: Mapping[str, str] = {"numeric": FP64}
+    return [
+        {"name": column.name, "datatype": kinds.get(column.kind, BYTES), "shape": [-1]} for column in schema.columns
+    ]

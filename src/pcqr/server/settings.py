@@ -1,0 +1,34 @@
+"""Every option of the server that is not about one release: public values, fixed when it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the server listens, whom it lets in, and what it refuses."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    host_names: tuple[str, ...] = ()
+    """Names under which the server may be asked for, besides loopback's."""
+    keys: Path | None = None
+    """The file of `pcqr keys`; None: no keys, and loopback alone."""
+    certificate: Path | None = None
+    certificate_key: Path | None = None
+    reply_every: float | None = None
+    """Seconds between two moments at which replies leave; None: as soon as they are ready."""
+    most_bytes: int = 16 * 1024 * 1024
+    """Of the body of a request."""
+    most_rows: int = 10_000
+    """Of one request."""
+    most_requests: int = 1_024
+    """In flight at a time."""
+    most_connections: int = 4_096
+    read_seconds: float = 30.0
+    """In which a request must have arrived."""
+    close_seconds: float = 30.0
+    """In which requests in flight are answered when the server is told to end."""

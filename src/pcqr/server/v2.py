@@ -1,0 +1,147 @@
+"""The Open Inference Protocol v2 over REST: health, metadata, inference, with its binary tensor extension.
+
+A row of a release gives three outputs. `label` is what `predict` says: where the vote was unstable it is a coin, drawn
+once and logged. `kind` says how it came about, and `is_answer` is false where the label is a coin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from pcqr import __version__
+from pcqr.server.askers import asker_of
+from pcqr.server.asking import Told
+from pcqr.server.bodies import check_encoding, check_rows
+from pcqr.server.errors import Refusal
+from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
+from pcqr.server.routes import PlainRoute, idempotency_token, problems, read_aside, service_of, settings_of
+from pcqr.server.rows import Rows
+from pcqr.server.served import ServedModel, ServedRelease, as_cells
+from pcqr.server.service import Served
+from pcqr.server.tensors import BOOL, BYTES
+
+EXTENSIONS = ["binary_tensor_data"]
+
+router = APIRouter(prefix="/v2", tags=["Open Inference Protocol v2"], route_class=PlainRoute)
+
+
+@router.get("", responses=problems())
+async def server_metadata(_: Request) -> Response:
+    """The server: its name, its version, and the extensions of the protocol that it has."""
+    return JSONResponse({"name": "pcqr", "version": __version__, "extensions": EXTENSIONS})
+
+
+@router.get("/health/live", responses=problems())
+async def live(_: Request) -> Response:
+    """Is there a server at all?"""
+    return JSONResponse({"live": True})
+
+
+@router.get("/health/ready", responses=problems("ledger_closed"))
+async def ready(request: Request) -> Response:
+    """Can everything that is served be asked?"""
+    if not service_of(request).is_ready:
+        raise _not_ready()
+    return JSONResponse({"ready": True})
+
+
+@router.get("/models/{name}", responses=problems("unknown_model"))
+@router.get("/models/{name}/versions/{version}", responses=problems("unknown_model"))
+async def model_metadata(request: Request) -> Response:
+    """The tensors that a release or a model takes and gives."""
+    served = _served(request)
+    return JSONResponse(
+        {
+            "name": served.name,
+            "versions": [VERSION],
+            "platform": served.platform,
+            "inputs": served.inputs,
+            "outputs": served.outputs,
+        }
+    )
+
+
+@router.get("/models/{name}/ready", responses=problems("unknown_model", "ledger_closed"))
+@router.get("/models/{name}/versions/{version}/ready", responses=problems("unknown_model", "ledger_closed"))
+async def model_ready(request: Request) -> Response:
+    """Can it be asked?"""
+    served = _served(request)
+    if not served.is_ready:
+        raise _not_ready()
+    return JSONResponse({"name": served.name, "ready": True})
+
+
+@router.post("/models/{name}/infer", responses=problems("unknown_model", "ledger_closed"))
+@router.post("/models/{name}/versions/{version}/infer", responses=problems("unknown_model", "ledger_closed"))
+async def infer(request: Request) -> Response:
+    """Ask for the labels of rows. Nothing is spent on a request that is refused."""
+    served = _served(request)
+    check_encoding(request)
+    token = idempotency_token(request.headers)
+    most, length = settings_of(request).most_rows, request.headers.get(HEADER_LENGTH)
+    body = await request.body()
+
+    def read() -> tuple[Inference, Rows]:
+        asked = read_inference(body, length)
+        asked.check_outputs([each["name"] for each in served.outputs])
+        rows = served.rows(asked)
+        check_rows(rows.count, most)
+        return asked, rows
+
+    asked, rows = await read_aside(body, read)
+    if isinstance(served, ServedModel):
+        outputs = await served.predict(rows, with_scores=asked.wants("score") and served.has_scores)
+        return reply(served.name, asked, outputs, rows.count, {})
+    told = await served.ask(rows, asker_of(request.scope), token)
+    check_whole(told, rows.count)
+    return reply(served.name, asked, outputs_of(told, served), rows.count, parameters_of(told))
+
+
+def outputs_of(told: Told, served: ServedRelease) -> dict[str, Output]:
+    """The tensors of a reply."""
+    replies = told.replies
+    labels = [each.coin if each.label is None else each.label for each in replies]
+    return {
+        "label": Output(served.label_type, as_cells(labels, served.label_type)),
+        "kind": Output(BYTES, [each.kind for each in replies]),
+        "is_answer": Output(BOOL, [each.label is not None for each in replies]),
+    }
+
+
+def parameters_of(told: Told) -> dict[str, Any]:
+    """What is spent and left after the last row."""
+    last = told.replies[-1]
+    return {"queries_answered": last.asked} | (
+        {} if last.unstable_left is None else {"unstable_left": last.unstable_left}
+    )
+
+
+def check_whole(told: Told, requested: int) -> None:
+    """Refuse what could not be answered to its end; the answers that were given are in the refusal."""
+    if told.stopped is None:
+        return
+    details = {
+        "requested": requested,
+        "answered": [{"label": each.label, "coin": each.coin, "kind": each.kind} for each in told.replies],
+    }
+    if told.stopped == "quota":
+        raise Refusal("quota_spent", "The allowance of this key is used up.", details)
+    raise Refusal(
+        "budget_exhausted",
+        "The release has halted: what it may answer is used up for ever. Queries asked before are still answered.",
+        details,
+    )
+
+
+def _served(request: Request) -> Served:
+    if request.path_params.get("version", VERSION) != VERSION:
+        raise Refusal("unknown_model", f"There is one version, {VERSION}.")
+    return service_of(request).named(request.path_params["name"])
+
+
+def _not_ready() -> Refusal:
+    return Refusal("ledger_closed", "The log of a release cannot be written now.")
