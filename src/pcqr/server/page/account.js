@@ -1,0 +1,45 @@
+// What may ever be spent on the private table, over all releases, and what was.
+
+import * as api from "./api.js";
+import { bar, legend } from "./chart.js";
+import { make, scrolling, table } from "./dom.js";
+import { notice } from "./states.js";
+import { counted, inPowers, roundedUp, when } from "./words.js";
+
+export async function account(one) {
+  const found = await api.account(one.name);
+  if (!found.account)
+    return notice(
+      "No account",
+      "This release was made without one, so nothing says what else was spent on the same table.",
+    );
+  const loss = "rho" in found.limit ? "rho" : "epsilon";
+  const sign = loss === "rho" ? "ρ" : "ε";
+  const charges = found.charges ?? [];
+  const rows = charges.map((charge) => [
+    String(charge.number),
+    when(charge.time),
+    charge.what,
+    roundedUp(charge.epsilon),
+    inPowers(charge.delta),
+  ]);
+  return make(
+    "section",
+    { class: "card stack", "aria-labelledby": "account" },
+    make("h2", { id: "account" }, `The account ${found.account}`),
+    make(
+      "p",
+      { class: "promise-lead" },
+      `Over all releases, at most ε = ${roundedUp(found.epsilon)} and δ = ${inPowers(found.delta)} may ever be spent on this table.`,
+    ),
+    bar([{ tone: "published", value: found.spent[loss] }], found.limit[loss]),
+    legend([
+      {
+        tone: "published",
+        words: `${sign} = ${roundedUp(found.spent[loss])} spent in ${counted(charges.length, "release")}`,
+      },
+      { tone: "rest", words: `${sign} = ${Number(found.left[loss].toPrecision(3))} left` },
+    ]),
+    scrolling("Charges", table("Charges", ["number", "time", "release", "ε", "δ"], rows, { numeric: [3, 4] })),
+  );
+}

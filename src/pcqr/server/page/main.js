@@ -1,0 +1,172 @@
+// Which view is shown: the part of the address after # says so. `#/of/NAME/VIEW`, `#/plan` or `#/key`.
+
+import * as api from "./api.js";
+import { account } from "./account.js";
+import { answers } from "./answers.js";
+import { ask } from "./ask.js";
+import { fresh, make, say } from "./dom.js";
+import { keys } from "./keys.js";
+import { model } from "./model.js";
+import { overview } from "./overview.js";
+import { planner } from "./planner.js";
+import { notice, refusal, waiting } from "./states.js";
+import { upload } from "./upload.js";
+import { STATES, algorithm, standing } from "./words.js";
+
+const VIEWS = {
+  overview: { title: "Overview", show: overview },
+  ask: { title: "Ask", show: ask },
+  upload: { title: "Ask with a file", show: upload },
+  model: { title: "Model", show: model },
+  answers: { title: "Answers", show: answers, for: "release" },
+  account: { title: "Account", show: account, for: "release" },
+};
+
+const main = document.getElementById("main");
+const nav = document.getElementById("served");
+let turn = 0; // of navigation: what arrives for an earlier one is dropped
+let started = false;
+
+function place() {
+  const [kind, name, view] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
+  return { kind, name, view: view in VIEWS ? view : "overview" };
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const address = (name, view) => `#/of/${encodeURIComponent(name)}/${view}`;
+
+async function show() {
+  if (location.hash && !location.hash.startsWith("#/")) return; // a jump within the page
+  turn += 1;
+  const mine = turn;
+  const { kind, name, view } = place();
+  const put = (...content) => {
+    if (mine !== turn) return;
+    main.replaceChildren(...content);
+  };
+  marked(kind);
+  put(waiting());
+  try {
+    if (kind === "key") return landed(put, "Key", ...(await keys(show)));
+    const served = kind === "plan" ? await api.releases().catch(() => []) : await api.releases();
+    if (mine !== turn) return;
+    listed(served, kind === "of" ? name : served[0]?.name, view);
+    if (kind === "plan") return landed(put, "Planner", ...(await planner(served)));
+    const chosen = kind === "of" ? served.find((one) => one.name === name) : served[0];
+    if (chosen) {
+      listed(served, chosen.name, view);
+      put(head(chosen, view), waiting());
+      return landed(put, `${VIEWS[view].title}, ${chosen.name}`, head(chosen, view), ...(await content(chosen, view)));
+    }
+    const title = served.length ? "There is no release of this name" : "Nothing is served yet";
+    const words = served.length
+      ? "Choose one from the list."
+      : "The data holder can start the server with a release or a model: pcqr serve RELEASE.";
+    landed(put, title, notice(title, words));
+  } catch (error) {
+    if (!(error instanceof api.Refused)) throw error;
+    if (["missing_key", "wrong_key"].includes(error.code)) return landed(put, "Key", ...(await keys(show, error)));
+    landed(put, "Not shown", refusal(error, { retry: show }));
+  }
+}
+
+async function content(chosen, view) {
+  try {
+    return [await VIEWS[view].show(chosen, show)].flat();
+  } catch (error) {
+    if (!(error instanceof api.Refused) || ["missing_key", "wrong_key"].includes(error.code)) throw error;
+    return [refusal(error, { retry: show })];
+  }
+}
+
+// The view is there: say so, and let the keyboard go on from its heading, unless the page has only just been opened.
+function landed(put, title, ...content) {
+  put(...content);
+  document.title = `${title} · pcqr`;
+  const heading = main.querySelector("h1, h2");
+  if (started && heading && main.contains(heading)) {
+    heading.setAttribute("tabindex", "-1");
+    heading.setAttribute("data-landing", "");
+    heading.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+  if (started) say(`${title} is shown.`);
+  started = true;
+}
+
+function head(one, view) {
+  const id = fresh("views");
+  const state = one.kind === "model" ? "published" : one.state;
+  const shown = Object.entries(VIEWS).filter(([, { for: kind }]) => !kind || kind === one.kind);
+  return make(
+    "div",
+    { class: "head stack" },
+    make(
+      "div",
+      { class: "stack tight" },
+      make(
+        "div",
+        { class: "title" },
+        make("h1", {}, one.name),
+        make("span", { class: `chip chip-${state}` }, STATES[state] ?? state),
+      ),
+      make(
+        "p",
+        { class: "muted" },
+        `${one.kind === "model" ? "A published classifier" : algorithm(one.algorithm)}. ${standing(one)}`,
+      ),
+    ),
+    make(
+      "nav",
+      { class: "views", "aria-label": `Views of ${one.name}`, id },
+      shown.map(([key, { title }]) =>
+        make("a", { href: address(one.name, key), "aria-current": key === view ? "page" : null }, title),
+      ),
+    ),
+  );
+}
+
+function listed(served, current, view) {
+  const part = (title, kind) => {
+    const ones = served.filter((one) => one.kind === kind);
+    if (!ones.length) return [];
+    const item = (one) =>
+      make(
+        "li",
+        {},
+        make(
+          "a",
+          {
+            href: address(one.name, VIEWS[view].for && VIEWS[view].for !== one.kind ? "overview" : view),
+            "aria-current": one.name === current && place().kind !== "plan" ? "true" : null,
+          },
+          make("span", { class: "name" }, one.name),
+          make("span", { class: "facts" }, one.kind === "model" ? "classifier" : (STATES[one.state] ?? one.state)),
+        ),
+      );
+    return [make("div", {}, make("h2", {}, title), make("ul", {}, ones.map(item)))];
+  };
+  nav.replaceChildren(...part("Releases", "release"), ...part("Models", "model"));
+}
+
+function marked(kind) {
+  for (const [id, own] of [
+    ["to-planner", "plan"],
+    ["to-key", "key"],
+  ]) {
+    const link = document.getElementById(id);
+    if (kind === own) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.getElementById("to-key").textContent = api.key.value ? "Key in use" : "Key";
+}
+
+addEventListener("hashchange", show);
+show();

@@ -1,0 +1,62 @@
+// The published classifier: a picture, and the same as rules that people can read.
+
+import * as api from "./api.js";
+import { download, make } from "./dom.js";
+import { notice } from "./states.js";
+
+export async function model(one) {
+  if (one.kind === "release" && one.state !== "published") {
+    const universal = one.algorithm === "UniversalRelease";
+    return notice(
+      "There is no published model",
+      universal
+        ? "This release publishes a classifier after its last vote. It will be shown here, and it is anybody's to keep."
+        : "This release gives single answers and publishes no classifier.",
+    );
+  }
+  const facts = await api.release(one.name);
+  const drawn = facts.picture ? await api.picture(one.name).catch(() => null) : null;
+  return [
+    drawn ? picture(one, drawn) : null,
+    facts.rules ? rules(one, facts.rules) : null,
+    drawn || facts.rules
+      ? null
+      : notice("This model has no picture and no rules", "Its data holder can draw them: pcqr export writes them."),
+  ].filter(Boolean);
+}
+
+// As an image of its own, in which no script runs and which loads nothing.
+function picture(one, drawn) {
+  return make(
+    "section",
+    { class: "card stack", "aria-labelledby": "picture" },
+    make("h2", { id: "picture" }, "The model as a picture"),
+    make(
+      "div",
+      { class: "paper" },
+      make("img", {
+        src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn)}`,
+        alt: `The classifier that ${one.name} published. The rules below say the same in words.`,
+      }),
+    ),
+    make("p", { class: "muted" }, "It is public: anybody may keep it and apply it for ever, at no cost."),
+  );
+}
+
+function rules(one, text) {
+  return make(
+    "section",
+    { class: "card stack", "aria-labelledby": "rules" },
+    make("h2", { id: "rules" }, "The model as rules"),
+    make("pre", { class: "rules", tabindex: "0", role: "region", "aria-label": "Rules" }, text),
+    make(
+      "div",
+      { class: "acts" },
+      make(
+        "button",
+        { type: "button", on: { click: () => download(`${one.name}-rules.txt`, text, "text/plain") } },
+        "Download the rules",
+      ),
+    ),
+  );
+}

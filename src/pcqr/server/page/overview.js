@@ -1,0 +1,229 @@
+// The promise of a release in plain words, and what of it has been used.
+
+import * as api from "./api.js";
+import { bar, chart, legend, numbers, times } from "./chart.js";
+import { draw, make, scrolling, table } from "./dom.js";
+import { notice } from "./states.js";
+import { beliefs, count, counted, inPowers, moment, percent, roundedUp, usage } from "./words.js";
+
+export async function overview(one) {
+  const spent = one.kind === "model" ? [] : budget(one, await api.budget(one.name));
+  return [warnings(one.guarantee), promise(one), ...spent].filter(Boolean);
+}
+
+function warnings({ is_private: isPrivate, caveats = [] }) {
+  if (isPrivate === false)
+    return notice(
+      "This is not private",
+      "Its randomness was seeded, so it can be drawn again. It is good for trying things out, and for nothing else.",
+      { tone: "warning" },
+    );
+  return caveats.length ? notice("The promise is weak", caveats, { tone: "unstable" }) : null;
+}
+
+function promise(one) {
+  const { epsilon, delta, unit, assumptions = [] } = one.guarantee;
+  const person = unit?.kind === "person";
+  const whom = person ? "one person" : "one record";
+  const [least, most] = beliefs(epsilon);
+  const shown =
+    one.kind === "model"
+      ? "the classifier and everything that can be computed from it"
+      : "every answer, every refusal, the moment at which it halts or publishes, and the published classifier";
+  const public_ = [
+    "The number of records, the columns, the names of labels and the queries are treated as public.",
+    ...assumptions.map((text) => `Treated as public, too: ${text}.`),
+  ];
+  return make(
+    "section",
+    { class: "card stack", "aria-labelledby": "promise" },
+    make("h2", { id: "promise" }, "What is promised"),
+    make(
+      "p",
+      { class: "promise-lead" },
+      `Whatever this ${one.kind} shows would have been shown with nearly the same chance had any ${whom} been another one.`,
+    ),
+    make(
+      "div",
+      { class: "promise" },
+      part(
+        "Who is protected",
+        person
+          ? `Every person in the private table, with all of their rows${unit.rows ? ` (at most ${count(unit.rows)})` : ""}.`
+          : "Everybody whose record is in the private table: each record by itself. Somebody with several records is protected less.",
+        `It covers ${shown}, for ever, whoever asks and whatever they know already.`,
+      ),
+      part(
+        make("span", { class: "symbol" }, `ε = ${roundedUp(epsilon, 6)}`),
+        `Seeing all of it changes the odds of any guess about ${whom} by a factor of at most ${epsilon < 20 ? roundedUp(Math.exp(epsilon)) : `e^${roundedUp(epsilon)}`}.`,
+        belief(least, most),
+        `A guess that was worth 50 % is worth ${percent(least)} to ${percent(most)} afterwards.`,
+      ),
+      delta > 0
+        ? part(
+            make("span", { class: "symbol" }, `δ = ${inPowers(delta)}`),
+            "Roughly, the chance that more than that is given away. Exactly, it is what may be added to each probability in the definition.",
+          )
+        : part(make("span", { class: "symbol" }, "δ = 0"), "There is no exception: the bound holds whatever happens."),
+    ),
+    make(
+      "div",
+      { class: "stack tight" },
+      make("h3", {}, "What is not promised"),
+      make(
+        "ul",
+        { class: "plain columns" },
+        [
+          "That an answer is right: votes and classifiers err.",
+          "That nothing is learnt about people in general. What is true of many records can be told, and may be true of you as well.",
+          "How long a reply takes, and whatever leaves the holder's machine by another way.",
+          ...public_,
+        ].map((text) => make("li", {}, text)),
+      ),
+    ),
+  );
+}
+
+const part = (title, ...content) =>
+  make(
+    "div",
+    { class: "stack tight" },
+    make("h3", {}, title),
+    content.map((piece) => (typeof piece === "string" ? make("p", {}, piece) : piece)),
+  );
+
+// Where a guess of one half can end up, on the line from 0 to 1.
+function belief(least, most) {
+  const [left, right] = [4 + 192 * least, 4 + 192 * most];
+  return draw(
+    "svg",
+    { viewBox: "0 0 200 30", class: "beliefs", "aria-hidden": "true" },
+    draw("rect", { class: "fill-rest", x: 4, y: 4, width: 192, height: 10, rx: 5 }),
+    draw("rect", { class: "belief", x: left, y: 4, width: right - left, height: 10, rx: 5 }),
+    draw("line", { class: "limit", x1: 100, x2: 100, y1: 0, y2: 18 }),
+    draw("text", { x: left, y: 27, "text-anchor": left < 20 ? "start" : "middle" }, percent(least)),
+    draw("text", { x: right, y: 27, "text-anchor": right > 180 ? "end" : "middle" }, percent(most)),
+  );
+}
+
+function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
+  const queries = spent.queries ?? 0;
+  const unstable = spent.unstable ?? 0;
+  const allowed = left.unstable === null ? null : unstable + left.unstable;
+  const published = one.state === "published";
+  const tiles = [
+    ["stable", count(queries - unstable), "stable answers"],
+    ["unstable", count(unstable), allowed === null ? "unstable answers" : `of ${count(allowed)} unstable answers`],
+    [
+      "published",
+      published ? "public" : "not yet",
+      published ? "its classifier: any number of answers" : "a published classifier",
+    ],
+  ];
+  return [
+    make(
+      "section",
+      { class: "card stack", "aria-labelledby": "budget" },
+      make("h2", { id: "budget" }, "What has been used"),
+      make(
+        "dl",
+        { class: "tiles" },
+        tiles.map(([tone, value, words]) =>
+          make("div", { class: `tile tile-${tone}` }, make("dt", {}, words), make("dd", {}, value)),
+        ),
+      ),
+      allowed === null || published
+        ? null
+        : make(
+            "div",
+            { class: "stack tight" },
+            bar([{ tone: "unstable", value: unstable }], allowed),
+            legend([
+              { tone: "unstable", words: `${count(unstable)} used` },
+              {
+                tone: "rest",
+                words: `${count(left.unstable)} left before it ${one.algorithm === "UniversalRelease" ? "publishes" : "halts"}`,
+              },
+            ]),
+          ),
+      make("p", { class: "muted" }, summary(one, queries, left)),
+      curves(history, allowed),
+    ),
+    own(mine),
+    others(askers),
+  ].filter(Boolean);
+}
+
+function summary(one, queries, left) {
+  const planned = one.planned_queries ? ` It was planned for ${counted(one.planned_queries, "query", "queries")}.` : "";
+  const fixed = "ε and δ were paid once, when the release was made: asking adds nothing to them.";
+  if (one.state === "published")
+    return `${counted(queries, "query was", "queries were")} put to the vote. ${fixed}${planned}`;
+  return `${counted(queries, "query was", "queries were")} put to the vote; left are ${usage(left)}. ${fixed}${planned}`;
+}
+
+function curves(history, allowed) {
+  const points = history
+    .map((at) => [moment(at.time)?.getTime() ?? null, at.queries, at.unstable])
+    .filter(([at]) => at !== null);
+  if (points.length < 2)
+    return make("p", { class: "muted" }, "When some queries have been answered, curves over time appear here.");
+  const last = points.at(-1);
+  const panel = (title, place, tone, limit) =>
+    chart({
+      title,
+      description: `From ${times("").format(points[0][0])} to ${times("").format(last[0])} it rose to ${count(last[place])}.`,
+      series: [{ name: title, tone, points: points.map((point) => [point[0], point[place]]) }],
+      x: times("time"),
+      y: numbers(title, { least: 4 }),
+      steps: true,
+      limit,
+    });
+  return make(
+    "div",
+    { class: "cards" },
+    panel("Queries answered", 1, "votes", null),
+    panel(
+      "Unstable answers used",
+      2,
+      "unstable",
+      allowed === null ? null : { at: allowed, name: `${count(allowed)} allowed` },
+    ),
+  );
+}
+
+function own(mine) {
+  if (!mine || ((mine.allowance?.queries ?? null) === null && (mine.allowance?.unstable ?? null) === null)) return null;
+  return make(
+    "section",
+    { class: "card stack tight", "aria-labelledby": "own" },
+    make("h2", { id: "own" }, "Your key"),
+    make("p", {}, `Used: ${usage(mine.used)}. Allowed: ${usage(mine.allowance)}.`),
+  );
+}
+
+function others(askers) {
+  if (!askers?.length) return null;
+  const limit = (value) => (value === null || value === undefined ? "no limit" : count(value));
+  const row = ({ name, asker, used, allowance }) => [
+    name ?? asker ?? "without a key",
+    count(used.queries ?? 0),
+    limit(allowance?.queries),
+    count(used.unstable ?? 0),
+    limit(allowance?.unstable),
+  ];
+  return make(
+    "section",
+    { class: "card stack", "aria-labelledby": "askers" },
+    make("h2", { id: "askers" }, "Who asked"),
+    scrolling(
+      "Who asked",
+      table(
+        "Queries and unstable answers by key",
+        ["key", "queries", "allowed", "unstable", "allowed"],
+        askers.map(row),
+        { numeric: [1, 2, 3, 4] },
+      ),
+    ),
+  );
+}

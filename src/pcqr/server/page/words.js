@@ -1,0 +1,106 @@
+// Numbers, promises and kinds of answers in plain words.
+
+const whole = new Intl.NumberFormat("en");
+const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+export const count = (value) => whole.format(value);
+
+export function counted(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+// A figure that is better small is never rounded down.
+export function roundedUp(value, digits = 3) {
+  if (!Number.isFinite(value) || value === 0) return String(value);
+  const step = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+  const up = Math.ceil(value / step - 1e-9) * step;
+  return String(Number(up.toPrecision(digits)));
+}
+
+// As people write it: 0.05, 32,561, 10⁻⁶, 1.3·10⁶.
+export function inPowers(value, digits = 2) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 0.001 && size < 1e6)
+    return size >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(Math.max(digits, 3))));
+  const [digit, power] = value.toExponential(digits - 1).split("e");
+  const raised =
+    (power.startsWith("-") ? "⁻" : "") + [...power.replace(/^[+-]/, "")].map((figure) => POWERS[figure]).join("");
+  return Number(digit) === 1 ? `10${raised}` : `${Number(digit)}·10${raised}`;
+}
+
+export function percent(share) {
+  if (share > 0 && share < 0.0005) return "below 0.1 %";
+  const shown = 100 * share;
+  return `${Number(shown.toFixed(shown < 10 ? 1 : 0))} %`;
+}
+
+export function usage({ queries, unstable }) {
+  const asked = queries === null ? "any number of queries" : counted(queries, "query", "queries");
+  if (unstable === null) return asked;
+  const close = counted(unstable, "unstable answer");
+  if (queries !== null) return `${asked} and ${close}`;
+  return unstable ? `${close} and any number of stable ones` : close;
+}
+
+export function moment(value) {
+  const time = typeof value === "number" ? new Date(value * 1000) : new Date(value);
+  return Number.isNaN(time.getTime()) ? null : time;
+}
+
+export function when(value) {
+  const time = moment(value);
+  return time === null ? String(value) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+export const STATES = { open: "Open", published: "Published", halted: "Halted" };
+
+// What a release or a model is doing now, in a sentence.
+export function standing({ kind, state, left }) {
+  if (kind === "model" || state === "published")
+    return "Its classifier is public: it answers any number of queries, and nothing is used up.";
+  if (state === "halted")
+    return "Its unstable answers are used up. Only queries that were asked before still get their answer.";
+  return `Left: ${usage(left)}.`;
+}
+
+export const KINDS = {
+  stable: {
+    name: "stable",
+    meaning: "So many votes agree that the label would be the same with any other record in place of one.",
+    cost: "It cost nothing: stable answers use nothing up.",
+  },
+  unstable: {
+    name: "unstable",
+    meaning: "The votes were too close to call, so there is no label to tell.",
+    cost: "It used up one unstable answer.",
+  },
+  published: {
+    name: "published",
+    meaning: "The published classifier gave this label. It gives the same one to anybody, for ever.",
+    cost: "It cost nothing: the classifier is paid for.",
+  },
+  repeated: {
+    name: "repeated",
+    meaning: "This was asked before. The log gave the same answer as then.",
+    cost: "It cost nothing.",
+  },
+  unanswered: { name: "unanswered", meaning: "The release had halted.", cost: "It cost nothing." },
+};
+
+const ALGORITHMS = {
+  AgnosticRelease: "Votes of teachers on relabelled records",
+  UniversalRelease: "Votes of teachers first, then a published classifier",
+  SubsampleAggregate: "Votes of teachers",
+  NoisyMaxAggregate: "Noisy votes of teachers",
+  SemiPrivateLearner: "A published classifier",
+  PrivateClassifier: "A published classifier",
+};
+
+export const algorithm = (name) => ALGORITHMS[name] ?? name ?? "";
+
+// What a guess of one half can become: the odds change by at most e^ε.
+export function beliefs(epsilon) {
+  const most = 1 / (1 + Math.exp(-epsilon));
+  return [1 - most, most];
+}
