@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pcqr.client import connect
     from pcqr.entropy import SeededEntropy, SystemEntropy
     from pcqr.errors import (
         BudgetExhausted,
@@ -60,6 +61,7 @@ _HOME = {
     "UnansweredWarning": "pcqr.errors",
     "UniversalRelease": "pcqr.estimators",
     "WeakGuarantee": "pcqr.errors",
+    "connect": "pcqr.client",
     "fitted_on_public": "pcqr.estimators",
 }
 
@@ -85,6 +87,7 @@ __all__ = [
     "UnansweredWarning",
     "UniversalRelease",
     "WeakGuarantee",
+    "connect",
     "fitted_on_public",
 ]
 

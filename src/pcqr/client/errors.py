@@ -1,0 +1,134 @@
+"""What can go wrong between a client and a server, beside what a release itself raises.
+
+    ServiceError (RuntimeError)      a server refused, is away, or says what no pcqr server says: the remedy
+    ├── ServiceAway (ConnectionError) nobody answers, the connection broke again and again, or the server is too busy
+    ├── NotAdmitted                  the key is missing, unknown, or not allowed to do this
+    ├── QuotaSpent                   the key has used up its queries or its unstable answers; carries the answers so far
+    └── BadReply                     what came back is no reply of a pcqr server
+
+They are `PcqrError`s. What a server says in words is cut, stripped of control characters and quoted; a key is in no
+message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pcqr.errors import PcqrError
+from pcqr.plan import Answer, Usage
+
+MOST_QUOTED = 300
+"""Characters of a server's own words that a message repeats."""
+
+
+def quoted(text: str) -> str:
+    """What a server said, fit for a terminal: one line, no control characters, not too long."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * MOST_QUOTED])
+    line = " ".join(line.split())
+    return line if len(line) <= MOST_QUOTED else line[: MOST_QUOTED - 1] + "…"
+
+
+class ServiceError(PcqrError, RuntimeError):
+    """A server did not do what it was asked.
+
+    Parameters
+    ----------
+    place : str
+        The server, or the release on it.
+    reason : str
+        What is wrong, after "The server PLACE …".
+    remedy : str
+        What to do about it: whole sentences.
+    status : int or None, default None
+        The status of HTTP, where one came.
+    code : str, default ""
+        The server's name for the error.
+
+    Examples
+    --------
+    >>> from pcqr.client import ServiceError
+    >>> print(ServiceError("http://127.0.0.1:8000", "has nothing named 'x'", "It serves: hospital."))
+    The server http://127.0.0.1:8000 has nothing named 'x'. It serves: hospital.
+    """
+
+    def __init__(self, place: str, reason: str, remedy: str, *, status: int | None = None, code: str = "") -> None:
+        self.place = place
+        self.reason = reason
+        self.remedy = remedy
+        self.status = status
+        self.code = code
+        super().__init__(f"The server {place} {reason}. {remedy}")
+
+
+class ServiceAway(ServiceError, ConnectionError):
+    """Nobody answers, or not now. What was asked may have been answered: to ask again costs nothing.
+
+    Examples
+    --------
+    >>> from pcqr.client import ServiceAway
+    >>> issubclass(ServiceAway, ConnectionError)
+    True
+    """
+
+
+class NotAdmitted(ServiceError):
+    """The key is missing, unknown or of the wrong role. Keys are made by `pcqr keys create`.
+
+    Examples
+    --------
+    >>> from pcqr.client import NotAdmitted, ServiceError
+    >>> issubclass(NotAdmitted, ServiceError)
+    True
+    """
+
+
+class BadReply(ServiceError):
+    """What came back is not what a pcqr server says: another service, a proxy's page, a broken or hostile server.
+
+    Examples
+    --------
+    >>> from pcqr.client import BadReply, ServiceError
+    >>> issubclass(BadReply, ServiceError)
+    True
+    """
+
+
+class QuotaSpent(ServiceError):
+    """The key has used up what the data holder allowed it. The release goes on for others.
+
+    Parameters
+    ----------
+    place : str
+        The release.
+    used, allowance : Usage
+        What the key has used, and what it may use.
+    requested : int
+        The rows that got no answer.
+    answers : sequence of Answer, default ()
+        The answers to the rows of the same call before them.
+
+    Examples
+    --------
+    >>> from pcqr.client import QuotaSpent
+    >>> from pcqr.plan import Usage
+    >>> print(QuotaSpent("http://127.0.0.1:8000/hospital", used=Usage(100, 3), allowance=Usage(100, None), requested=2))
+    The server http://127.0.0.1:8000/hospital answers this key no more: it has used 100 queries and 3 unstable answers
+    of 100 queries. Unanswered: 2 rows. Rows asked before are still answered at no cost; for more, ask the data holder.
+    """
+
+    def __init__(
+        self, place: str, *, used: Usage, allowance: Usage, requested: int, answers: Sequence[Answer[Any]] = ()
+    ) -> None:
+        self.used = used
+        self.allowance = allowance
+        self.requested = requested
+        self.answers = tuple(answers)
+        rows = "1 row" if requested == 1 else f"{requested:,} rows"
+        super().__init__(
+            place,
+            f"answers this key no more: it has used {used} of {allowance}. Unanswered: {rows}",
+            "Rows asked before are still answered at no cost; for more, ask the data holder.",
+            status=403,
+            code="quota_spent",
+        )

@@ -1,0 +1,218 @@
+"""What a server says, read strictly: a reply that is not what the contract has is refused and never half believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pcqr.client.errors import BadReply, quoted
+from pcqr.documents.reading import read_count, read_flag, read_list, read_number, read_text
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.plan import BatchCost, Kind, Usage
+from pcqr.schema import Schema
+from pcqr.schema.description import column_from
+
+MOST_CLASSES = 127
+MOST_COLUMNS = 100_000
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_COLUMN = ("name", "kind", "categories", "bounds", "missing", "other")
+
+
+@contextmanager
+def believing(place: str) -> Iterator[None]:
+    """Within, a value that the contract does not have becomes a `BadReply` of the server at `place`."""
+    try:
+        yield
+    except ParameterError as error:
+        told = quoted(str(error)).rstrip(".")
+        raise BadReply(place, f"sent a reply that is none: {told}", "Is it a pcqr server of this version?") from None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is served, in public facts. `planned` is m; None for a model, which any number of rows may be put to."""
+
+    name: str
+    kind: Literal["release", "model"]
+    algorithm: str
+    guarantee: Guarantee
+    schema: Schema | None
+    features: int
+    classes: tuple[Any, ...]
+    state: Literal["open", "published", "halted"]
+    spent: Usage
+    left: Usage
+    planned: int | None
+
+
+@dataclass(frozen=True)
+class Given:
+    """One row of a reply: a label or none, the coin that stands in for none, and how it came about."""
+
+    label: Any
+    coin: Any
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A reply to several rows: their answers, and what was spent and left when the last one had been given."""
+
+    given: tuple[Given, ...]
+    spent: Usage
+    left: Usage
+
+
+def facts_of(value: Any) -> Facts:
+    """What `/v1/releases/NAME` says."""
+    entries = _object(value, "the reply")
+    kind = _choice(entries, "kind", ("release", "model"))
+    is_release = kind == "release"
+    columns = entries.get("columns")
+    schema = None if columns is None else _schema(columns)
+    features = read_count(_needed(entries, "features"), "features")
+    if schema is not None:
+        features = len(schema.features)
+    planned = entries.get("planned_queries")
+    return Facts(
+        name=read_text(_needed(entries, "name"), "name"),
+        kind=kind,
+        algorithm=read_text(entries.get("algorithm") or "", "algorithm"),
+        guarantee=_guarantee(_needed(entries, "guarantee")),
+        schema=schema,
+        features=features,
+        classes=_classes(_needed(entries, "classes")),
+        state=_choice(entries, "state", ("open", "published", "halted")),
+        spent=usage_of(_needed(entries, "spent"), "spent") if is_release else Usage(0, 0),
+        left=usage_of(_needed(entries, "left"), "left") if is_release else Usage(None, None),
+        planned=None if planned is None else read_count(planned, "planned_queries"),
+    )
+
+
+def usage_of(value: Any, where: str) -> Usage:
+    """Queries and unstable answers; null where there is no limit."""
+    entries = _object(value, where)
+
+    def count(name: str) -> int | None:
+        found = entries.get(name)
+        return None if found is None else read_count(found, f"{where}.{name}")
+
+    return Usage(count("queries"), count("unstable"))
+
+
+def batch_of(value: Any, rows: int, classes: Sequence[Any], *, is_release: bool) -> Batch:
+    """What `/ask` says of so many rows."""
+    entries = _object(value, "the reply")
+    given = given_of(_needed(entries, "answers"), "answers", classes)
+    if len(given) != rows:
+        raise ParameterError("answers", f"a list of {rows}", f"one of {len(given)}")
+    if not is_release:
+        return Batch(given, Usage(0, 0), Usage(None, None))
+    return Batch(given, usage_of(_needed(entries, "spent"), "spent"), usage_of(_needed(entries, "left"), "left"))
+
+
+def given_of(value: Any, where: str, classes: Sequence[Any]) -> tuple[Given, ...]:
+    """Answers, each with a label among `classes` or none."""
+    return tuple(_given(entry, f"{where}[{i}]", classes) for i, entry in enumerate(read_list(value, where)))
+
+
+def cost_of(value: Any, rows: int) -> BatchCost:
+    """What `/preview` says of so many rows."""
+    entries = _object(value, "the reply")
+
+    def count(name: str) -> int:
+        return read_count(_needed(entries, name), name)
+
+    def estimate(name: str) -> float | None:
+        return None if entries.get(name) is None else read_number(entries[name], name)
+
+    between = entries.get("unstable_range")
+    if between is not None:
+        between = tuple(read_number(each, "unstable_range") for each in read_list(between, "unstable_range"))
+        if len(between) != 2:
+            raise ParameterError("unstable_range", "a list of two numbers", f"{len(between)}")
+    cost = BatchCost(
+        **{name: count(name) for name in ("requested", "repeated", "new", "published", "certain", "beyond_plan")},
+        left=usage_of(_needed(entries, "left"), "left"),
+        expected_unstable=estimate("expected_unstable"),
+        chance_of_halting=estimate("chance_of_halting"),
+        unstable_range=between,
+    )
+    if cost.requested != rows or cost.certain > rows:
+        raise ParameterError("requested", f"{rows}, the rows that were sent", cost.requested)
+    return cost
+
+
+def _given(value: Any, where: str, classes: Sequence[Any]) -> Given:
+    entries = _object(value, where)
+    kind = _choice(entries, "kind", _KINDS, f"{where}.kind")
+    label, coin = (_label(entries.get(name), f"{where}.{name}", classes) for name in ("label", "coin"))
+    if label is None and kind in ("stable", "published"):
+        raise ParameterError(f"{where}.label", f"a label, where the answer is {kind}", None)
+    return Given(label, coin, kind)
+
+
+def _label(value: Any, where: str, classes: Sequence[Any]) -> Any:
+    """A name among the classes, of the same type (1 is not True), or none."""
+    if value is None:
+        return None
+    for name in classes:
+        if type(name) is type(value) and name == value:
+            return name
+    raise ParameterError(where, "one of the names of the labels", "another value")
+
+
+def _classes(value: Any) -> tuple[Any, ...]:
+    names = tuple(read_list(value, "classes"))
+    if not 1 <= len(names) <= MOST_CLASSES or any(not isinstance(name, str | int | float | bool) for name in names):
+        raise ParameterError("classes", f"a list of 1 to {MOST_CLASSES} names", "another list")
+    return names
+
+
+def _schema(value: Any) -> Schema:
+    listed = read_list(value, "columns")
+    if not 1 <= len(listed) <= MOST_COLUMNS:
+        raise ParameterError("columns", f"1 to {MOST_COLUMNS:,} columns", f"{len(listed)}")
+    told = [_object(entry, f"columns[{i}]") for i, entry in enumerate(listed)]
+    kept = [{name: entry[name] for name in _COLUMN if entry.get(name) is not None} for entry in told]
+    return Schema(tuple(column_from(entry) for entry in kept))
+
+
+def _guarantee(value: Any) -> Guarantee:
+    entries = _object(value, "guarantee")
+
+    def texts(name: str) -> tuple[str, ...]:
+        return tuple(
+            read_text(entry, f"guarantee.{name}") for entry in read_list(entries.get(name, []), f"guarantee.{name}")
+        )
+
+    return Guarantee(
+        epsilon=read_number(_needed(entries, "epsilon"), "guarantee.epsilon"),
+        delta=read_number(_needed(entries, "delta"), "guarantee.delta"),
+        proof=read_text(entries.get("proof", ""), "guarantee.proof"),
+        assumptions=texts("assumptions"),
+        is_private=read_flag(_needed(entries, "is_private"), "guarantee.is_private"),
+        steps=texts("steps"),
+    )
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ParameterError(where, "an object", type(value).__name__)
+    return value
+
+
+def _needed(entries: dict[str, Any], name: str) -> Any:
+    if name not in entries:
+        raise ParameterError(name, "there", "nothing")
+    return entries[name]
+
+
+def _choice(entries: dict[str, Any], name: str, among: Sequence[Any], where: str = "") -> Any:
+    value = entries.get(name)
+    if not isinstance(value, str) or value not in among:
+        raise ParameterError(where or name, f"one of {', '.join(among)}", "something else")
+    return value

@@ -1,0 +1,122 @@
+"""Queries as a request carries them: read and checked here, by the schema, before anything is sent.
+
+Each cell goes as what it means (`pcqr.schema.reading`): a number with all its digits, a category as its text, a date in
+ISO, null where it is missing. The server reads it as a local release would have read the cell itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import DataError
+from pcqr.schema import Column, Schema
+from pcqr.schema.cells import categories, cells, numbers
+from pcqr.schema.reading import iso_date, number_of
+from pcqr.schema.table import check_length, declared_columns
+
+TABLE = "the table"
+"""What errors call the queries."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Checked queries: the cells of each column by its name, or of each row where there is no schema."""
+
+    count: int
+    columns: Mapping[str, Sequence[Any]] | None
+    points: NDArray[np.float64] | None
+
+    def batches(self, size: int) -> Iterator[tuple[int, bytes]]:
+        """Bodies of requests of at most `size` rows, each with the place of its first row."""
+        for start in range(0, self.count, size):
+            yield start, self._body(slice(start, start + size))
+
+    @property
+    def whole(self) -> bytes:
+        """The body of one request for all."""
+        return self._body(slice(None))
+
+    def _body(self, rows: slice) -> bytes:
+        sent: dict[str, Any]
+        if self.columns is not None:
+            sent = {"columns": {name: list(values[rows]) for name, values in self.columns.items()}}
+        else:
+            sent = {"x": [] if self.points is None else self.points[rows].tolist()}
+        return json.dumps(sent, allow_nan=False).encode()
+
+
+def rows_of(X: Any, schema: Schema | None, features: int) -> Rows:
+    """`X` as the release takes it, or a `DataError` that names the column."""
+    found = _numbered(X, features) if schema is None else _declared(X, schema)
+    if found.count == 0:
+        raise DataError("X", "at least one row", "none")
+    return found
+
+
+def row_of(x: Any, schema: Schema | None, features: int) -> Rows:
+    """One query: a vector, a one-row table or, with a schema, a mapping of column to value."""
+    if schema is None:
+        x = [list(x)] if np.ndim(x) == 1 else x
+    else:
+        x = x.to_dict() if getattr(x, "ndim", 2) == 1 and hasattr(x, "to_dict") else x
+        x = {name: [value] for name, value in x.items()} if isinstance(x, Mapping) else x
+    found = rows_of(x, schema, features)
+    if found.count != 1:
+        raise DataError("x", "one query", f"{found.count} rows; use predict for many")
+    return found
+
+
+def _declared(X: Any, schema: Schema) -> Rows:
+    columns: dict[str, Sequence[Any]] = {}
+    first: NDArray[Any] | None = None
+    for column, values in declared_columns(X, schema.columns, (), TABLE):
+        entries = column.compact(values, table=TABLE)
+        first = entries if first is None else first
+        check_length(entries, first, TABLE)
+        columns[column.name] = _sent(column, values, entries)
+    return Rows(0 if first is None else first.shape[0], columns, None)
+
+
+def _sent(column: Column, values: Any, entries: NDArray[Any]) -> Sequence[Any]:
+    """The cells of a column as JSON has them."""
+    if column.kind == "categorical":
+        return categories(cells(values))
+    found = [None if number != number else number for number in entries.tolist()]  # noqa: PLR0124 - NaN
+    return found if column.kind == "numeric" else [None if day is None else iso_date(int(day)) for day in found]
+
+
+def _numbered(X: Any, features: int) -> Rows:
+    if isinstance(X, Mapping):
+        raise DataError("X", "a table of numbers, since the release has no schema", "a mapping")
+    points = _matrix(X)
+    if points.ndim != 2:
+        raise DataError("X", "a table with two dimensions", f"{points.ndim} dimensions")
+    if points.shape[1] != features:
+        raise DataError("X", f"a table with {features} columns", f"{points.shape[1]} columns")
+    if not np.isfinite(points).all():
+        raise DataError("X", "finite numbers", "NaN or infinity")
+    return Rows(points.shape[0], None, points)
+
+
+def _matrix(X: Any) -> NDArray[np.float64]:
+    try:
+        if hasattr(X, "get_columns"):  # Polars
+            return np.column_stack([numbers(cells(column)) for column in X.get_columns()])
+        if hasattr(X, "column_names"):  # Arrow
+            return np.column_stack([numbers(cells(column)) for column in X.columns])
+        if hasattr(X, "iloc") and getattr(X, "ndim", 1) == 2:  # pandas
+            return np.column_stack([numbers(cells(X.iloc[:, place])) for place in range(X.shape[1])])
+        found = np.asarray(X)
+        if found.dtype.kind in "biuf":
+            return found.astype(np.float64)
+        if found.ndim != 2:
+            return np.empty((0,) * found.ndim)
+        return np.array([[number_of(value) for value in row] for row in found.tolist()], dtype=np.float64)
+    except (TypeError, ValueError):  # text; rows of different lengths
+        raise DataError("X", "a table of numbers, since the release has no schema", "something else") from None
