@@ -1,4 +1,4 @@
-"""Every exception that pcqr raises, and every warning that it gives.
+"""Every exception that pcqr raises, and every warning that it gives; those about a server: `pcqr.client.errors`.
 
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came

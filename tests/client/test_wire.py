@@ -19,6 +19,7 @@ from pcqr.client import BadReply, ServiceAway, wire
 from pcqr.client.address import Address
 from pcqr.client.wire import TRIES, Wire, client_of
 
+pytestmark = pytest.mark.usefixtures("pauses")
 SECRET = "pcqr_0123456789abcdef"  # noqa: S105
 
 

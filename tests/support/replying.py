@@ -23,7 +23,7 @@ FACTS: dict[str, Any] = {
         {"name": "sex", "kind": "categorical", "categories": ["female", "male"], "other": True},
         {"name": "seen", "kind": "date", "missing": True},
     ],
-    "features": 6,
+    "features": 7,
     "classes": ["well", "ill"],
     "state": "open",
     "spent": {"queries": 3, "unstable": 1},

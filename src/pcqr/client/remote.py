@@ -349,16 +349,14 @@ class Remote:
         reply = self._wire.call("GET", "/v1/releases")
         if reply.status != 200:
             raise refusal(reply, server)
+        listed = reply.content.get("releases") if isinstance(reply.content, dict) else None
+        entries = listed if isinstance(listed, list) else []
+        names = [str(entry["name"]) for entry in entries if isinstance(entry, dict) and "name" in entry]
         with believing(server):
-            listed = reply.content.get("releases") if isinstance(reply.content, dict) else None
-            entries = listed if isinstance(listed, list) else []
-            names = [
-                entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)
-            ]
-            if len(names) != 1:
-                has = ", ".join(quoted(name) for name in names[:20]) or "nothing"
-                raise ServiceError(server, f"was asked for nothing by name. It has: {has}", f"Take {server}/NAME.")
-            return Address.read(f"{server}/{names[0]}").name
+            if len(names) == 1 and Address.read(f"{server}/{names[0]}") == Address(server, names[0]):
+                return names[0]
+        has = ", ".join(map(quoted, names[:20])) or "nothing"
+        raise ServiceError(server, f"was asked for nothing by name. It has: {has}", f"Take {server}/NAME.")
 
 
 def _moved(usage: Usage, queries: int, unstable: int) -> Usage:

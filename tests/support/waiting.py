@@ -1,4 +1,4 @@
-"""Waiting takes no time here."""
+"""Clients that wait between their tries, in no time."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from pcqr.client import wire
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between tries."""
+    """The seconds that clients would have waited."""
     found: list[float] = []
     monkeypatch.setattr(wire, "wait", found.append)
     return found

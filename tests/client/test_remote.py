@@ -1,0 +1,256 @@
+"""The face of a release that is elsewhere: what is sent, what is made of the replies, which errors are raised."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import pickle
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from support.replying import FACTS, ROW, answered, refused, remote, rows_in, said
+
+import pcqr
+from pcqr import Answer, BudgetExhausted, DataError
+from pcqr.client import KeyInClear, NotAdmitted, QuotaSpent, ServiceError
+from pcqr.errors import Halted, ParameterError
+from pcqr.plan import Usage
+
+pytestmark = pytest.mark.usefixtures("pauses")
+PLAIN = FACTS | {"columns": None, "features": 2, "classes": [0, 1]}
+GIVEN = {"label": "ill", "coin": None, "kind": "stable"}
+
+
+def many(rows: int) -> dict[str, list[Any]]:
+    return {"age": list(range(rows)), "sex": ["male"] * rows, "seen": [None] * rows}
+
+
+def test_a_cell_goes_as_what_it_means() -> None:
+    sent = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return answered(request)
+
+    found = remote(handler)
+    frames = [
+        {"age": [61.0, "130"], "sex": ["male", None], "seen": ["2014-05-03T23:00", None]},
+        pd.DataFrame({"sex": ["male", None], "age": [61, 130], "seen": [pd.Timestamp("2014-05-03 01:00"), pd.NaT]}),
+        pl.DataFrame({"age": [61, 130], "sex": ["male", None], "seen": [datetime.date(2014, 5, 3), None]}),
+    ]
+    for frame in frames:
+        assert found.predict(frame).tolist() == ["ill", "ill"]
+    wanted = {"columns": {"age": [61.0, 100.0], "sex": ["male", None], "seen": ["2014-05-03", None]}}
+    assert sent == [wanted] * 3, "bounds hold before anything is sent"
+
+
+def test_long_tables_go_in_batches_each_with_a_token_of_its_own() -> None:
+    sizes, tokens = [], []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sizes.append(rows_in(request))
+        tokens.append(request.headers["idempotency-key"])
+        return answered(request)
+
+    assert remote(handler).predict(many(600)).shape == (600,)
+    assert sizes == [256, 256, 88]
+    assert len(set(tokens)) == 3
+
+
+def test_answers_come_one_by_one_with_what_was_spent_after_each() -> None:
+    kinds = ["repeated", "stable", "unstable", "repeated"]
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        given = [{"label": None, "coin": "well", "kind": k} if k == "unstable" else GIVEN | {"kind": k} for k in kinds]
+        return said({"answers": given, "spent": {"queries": 301, "unstable": 2}, "left": {"unstable": 8}})
+
+    found = remote(handler)
+    assert list(found.answers(many(4))) == [
+        Answer("ill", "repeated", Usage(299, 1), Usage(None, 9)),
+        Answer("ill", "stable", Usage(300, 1), Usage(None, 9)),
+        Answer(None, "unstable", Usage(301, 2), Usage(None, 8), beyond_plan=True),
+        Answer("ill", "repeated", Usage(301, 2), Usage(None, 8), beyond_plan=True),
+    ]
+    assert found.predict(many(4)).tolist() == ["ill", "ill", "well", "ill"], "the coin stands in"
+    assert found.score(many(4), ["ill", "ill", "ill", "ill"]) == 0.75
+
+
+def test_rows_are_refused_here_before_anything_is_sent() -> None:
+    def handler(_: httpx.Request) -> httpx.Response:
+        raise AssertionError
+
+    found = remote(handler)
+    bad: list[tuple[Any, str]] = [
+        ({"age": ["old"], "sex": ["male"], "seen": [None]}, "column 'age'"),
+        ({"age": [None], "sex": ["male"], "seen": [None]}, "column 'age'"),
+        ({"age": [1], "sex": ["male"]}, "'seen'"),
+        ({"age": [1], "sex": ["male"], "seen": [None], "name": ["x"]}, "'name'"),
+        ({"age": [1, 2], "sex": ["male"], "seen": [None]}, "one length"),
+        ({"age": [], "sex": [], "seen": []}, "at least one row"),
+    ]
+    for table, words in bad:
+        for ask in (found.predict, found.preview, found.answers):
+            with pytest.raises(DataError, match=words):
+                ask(table)
+    with pytest.raises(DataError, match="one query"):
+        found.answer(pd.DataFrame(many(2)))
+
+
+def test_numbers_without_a_schema() -> None:
+    sent = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content)["x"])
+        return answered(request, label=1)
+
+    found = remote(handler, facts=PLAIN)
+    third = 1 / 3
+    assert found.schema_ is None
+    assert found.classes_.tolist() == [0, 1]
+    for table in ([[1, third]], np.array([[1, third]]), pd.DataFrame({"a": [1], "b": [third]}), [["1", third]]):
+        assert found.predict(table).tolist() == [1]
+    assert found.answer([1, third]).label == 1
+    assert sent == [[[1.0, third]]] * 5
+    for bad in (
+        [[1.0]],
+        [1.0, 2.0],
+        [[1.0, np.nan]],
+        [["a", "b"]],
+        {"a": [1], "b": [2]},
+        [[[1.0, 2.0]]],
+        [[1], [1, 2]],
+    ):
+        with pytest.raises(DataError, match="X must be"):
+            found.predict(bad)
+
+
+def test_a_release_that_halts_midway_gives_what_it_answered() -> None:
+    asked = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(rows_in(request))
+        if len(asked) == 1:
+            return answered(request)
+        return refused("budget_exhausted", 410, {"answered": [GIVEN, GIVEN], "requested": asked[-1]})
+
+    found = remote(handler)
+    with pytest.raises(BudgetExhausted) as halted:
+        found.predict(many(300))
+    assert len(halted.value.answers) == 258
+    assert halted.value.requested == 42
+    assert halted.value.left == Usage(None, 9)
+    asked.clear()
+    answers = found.answers(many(300))
+    assert [next(answers).label for _ in range(258)] == ["ill"] * 258, "what was answered is given first"
+    with pytest.raises(BudgetExhausted):
+        next(answers)
+    asked.clear()
+    with pytest.warns(Halted):
+        assert found.score(many(300), ["ill"] * 300) == (258 + 21) / 300
+
+
+def test_a_key_without_allowance_is_told_what_it_used() -> None:
+    details = {
+        "answered": [GIVEN],
+        "used": {"queries": 9, "unstable": 1},
+        "allowance": {"queries": 9, "unstable": None},
+    }
+    with pytest.raises(QuotaSpent, match="9 queries") as spent:
+        remote(lambda _: refused("quota_spent", 403, details)).predict(many(3))
+    assert (len(spent.value.answers), spent.value.requested) == (1, 2)
+    assert spent.value.allowance == Usage(9, None)
+
+
+@pytest.mark.parametrize(("code", "status"), [("missing_key", 401), ("wrong_key", 401), ("not_allowed", 403)])
+def test_who_is_not_let_in_is_told_how_to_get_a_key(code: str, status: int) -> None:
+    with pytest.raises(NotAdmitted, match="pcqr keys create"):
+        remote(lambda _: refused(code, status)).answer(ROW)
+
+
+def test_a_cell_that_the_server_refuses_is_named() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return answered(request) if rows_in(request) == 256 else refused("bad_value", 400, {"column": "age", "row": 3})
+
+    with pytest.raises(DataError, match="column 'age', row 259"):
+        remote(handler).predict(many(300))
+
+
+@pytest.mark.parametrize(("code", "status"), [("token_reused", 409), ("internal", 500), ("wrong_host", 421)])
+def test_other_refusals_have_their_code(code: str, status: int) -> None:
+    with pytest.raises(ServiceError, match=code) as error:
+        remote(lambda _: refused(code, status)).answer(ROW)
+    assert (error.value.code, error.value.status) == (code, status)
+
+
+def test_a_preview_is_one_request_and_has_no_token() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        assert request.url.path == "/v1/releases/hospital/preview"
+        assert "idempotency-key" not in request.headers
+        rows = rows_in(request)
+        counts = {"requested": rows, "repeated": 0, "new": rows, "published": 0, "certain": 9, "beyond_plan": 0}
+        return said(counts | {"left": FACTS["left"], "expected_unstable": 0.5, "chance_of_halting": 0.1})
+
+    cost = remote(handler).preview(many(600))
+    assert (cost.requested, cost.certain, cost.is_certain) == (600, 9, False)
+
+
+def test_a_model_predicts_and_counts_nothing() -> None:
+    model = {name: FACTS[name] for name in ("guarantee", "columns", "features", "classes")}
+    model |= {"name": "hospital", "kind": "model", "state": "published"}
+    found = remote(lambda request: answered(request, "published"), facts=model)
+    assert found.predict(many(2)).tolist() == ["ill", "ill"]
+    assert found.is_published_
+    assert (found.queries_answered_, found.unstable_left_) == (0, None)
+
+
+def test_the_name_may_be_left_out_where_there_is_one_thing_alone() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/releases":
+            return said({"releases": listed})
+        return said(FACTS)
+
+    listed: list[Any] = [FACTS]
+    assert "hospital" in repr(remote(handler, name=""))
+    for more in ([], [FACTS, FACTS | {"name": "other"}], [FACTS | {"name": "../../metrics"}], [3]):
+        listed[:] = more
+        with pytest.raises(ServiceError):
+            remote(handler, name="")
+
+
+def test_what_is_asked_now_is_what_the_server_says_now() -> None:
+    facts = copy.deepcopy(FACTS)
+    found = remote(answered, facts=facts)
+    facts["spent"]["queries"] = 77
+    assert found.queries_answered_ == 77
+    assert found.unstable_left_ == 9
+
+
+def test_a_connection_is_not_copied() -> None:
+    found = remote(answered)
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"pcqr\.connect"):
+            copied(found)
+    with found as same:
+        assert same is found
+
+
+def test_a_key_in_the_clear_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PCQR_KEY", "secret")
+    with pytest.warns(KeyInClear, match="https"), pytest.raises(ServiceError):
+        pcqr.connect("http://host.invalid:1/x", timeout=0.5)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True, "5"])
+def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises(ParameterError, match="timeout"):
+        pcqr.connect("http://127.0.0.1:1/x", timeout=timeout)
+
+
+def test_certificates_to_trust_must_be_there() -> None:
+    with pytest.raises(ParameterError, match="verify"):
+        pcqr.connect("https://127.0.0.1:1/x", verify="no-such-file.pem")
