@@ -17,7 +17,7 @@ from support.replying import FACTS, ROW, answered, refused, remote, rows_in, sai
 
 import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
-from pcqr.client import KeyInClear, NotAdmitted, QuotaSpent, ServiceError
+from pcqr.client.errors import KeyInClear, NotAdmitted, QuotaSpent, ServiceError
 from pcqr.errors import Halted, ParameterError
 from pcqr.plan import Usage
 

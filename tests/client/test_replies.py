@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.replying import FACTS, ROW, answered, refused, remote, said
 
 from pcqr import BudgetExhausted, Guarantee, PcqrError
-from pcqr.client import BadReply, QuotaSpent
+from pcqr.client.errors import BadReply, QuotaSpent
 from pcqr.client.replies import batch_of, cost_of, facts_of
 from pcqr.errors import ParameterError
 from pcqr.plan import BatchCost, Usage

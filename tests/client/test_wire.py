@@ -15,8 +15,9 @@ import pytest
 from support.replying import FACTS, ROW, SERVER, answered, refused, remote, said, streamed
 
 import pcqr
-from pcqr.client import BadReply, ServiceAway, wire
+from pcqr.client import wire
 from pcqr.client.address import Address
+from pcqr.client.errors import BadReply, ServiceAway
 from pcqr.client.wire import TRIES, Wire, client_of
 
 pytestmark = pytest.mark.usefixtures("pauses")

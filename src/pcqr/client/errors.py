@@ -6,6 +6,8 @@
     ├── QuotaSpent                   the key has used up its queries or its unstable answers; carries the answers so far
     └── BadReply                     what came back is no reply of a pcqr server
 
+    KeyInClear (PcqrWarning)         a key goes to another machine unencrypted
+
 They are `PcqrError`s. What a server says in words is cut, stripped of control characters and quoted; a key is in no
 message.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pcqr.errors import PcqrError
+from pcqr.errors import PcqrError, PcqrWarning
 from pcqr.plan import Answer, Usage
 
 MOST_QUOTED = 300
@@ -47,7 +49,7 @@ class ServiceError(PcqrError, RuntimeError):
 
     Examples
     --------
-    >>> from pcqr.client import ServiceError
+    >>> from pcqr.client.errors import ServiceError
     >>> print(ServiceError("http://127.0.0.1:8000", "has nothing named 'x'", "It serves: hospital."))
     The server http://127.0.0.1:8000 has nothing named 'x'. It serves: hospital.
     """
@@ -62,36 +64,15 @@ class ServiceError(PcqrError, RuntimeError):
 
 
 class ServiceAway(ServiceError, ConnectionError):
-    """Nobody answers, or not now. What was asked may have been answered: to ask again costs nothing.
-
-    Examples
-    --------
-    >>> from pcqr.client import ServiceAway
-    >>> issubclass(ServiceAway, ConnectionError)
-    True
-    """
+    """Nobody answers, or not now. What was asked may have been answered: to ask again costs nothing."""
 
 
 class NotAdmitted(ServiceError):
-    """The key is missing, unknown or of the wrong role. Keys are made by `pcqr keys create`.
-
-    Examples
-    --------
-    >>> from pcqr.client import NotAdmitted, ServiceError
-    >>> issubclass(NotAdmitted, ServiceError)
-    True
-    """
+    """The key is missing, unknown or of the wrong role. Keys are made by `pcqr keys create`."""
 
 
 class BadReply(ServiceError):
-    """What came back is not what a pcqr server says: another service, a proxy's page, a broken or hostile server.
-
-    Examples
-    --------
-    >>> from pcqr.client import BadReply, ServiceError
-    >>> issubclass(BadReply, ServiceError)
-    True
-    """
+    """What came back is not what a pcqr server says: another service, a proxy's page, a broken or hostile server."""
 
 
 class QuotaSpent(ServiceError):
@@ -110,7 +91,7 @@ class QuotaSpent(ServiceError):
 
     Examples
     --------
-    >>> from pcqr.client import QuotaSpent
+    >>> from pcqr.client.errors import QuotaSpent
     >>> from pcqr.plan import Usage
     >>> print(QuotaSpent("http://127.0.0.1:8000/hospital", used=Usage(100, 3), allowance=Usage(100, None), requested=2))
     The server http://127.0.0.1:8000/hospital answers this key no more: it has used 100 queries and 3 unstable answers
@@ -132,3 +113,7 @@ class QuotaSpent(ServiceError):
             status=403,
             code="quota_spent",
         )
+
+
+class KeyInClear(PcqrWarning):
+    """A key is sent to another machine over a connection that everybody in between can read."""

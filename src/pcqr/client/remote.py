@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.client.address import Address, read_api_key
-from pcqr.client.errors import QuotaSpent, ServiceError, quoted
+from pcqr.client.errors import KeyInClear, QuotaSpent, ServiceError, quoted
 from pcqr.client.refusals import answered_before, refusal
 from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of
 from pcqr.client.rows import Rows, row_of, rows_of
 from pcqr.client.wire import Wire, client_of, new_token
-from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError, PcqrWarning
+from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.schema import Schema
@@ -23,17 +23,6 @@ from pcqr.schema import Schema
 BATCH = 256
 """Rows of one request for answers."""
 LONGEST = 3600.0
-
-
-class KeyInClear(PcqrWarning):
-    """A key is sent to another machine over a connection that everybody in between can read.
-
-    Examples
-    --------
-    >>> from pcqr.client import KeyInClear
-    >>> issubclass(KeyInClear, UserWarning)
-    True
-    """
 
 
 def connect(url: str, key: str | None = None, *, timeout: float = 30.0, verify: str | None = None) -> Remote:
@@ -65,7 +54,7 @@ def connect(url: str, key: str | None = None, *, timeout: float = 30.0, verify: 
     SecretError
         When there is no key where it should be.
     ServiceError
-        When nobody answers, the key is refused, or there is no such release. `pcqr.client` has all kinds.
+        When nobody answers, the key is refused, or there is no such release. `pcqr.client.errors` has all kinds.
     MissingExtra
         When httpx is not installed: the extra `client`.
 
