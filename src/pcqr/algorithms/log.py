@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.errors import CopyCannotAnswer
+from pcqr.algorithms.asking import Asked, Book, Page
+from pcqr.errors import CopyCannotAnswer, ParameterError
 from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.plan import Usage
 
@@ -59,6 +60,9 @@ class Turn(Protocol):
 
     def publish(self, hypothesis: Hypothesis) -> None:
         """A classifier that was drawn now: the only one."""
+
+    def open(self, book: Book, asked: Sequence[Asked]) -> Page:
+        """The page of the book for these requests. It is written with the turn, or not at all."""
 
 
 class Log(Protocol):
@@ -133,6 +137,9 @@ class MemoryLog:
 
     def publish(self, hypothesis: Hypothesis) -> None:
         self.published = hypothesis
+
+    def open(self, book: Book, asked: Sequence[Asked]) -> Page:  # noqa: ARG002
+        raise ParameterError("book", "None for a release in memory: a book is kept with a ledger", type(book).__name__)
 
     def copied(self) -> MemoryLog:
         copy = MemoryLog(dict(self._entries), is_original=False)

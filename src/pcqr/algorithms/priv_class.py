@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.algorithms.asking import Asked, Book, Page, Reply, Stopped, Told, check_book
 from pcqr.algorithms.lock import Lock
-from pcqr.algorithms.log import Entry, Log, MemoryLog, NoLabeller, PrivLabel
+from pcqr.algorithms.log import Entry, Log, MemoryLog, NoLabeller, PrivLabel, Turn
 from pcqr.algorithms.preview import batch_cost, key, keys, new_rows
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
@@ -25,28 +26,6 @@ from pcqr.plan import Answer, BatchCost, Kind, Usage
 BLOCK = 256
 """The rows of one turn."""
 Stop = Callable[[Usage, Usage], bool]
-
-
-class Reply(NamedTuple):
-    """An answer in atoms, of which a long batch keeps many, and the coin that stands in for ⊥ where one is wanted."""
-
-    label: int | None
-    coin: int | None
-    kind: Kind
-    asked: int
-    unstable: int
-    queries_left: int | None
-    unstable_left: int | None
-    is_beyond_plan: bool
-
-    @property
-    def answer(self) -> Answer[int]:
-        spent, left = Usage(self.asked, self.unstable), Usage(self.queries_left, self.unstable_left)
-        return Answer(self.label, self.kind, spent, left, beyond_plan=self.is_beyond_plan)
-
-    def without_end(self) -> Reply:
-        """The same, where other answers follow when the votes are over."""
-        return self._replace(queries_left=None)
 
 
 class PrivClass:
@@ -131,52 +110,48 @@ class PrivClass:
         """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered."""
         return (reply.answer for reply in self.replies(X))
 
-    def replies(self, X: Points) -> Iterator[Reply]:
+    def replies(self, X: Points) -> Iterator[Reply[int]]:
         """As `answers`, with the coins. The rows of a block are decided in one turn, before the first is given."""
         given: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
         for start in range(0, X.shape[0], BLOCK):
-            block = X[start : start + BLOCK]
-            replies = self.ask(block)
-            given += map(tuple, replies)
-            yield from replies
-            if len(replies) < block.shape[0]:
+            (told,) = self.ask_together([Asked(X[start : start + BLOCK])])
+            given += map(tuple, told.replies)
+            yield from told.replies
+            if told.stopped is not None:
                 raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
 
-    def ask(self, X: Points, stop: Stop | None = None) -> list[Reply]:
-        """Decide the rows of `X` in order, in one turn of the log.
+    def ask_together(
+        self, asked: Sequence[Asked], book: Book | None = None, stop: Stop | None = None
+    ) -> list[Told[int]]:
+        """Decide the rows of all requests in order, in one turn of the log: what each would get if asked alone.
 
-        Fewer replies than rows: the next row is new and nothing is left, or `stop`, of what is spent and what is left,
-        came true before it. Once this returns, the replies may be shown.
+        A request that stops has been answered as far as it got, and the next one begins. Should `stop`, of what is
+        spent and what is left, come true, no further row is answered, and nothing says that a request `stopped`. Once
+        this returns, the replies may be shown.
         """
-        these = keys(X)
+        check_book(asked, book)
+        these = [keys(each.points) for each in asked]
         if not self.log.is_original:
-            return self._from_log(these)
+            return [Told(self._from_log(each)) for each in these]
         with self._lock:  # one at a time: two queries in flight at the last unstable answer could both be unstable
-            return self._in_a_turn(X, these, stop)
+            return self._in_a_turn(asked, these, book, stop)
 
     @alone
-    def _in_a_turn(self, X: Points, these: Sequence[bytes], stop: Stop | None) -> list[Reply]:
+    def _in_a_turn(
+        self, asked: Sequence[Asked], these: Sequence[Sequence[bytes]], book: Book | None, stop: Stop | None
+    ) -> list[Told[int]]:
         with self.log.turn(self.labeller) as turn:
-            known = turn.find(these)
-            ballots = self._ballots(X, these, known)
-            decided: dict[bytes, Entry] = {}
-            replies: list[Reply] = []
-            asked, unstable, left = turn.spent.queries or 0, turn.spent.unstable or 0, self.labeller.left
-            for this in these:
-                if stop is not None and stop(Usage(asked, unstable), left):
-                    break
-                entry: Entry | None = known.get(this) or decided.get(this)
-                kind: Kind = "repeated"
-                if entry is None:
-                    if left.is_nothing:
-                        break
-                    entry = decided[this] = self._decided(ballots[this])
-                    turn.add(this, entry)
-                    is_unstable = entry.label is None
-                    kind = "unstable" if is_unstable else "stable"
-                    asked, unstable, left = asked + 1, unstable + is_unstable, self.labeller.left
-                replies.append(self._said(entry, kind, asked, unstable, left))
-        return replies
+            page = None if book is None else turn.open(book, asked)
+            told = [None if page is None else page.replayed(each) for each in asked]
+            fresh = [number for number, before in enumerate(told) if before is None]
+            rows = [this for number in fresh for this in these[number]]
+            known = turn.find(rows)
+            ballots = self._ballots([asked[number].points for number in fresh], rows, known)
+            deciding = _Deciding(self, turn, page, known, ballots, stop)
+            return [
+                before or deciding.told(each, its_keys)
+                for before, each, its_keys in zip(told, asked, these, strict=True)
+            ]
 
     def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
         """The refusal of so many rows, after the answers that were `given`."""
@@ -187,7 +162,9 @@ class PrivClass:
         """The log, what is spent and what is left, and no secret: it answers from its log alone."""
         return PrivClass(NoLabeller(self.labeller.left), self._queries, self._entropy, self.log.copied())
 
-    def _ballots(self, X: Points, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> dict[bytes, _Ballot]:
+    def _ballots(
+        self, tables: Sequence[Points], these: Sequence[bytes], known: Mapping[bytes, Entry]
+    ) -> dict[bytes, _Ballot]:
         """Votes and a coin for each row that has to be decided. They come first, and for all alike: what a turn does
         until it is on disk must not depend on its answers (proofs/release.md)."""
         new: dict[bytes, int] = {}
@@ -196,29 +173,85 @@ class PrivClass:
                 new.setdefault(this, row)
         if not new or self.labeller.left.is_nothing:
             return {}
+        X = tables[0] if len(tables) == 1 else np.concatenate(tables)
         rows = X[list(new.values())]  # a copy: the caller may reuse its array
         counts = self.labeller.counts(rows)
         coins = self._entropy.below(counts.shape[1], len(new)).tolist()
         points = (rows[i : i + 1] for i in range(len(new)))
         return {this: _Ballot(*ballot) for this, *ballot in zip(new, points, counts, coins, strict=True)}
 
-    def _decided(self, ballot: _Ballot) -> Entry:
+    def decided(self, ballot: _Ballot) -> Entry:
         label = self.labeller.decide(ballot.counts)
         return Entry(ballot.point, label, ballot.coin if label is None else None)
 
-    def _from_log(self, these: Sequence[bytes]) -> list[Reply]:
+    def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply[int]:
+        return Reply(entry.label, entry.coin, kind, asked, unstable, left.queries, left.unstable, asked > self._queries)
+
+    def _from_log(self, these: Sequence[bytes]) -> list[Reply[int]]:
         known = self.log.find(these)
         if any(this not in known for this in these):
             raise CopyCannotAnswer
         spent, left = self.now()
         asked, unstable = spent.queries or 0, spent.unstable or 0
-        return [self._said(known[this], "repeated", asked, unstable, left) for this in these]
-
-    def _said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply:
-        return Reply(entry.label, entry.coin, kind, asked, unstable, left.queries, left.unstable, asked > self._queries)
+        return [self.said(known[this], "repeated", asked, unstable, left) for this in these]
 
 
 class _Ballot(NamedTuple):
     point: Points
     counts: NDArray[np.int64]
     coin: int
+
+
+class _Deciding:
+    """One turn: what was known before it, what it has decided, and what is spent and left by now."""
+
+    def __init__(
+        self,
+        protocol: PrivClass,
+        turn: Turn,
+        page: Page | None,
+        known: Mapping[bytes, Entry],
+        ballots: Mapping[bytes, _Ballot],
+        stop: Stop | None,
+    ) -> None:
+        self._protocol, self._turn, self._page, self._stop = protocol, turn, page, stop
+        self._known, self._ballots = known, ballots
+        self._decided: dict[bytes, Entry] = {}
+        self._asked, self._unstable = turn.spent.queries or 0, turn.spent.unstable or 0
+        self._left = protocol.labeller.left
+
+    def told(self, asked: Asked, these: Sequence[bytes]) -> Told[int]:
+        """The rows of one request, in order."""
+        page, replies, stopped = self._page, list[Reply[int]](), None
+        if page is not None and (before := page.replayed(asked)) is not None:
+            return before  # its token came earlier in this turn
+        for this in these:
+            if self._stop is not None and self._stop(Usage(self._asked, self._unstable), self._left):
+                return Told(replies)
+            entry: Entry | None = self._known.get(this) or self._decided.get(this)
+            kind: Kind = "repeated"
+            if entry is None:
+                stopped = self._stopped(asked)
+                if stopped is not None:
+                    break
+                entry, kind = self._new(this)
+            if page is not None:
+                page.answered(asked, this, kind)
+            replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
+        told = Told(replies, stopped)
+        if page is not None:
+            page.end(asked, told)
+        return told
+
+    def _stopped(self, asked: Asked) -> Stopped | None:
+        if self._left.is_nothing:
+            return "halted"
+        return None if self._page is None or self._page.allows(asked) else "quota"
+
+    def _new(self, this: bytes) -> tuple[Entry, Kind]:
+        entry = self._decided[this] = self._protocol.decided(self._ballots[this])
+        self._turn.add(this, entry)
+        is_unstable = entry.label is None
+        self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
+        self._left = self._protocol.labeller.left
+        return entry, "unstable" if is_unstable else "stable"

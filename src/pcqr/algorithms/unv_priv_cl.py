@@ -6,15 +6,17 @@ Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend Î
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.asking import Asked, Book, Reply, Told, check_book
 from pcqr.algorithms.lock import Lock
-from pcqr.algorithms.priv_class import BLOCK, PrivClass, Reply
+from pcqr.algorithms.priv_class import BLOCK, PrivClass
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
@@ -23,6 +25,9 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
 from pcqr.records import Records
+
+PREDICTED_AT_ONCE = 16_384
+"""Rows that a published hypothesis is asked for together."""
 
 
 class UnvPrivCl:
@@ -77,23 +82,32 @@ class UnvPrivCl:
         """Answer the rows of `X` in order. Never halts: what the votes cannot answer any more is published."""
         return (reply.answer for reply in self.replies(X))
 
-    def replies(self, X: Points) -> Iterator[Reply]:
+    def replies(self, X: Points) -> Iterator[Reply[int]]:
         """As `answers`, with the coins that stand in for âŠ¥."""
         start = 0
         while start < X.shape[0]:
-            with self.guarded():
-                published = self._published_when_due()  # again, should the last attempt have been interrupted
-                if published is None:
-                    voted = self._votes.ask(X[start : start + BLOCK], stop=self._is_due)
-                    self._published_when_due()
-            if published is not None:
-                yield from self._published_replies(published, X[start:])
-                return
-            if not voted and not self._is_due(*self._votes.now()):
+            size = BLOCK if self.published is None else PREDICTED_AT_ONCE
+            (told,) = self.ask_together([Asked(X[start : start + size])])
+            start += len(told.replies)
+            yield from told.replies
+            if told.stopped is not None:
                 raise self._votes.exhausted(X.shape[0] - start)
-            start += len(voted)
-            for reply in voted:
-                yield reply.without_end()
+
+    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
+        """Answer the rows of all requests in order: what each would get if asked alone.
+
+        Votes, as `PrivClass.ask_together`, until publication is due; then it takes place, and the rest is predicted.
+        """
+        check_book(asked, book)
+        told: list[Told[int]] = [Told(())] * len(asked)
+        with self.guarded():
+            published = self._published_when_due()  # again, should the last attempt have been interrupted
+            if published is None:
+                told = self._votes.ask_together(asked, book, stop=self._is_due)
+                published = self._published_when_due()
+        if published is not None:
+            told = self._predicted(published, asked, told, book)
+        return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
 
     def kept(self) -> tuple[Records | None, Points | None]:
         """What publication will need. The records are private."""
@@ -126,10 +140,33 @@ class UnvPrivCl:
             self._records = None
         return log.published
 
-    def _published_replies(self, hypothesis: Hypothesis, X: Points) -> Iterator[Reply]:
-        spent = self._votes.spent  # the votes are over: it stays as it is
-        for label in hypothesis.predict(X):
-            yield Reply(int(label), None, "published", spent.queries or 0, spent.unstable or 0, None, 0, False)
+    def _predicted(
+        self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Told[int]], book: Book | None
+    ) -> list[Told[int]]:
+        """What was `told` by votes, and the rows that are left over by the hypothesis: nothing but tokens is kept."""
+        found, spent = list(told), self._votes.spent  # the votes are over: it stays as it is
+        rests = {
+            number: each.points[len(so_far.replies) :]
+            for number, (each, so_far) in enumerate(zip(asked, told, strict=True))
+            if so_far.stopped is None and not so_far.is_replay and len(so_far.replies) < each.points.shape[0]
+        }
+        if not rests:
+            return found
+        labels = iter(published.predict(np.concatenate(list(rests.values()))).tolist())
+        counts = (spent.queries or 0, spent.unstable or 0, None, 0, False)
+        for number, rest in rests.items():
+            later = [Reply(label, None, "published", *counts) for label in islice(labels, rest.shape[0])]
+            found[number] = Told([*told[number].replies, *later])
+        if book is not None and any(asked[number].token is not None for number in rests):
+            with self._votes.log.turn(self._votes.labeller) as turn:
+                page = turn.open(book, asked)
+                for number in rests:
+                    before = page.replayed(asked[number])
+                    if before is None:
+                        page.end(asked[number], found[number])
+                    else:
+                        found[number] = before
+        return found
 
 
 def unv_priv_cl(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from pcqr.algorithms.asking import Asked, Book, Told
 from pcqr.algorithms.preview import batch_cost, new_rows, with_range
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, Halted, ParameterError
 from pcqr.estimators.base import Known, SurelyPublic
 from pcqr.estimators.kept import KeptRelease, V
-from pcqr.estimators.labels import LabelArray
+from pcqr.estimators.labels import LabelArray, plain_name
 from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
@@ -208,6 +209,67 @@ class Release(KeptRelease[V]):
         return labels
 
     @np.errstate(all="ignore")
+    def points(self, X: Any) -> Points:
+        """Rows as `ask_together` takes them, read and checked as `predict` does. Asks for nothing.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows, encoded columns)
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, "plan_")
+        return self._table(X, self.schema_)
+
+    @np.errstate(all="ignore")
+    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[Any]]:
+        """Answer many requests at once: what each would get if asked alone, in this order, and on disk in one go.
+
+        A request that stops (`Told.stopped`) has the replies to its first rows, and does not stop the others. All rows
+        are decided in one turn: whoever wants short turns asks for few rows.
+
+        Parameters
+        ----------
+        asked : sequence of Asked
+            The requests; their points by `points`.
+        book : Book or None, default None
+            That of this release (`book()`), where askers have allowances or tokens.
+
+        Returns
+        -------
+        list of Told
+            One for each request. Labels and coins are label names; the label of an unstable answer is None.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pcqr import SubsampleAggregate
+        >>> from pcqr.algorithms.asking import Asked
+        >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+        >>> release = SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
+        >>> first, second = release.ask_together([Asked(release.points([[x]])) for x in (9.0, 9.0)])
+        >>> first.replies[0].label, first.replies[0].kind, second.replies[0].kind
+        (True, 'stable', 'repeated')
+        """
+        check_is_fitted(self, "plan_")
+        return [self._with_names(told) for told in self._protocol.ask_together(asked, book)]
+
+    @np.errstate(all="ignore")
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """The share of rows of `X` that `predict` gives the label in `y`. Always a number: see below.
 
@@ -262,6 +324,13 @@ class Release(KeptRelease[V]):
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
         """An answer as the caller gets it."""
         return self._named(answer)
+
+    def _with_names(self, told: Told[int]) -> Told[Any]:
+        names = {None: None} | {number: plain_name(name) for number, name in enumerate(self.classes_)}
+        return replace(
+            told,
+            replies=[reply._replace(label=names[reply.label], coin=names[reply.coin]) for reply in told.replies],
+        )
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if hypotheses.labels != 2:

@@ -20,6 +20,7 @@ from pcqr.records import Records
 from pcqr.records.keeping import kept_records, restored_records
 
 if TYPE_CHECKING:
+    from pcqr.release.durable.book import Book
     from pcqr.release.durable.directory import Kept, Secret
     from pcqr.release.durable.facts import Facts
 
@@ -99,6 +100,27 @@ class KeptRelease(PrivateEstimator[V]):
                 path, facts, self._secret(), log, self._votes.left, ledger=ledger, head=head, key=key
             )
         return self
+
+    def book(self) -> Book:
+        """Who asked what of a kept release: quotas, tokens and past answers (`ask_together`).
+
+        Returns
+        -------
+        Book
+            Tables beside the ledger's chain. They can be read beside a running writer, too.
+
+        Raises
+        ------
+        ReleaseError
+            When the release is in memory: save it first.
+        """
+        from pcqr.release.durable.book import Book  # noqa: PLC0415
+        from pcqr.release.durable.log import LedgerLog  # noqa: PLC0415
+
+        log = self._votes.log
+        if not isinstance(log, LedgerLog):
+            raise ReleaseError("in memory", "has no book", "Save it first: release.save(path).")
+        return Book(log.ledger)
 
     def close(self) -> None:
         """Let another process open the directory of a kept release. All answers are on disk already."""

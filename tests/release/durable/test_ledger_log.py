@@ -36,7 +36,8 @@ from pcqr.errors import BudgetExhausted, LedgerDamaged
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import DrawStage, Usage, VoteStage
-from pcqr.release.durable.log import LedgerLog, State, append_answer, append_published, move
+from pcqr.release.durable.entries import State, append_answer, append_published
+from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import create_ledger
 from pcqr.release.ledger.chain import Draft
 from pcqr.release.ledger.chain import Entry as Kept

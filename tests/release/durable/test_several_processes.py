@@ -14,6 +14,8 @@ from support.ledgers import Shelf
 
 import pcqr.release
 from pcqr import BudgetExhausted
+from pcqr.algorithms.asking import Asked
+from pcqr.plan import Usage
 
 PROCESSES = 4
 
@@ -79,4 +81,27 @@ def test_processes_that_ask_together_share_one_count(name: str, tables: Shelf) -
         assert again.is_published_
         assert len(decided) <= release.plan_.publish.after_queries
         assert not (tables.folder / "release" / "secret.pcqr").exists()
+    again.close()
+
+
+def test_an_allowance_is_one_for_all_processes(tables: Shelf) -> None:
+    allowance = Usage(12, 3)
+
+    def ask(number: int) -> list[int]:
+        release = pcqr.release.open(tables.folder / "release", ledger=tables.place(), head=tables.head)
+        book, rng, told = release.book(), np.random.default_rng(number), [0, 0]
+        for x in rng.permutation(np.concatenate([QUERIES, HARD]))[:, None]:
+            (found,) = release.ask_together([Asked(release.points(x), "ann", allowance)], book)
+            told[0] += any(reply.kind in ("stable", "unstable") for reply in found.replies)
+            told[1] += any(reply.kind == "unstable" for reply in found.replies)
+        release.close()
+        return told
+
+    fitted("agnostic", unstable=30).save(tables.folder / "release", ledger=tables.place(), head=tables.head).close()
+    found = np.sum(together(ask), axis=0).tolist()
+    again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), head=tables.head)
+    assert again.book().usage("ann") == Usage(*found) == Usage(again.queries_answered_, again.unstable_answers_)
+    assert found[0] == 12 or found[1] == 3, "and all of it can be had"
+    assert found[0] <= 12
+    assert found[1] <= 3
     again.close()

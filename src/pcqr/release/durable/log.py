@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
-
+from pcqr.algorithms.asking import Asked, Page
+from pcqr.algorithms.asking import Book as AnyBook
 from pcqr.algorithms.log import Entry, MemoryLog, PrivLabel
-from pcqr.errors import CopyCannotAnswer, LedgerDamaged
+from pcqr.errors import CopyCannotAnswer, LedgerDamaged, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
+from pcqr.release.durable.book import Book, WrittenPage
+from pcqr.release.durable.entries import ANSWER, PUBLISHED_KEY, State, append_answer, append_published, entry_of
 from pcqr.release.ledger import Entry as Kept
 from pcqr.release.ledger import Ledger
 from pcqr.release.ledger import Turn as LedgerTurn
-
-ANSWER, PUBLISHED = "answer", "published"
-_ANSWER = struct.Struct(">bbQQ")
-_STATE = struct.Struct(">BQQqqB")
-_STATE_VERSION = 1
-_NONE = -1
-_PAGE = 4_096
-_PUBLISHED_KEY = PUBLISHED.encode()  # no SHA-256
-
-
-@dataclass(frozen=True)
-class State:
-    """The public counters of a release: what later answers depend on besides its secrets."""
-
-    spent: Usage
-    left: Usage
-    is_published: bool = False
-
-    def written(self) -> bytes:
-        left = (_NONE if number is None else max(0, number) for number in (self.left.queries, self.left.unstable))
-        return _STATE.pack(
-            _STATE_VERSION, self.spent.queries or 0, self.spent.unstable or 0, *left, int(self.is_published)
-        )
-
-    @classmethod
-    def read(cls, written: bytes) -> State:
-        """The state that was `written`; raises ValueError for anything else."""
-        try:
-            version, asked, unstable, *left, published = _STATE.unpack(written)
-        except struct.error:
-            raise ValueError from None
-        if version != _STATE_VERSION:
-            raise ValueError
-        queries_left, unstable_left = (None if number == _NONE else number for number in left)
-        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), bool(published))
 
 
 class LedgerLog:
@@ -75,7 +40,7 @@ class LedgerLog:
     @property
     def published(self) -> Hypothesis | None:
         if self._published is None and self.state.is_published:
-            (entry,) = self.ledger.find([_PUBLISHED_KEY]).values()
+            (entry,) = self.ledger.find([PUBLISHED_KEY]).values()
             self._published = Hypothesis.from_json(entry.body.decode())
         return self._published
 
@@ -85,10 +50,10 @@ class LedgerLog:
         return state.spent
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        return _found(keys, self.ledger.find)
+        return {key: entry_of(kept.body) for key, kept in _found(keys, self.ledger.find).items()}
 
     def entries(self) -> Iterator[Entry]:
-        return (_entry(entry.body) for entry in self.ledger.entries() if entry.kind == ANSWER)
+        return (entry_of(entry.body) for entry in self.ledger.entries() if entry.kind == ANSWER)
 
     @contextmanager
     def turn(self, labeller: PrivLabel) -> Iterator[Turn]:
@@ -101,6 +66,8 @@ class LedgerLog:
             yield turn
             after = turn.after(labeller.left)
             ledger_turn.state = after.written()
+            if turn.page is not None:
+                turn.page.write()
         if after.is_published and not before.is_published and self._forget is not None:
             self._forget()
 
@@ -129,8 +96,10 @@ class Turn:
     """An exclusive turn of the release's ledger."""
 
     def __init__(self, turn: LedgerTurn, before: State, log: LedgerLog) -> None:
+        self.page: WrittenPage | None = None
         self._turn = turn
         self._log = log
+        self._seqs: dict[bytes, int] = {}
         self._asked, self._unstable = before.spent.queries or 0, before.spent.unstable or 0
         self._is_published = before.is_published
 
@@ -147,12 +116,20 @@ class Turn:
         return State(self.spent, left, self._is_published)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        return _found(keys, self._turn.find)
+        found = _found(keys, self._turn.find)
+        self._seqs.update((key, kept.seq) for key, kept in found.items())
+        return {key: entry_of(kept.body) for key, kept in found.items()}
 
     def add(self, key: bytes, entry: Entry) -> None:
         self._asked += 1
         self._unstable += entry.label is None
-        append_answer(self._turn, key, entry, self._asked, self._unstable)
+        self._seqs[key] = append_answer(self._turn, key, entry, self._asked, self._unstable)
+
+    def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
+        if not isinstance(book, Book) or book.ledger is not self._log.ledger:
+            raise ParameterError("book", "the book of this release: release.book()", "another one")
+        self.page = book.open(self._turn, asked, self._seqs)
+        return self.page
 
     def publish(self, hypothesis: Hypothesis) -> None:
         append_published(self._turn, hypothesis)
@@ -170,24 +147,6 @@ def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
     turn.state = State(Usage(asked, unstable), left, log.published is not None).written()
 
 
-def append_answer(turn: LedgerTurn, key: bytes, entry: Entry, asked: int, unstable: int) -> None:
-    """Add an answer, with the counts after it."""
-    label = _NONE if entry.label is None else entry.label
-    coin = _NONE if entry.coin is None else entry.coin
-    turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=sha256(key).digest())
-
-
-def append_published(turn: LedgerTurn, hypothesis: Hypothesis) -> None:
-    text = hypothesis.to_json().encode()
-    turn.append(PUBLISHED, text.ljust(-(-len(text) // _PAGE) * _PAGE), key=_PUBLISHED_KEY)
-
-
-def _found(keys: Sequence[bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]) -> dict[bytes, Entry]:
+def _found(keys: Sequence[bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]) -> dict[bytes, Kept]:
     hashed = {sha256(key).digest(): key for key in keys}
-    return {hashed[digest]: _entry(kept.body) for digest, kept in find(list(hashed)).items()}
-
-
-def _entry(body: bytes) -> Entry:
-    label, coin, _, _ = _ANSWER.unpack_from(body)
-    point = np.frombuffer(body, dtype="<f8", offset=_ANSWER.size)[None, :]
-    return Entry(point, None if label == _NONE else label, None if coin == _NONE else coin)
+    return {hashed[digest]: kept for digest, kept in find(list(hashed)).items()}

@@ -18,10 +18,11 @@ from pcqr.release.ledger.checks import AT_ONCE, broken, contains, rolled_back, w
 from pcqr.release.ledger.head import Head
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import DuplicateKey, Snapshot, Store
+from pcqr.release.ledger.tables import WITH_BOOK
 from pcqr.release.ledger.turn import Turn, duplicate_key
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Executable
 
 _UNKNOWN = (
     "Whether this turn was recorded is not known, and nothing of it was replied. Open the ledger again, and read it."
@@ -100,6 +101,20 @@ class Ledger:
         self._confirm(end.last)
         return found
 
+    @property
+    def has_book(self) -> bool:
+        """Are there tables for a book beside the chain? A reader may find an older ledger, without."""
+        return self._reader().version >= WITH_BOOK
+
+    def read(self, statement: Executable, **values: object) -> Sequence[Any]:
+        """What tables beside the chain hold. `number` is this ledger's, and `final` the last entry to be shown."""
+        store, known = self._reader(), self._known
+        with store.reading() as connection:
+            end = self._bound or self._end(connection, known)
+            found = store.read(connection, statement, final=end.last.seq, **values)
+        self._confirm(end.last)
+        return found
+
     def verify(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Check the whole chain and the database's own structure. Raises `LedgerDamaged` with the first broken entry.
 
@@ -160,7 +175,8 @@ class Ledger:
             with self._store.explaining():
                 before = self._end(connection, self._known, keep=True)
             reached("turn begun")
-            turn = Turn(before, lambda keys: self._found(connection, keys, before.last.seq), self.place)
+            find = lambda keys: self._found(connection, keys, before.last.seq)  # noqa: E731
+            turn = Turn(before, find, partial(self._store.read, connection), self.place)
             try:
                 yield turn
             finally:
@@ -176,16 +192,18 @@ class Ledger:
 
     def _record(self, connection: Connection, turn: Turn) -> None:
         """Ledger commit → head → reply."""
-        drafts = turn.drafts or [Draft(STATE, b"", None)]
+        drafts = turn.drafts or ([Draft(STATE, b"", None)] if turn.is_chained else [])
         entries = chained(turn.last, bytes.fromhex(self.identity), drafts, turn.state)
         try:
             with self._store.explaining():
-                self._store.write(connection, entries, turn.state)
+                if entries:
+                    self._store.write(connection, entries, turn.state)
+                self._store.note(connection, turn.notes)
                 reached("entries written")
                 connection.commit()
             reached("committed")
             self._store.check_in_place()
-            self._confirm(entries[-1].link)
+            self._confirm(entries[-1].link if entries else turn.last)
         except DuplicateKey:
             raise duplicate_key() from None
         except BaseException as error:

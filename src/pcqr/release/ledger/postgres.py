@@ -53,14 +53,13 @@ class PostgresStore(Store):
             engine = create_engine(url, hide_parameters=True)
         except ImportError:
             raise MissingExtra("A ledger in PostgreSQL", "postgres") from None
-        super().__init__(engine, place.render_as_string(hide_password=True), name)
-        self._is_reader = read_only
+        super().__init__(engine, place.render_as_string(hide_password=True), name, read_only=read_only)
         event.listen(engine, "connect", self._prepare)
 
     def make(self, identity: bytes, purpose: str, head: NewHead) -> None:
         """Put a new ledger into the database; its head is made before it is committed."""
         with self.begin() as connection, self.explaining():
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
+            self._begin_migrating(connection)
             try:
                 first = self.create(identity, purpose, connection)
                 reached("draft made")
@@ -120,6 +119,9 @@ class PostgresStore(Store):
 
     def _begin_writing(self, connection: Connection) -> None:
         connection.execution_options(isolation_level="READ COMMITTED")
+
+    def _begin_migrating(self, connection: Connection) -> None:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
 
 
 def parsed(address: str) -> tuple[URL, str]:

@@ -50,7 +50,7 @@ class SqliteStore(Store):
                 )
             self._lock = self._locked()
         self._stat = path.stat()
-        super().__init__(_engine(self._connector(read_only)), self.place, NAME)
+        super().__init__(_engine(self._connector(read_only)), self.place, NAME, read_only=read_only)
 
     @classmethod
     def make(cls, path: Path, identity: bytes, purpose: str, head: NewHead) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, Executable, and_, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
@@ -20,6 +20,9 @@ from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, Pc
 from pcqr.release.ledger import tables
 from pcqr.release.ledger.chain import Entry, Link, genesis
 from pcqr.release.ledger.tables import ENTRIES, LEDGERS
+
+Note = tuple[Executable, Sequence[Mapping[str, object]]]
+"""A statement, and the rows that it writes beside the chain."""
 
 KEYS_AT_ONCE = 500
 """Keys of one look-up: databases limit the parameters of a statement."""
@@ -49,6 +52,12 @@ _MOVE = (
 )
 
 
+class Reader(Protocol):
+    """Asks tables beside the chain."""
+
+    def __call__(self, statement: Executable, **values: object) -> Sequence[Any]: ...
+
+
 class DuplicateKey(Exception):
     """An entry has the key already."""
 
@@ -69,8 +78,12 @@ class Store(ABC):
     identity: str
     """Hexadecimal, once `bind` has found the ledger."""
 
-    def __init__(self, engine: Engine, place: str, name: str) -> None:
+    version = 0
+    """That of its tables, once `bind` has found the ledger."""
+
+    def __init__(self, engine: Engine, place: str, name: str, *, read_only: bool) -> None:
         self.place = place
+        self._is_reader = read_only
         self._engine = engine
         self._name = name
         self._number = 0
@@ -105,7 +118,7 @@ class Store(ABC):
     def bind(self, purpose: str) -> None:
         """Find the ledger in its database, and bring the tables up to date where they are older."""
         with self.reading() as connection:
-            self._check_version(connection)
+            self.version = self._checked_version(connection)
             columns = (LEDGERS.c.number, LEDGERS.c.identity, LEDGERS.c.purpose)
             found = connection.execute(select(*columns).where(LEDGERS.c.name == self._name)).one_or_none()
         if found is None:
@@ -117,6 +130,12 @@ class Store(ABC):
                 "Name the other one.",
             )
         self._number, self.identity = found.number, found.identity
+        if self.version < len(tables.MIGRATIONS) and not self._is_reader:
+            with self.begin() as connection, self.explaining():
+                self._begin_migrating(connection)
+                tables.migrate(connection)
+                connection.commit()
+            self.version = len(tables.MIGRATIONS)
 
     def create(self, identity: bytes, purpose: str, connection: Connection) -> Link:
         """Tables, where there are none, and a ledger with its genesis, inside the caller's transaction."""
@@ -172,6 +191,16 @@ class Store(ABC):
             rows = connection.execute(_FOUND, {"number": self._number, "keys": wanted})
             found += ((Entry(*fields), before or b"") for *fields, before in rows)
         return found
+
+    def read(self, connection: Connection, statement: Executable, **values: object) -> Sequence[Any]:
+        """What tables beside the chain hold."""
+        with self.explaining():
+            return connection.execute(statement, {"number": self._number, **values}).all()
+
+    def note(self, connection: Connection, notes: Sequence[Note]) -> None:
+        """Write beside the chain, in the caller's transaction."""
+        for statement, rows in notes:
+            connection.execute(statement, [{"number": self._number, **row} for row in rows])
 
     def write(self, connection: Connection, entries: Sequence[Entry], state: bytes) -> None:
         """One turn, in the caller's transaction. Raises `DuplicateKey`."""
@@ -230,7 +259,10 @@ class Store(ABC):
             ],
         )
 
-    def _check_version(self, connection: Connection) -> None:
+    def _begin_migrating(self, connection: Connection) -> None:  # noqa: B027
+        """Keep other processes from doing the same."""
+
+    def _checked_version(self, connection: Connection) -> int:
         found, own = tables.version(connection), len(tables.MIGRATIONS)
         if found == 0:
             raise NotALedger(self.place, "does not exist: its database has no ledgers", "Create it first.")
@@ -240,6 +272,7 @@ class Store(ABC):
                 f"was written by a newer version of pcqr: its tables are version {found}, and this pcqr knows {own}",
                 "Install a newer pcqr.",
             )
+        return found
 
 
 def _do_nothing(_: object) -> None:

@@ -51,14 +51,56 @@ ENTRIES = Table(
     sqlite_with_rowid=False,
 )
 
+USAGE = Table(
+    "pcqr_usage",
+    METADATA,
+    Column("ledger", Integer, primary_key=True, autoincrement=False),
+    Column("asker", String, primary_key=True),
+    Column("counts", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""One row an asker: what it has had of a release. Of one length, whatever the counts are."""
+
+ASKED = Table(
+    "pcqr_asked",
+    METADATA,
+    Column("ledger", Integer, primary_key=True, autoincrement=False),
+    Column("asker", String, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("kind", LargeBinary, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Index("pcqr_askers", "ledger", "seq", "asker", unique=True),
+    sqlite_with_rowid=False,
+)
+"""The entries that each asker has asked for, in its own order, and how they were first told to it."""
+
+REQUESTS = Table(
+    "pcqr_requests",
+    METADATA,
+    Column("ledger", Integer, primary_key=True, autoincrement=False),
+    Column("asker", String, primary_key=True),
+    Column("token", LargeBinary, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("told", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What a request with a token got."""
+
 
 def _create_tables(connection: Connection) -> None:
-    METADATA.create_all(connection, checkfirst=False)
+    METADATA.create_all(connection, [META, LEDGERS, ENTRIES], checkfirst=False)
     connection.execute(insert(META).values(version=0))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables,)
-"""The n-th brings a database from version n to version n + 1."""
+def _create_book(connection: Connection) -> None:
+    METADATA.create_all(connection, [USAGE, ASKED, REQUESTS], checkfirst=False)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book)
+"""The n-th, counted from 0, brings a database from version n to version n + 1."""
+WITH_BOOK = 2
+"""The version from which on there is a book beside the chain."""
 
 
 def version(connection: Connection) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Executable
 
 from pcqr.errors import LedgerClosed, ParameterError
 from pcqr.release.ledger.chain import RESERVED, Draft, Entry, Link
-from pcqr.release.ledger.store import Snapshot
+from pcqr.release.ledger.store import Note, Reader, Snapshot
 
 Finder = Callable[[Sequence[bytes]], dict[bytes, Entry]]
 
@@ -14,13 +17,16 @@ Finder = Callable[[Sequence[bytes]], dict[bytes, Entry]]
 class Turn:
     """What `ledger.turn()` gives. Its entries are written when the block ends, all of them or none."""
 
-    def __init__(self, before: Snapshot, find: Finder, place: str) -> None:
+    def __init__(self, before: Snapshot, find: Finder, read: Reader, place: str) -> None:
         self.last: Link = before.last
         """The last entry before this turn."""
         self.drafts: list[Draft] = []
         self._before = before
         self._state = before.state
+        self.notes: list[Note] = []
+        """What is written beside the chain."""
         self._find = find
+        self._read = read
         self._place = place
         self._keys: set[bytes] = set()
         self._is_over = False
@@ -39,7 +45,12 @@ class Turn:
     @property
     def is_empty(self) -> bool:
         """Has this turn nothing to write?"""
-        return not self.drafts and self._state == self._before.state
+        return not self.is_chained and not self.notes
+
+    @property
+    def is_chained(self) -> bool:
+        """Does this turn add to the chain?"""
+        return bool(self.drafts) or self._state != self._before.state
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries of earlier turns that have one of `keys`."""
@@ -62,6 +73,17 @@ class Turn:
             self._keys.add(key)
         self.drafts.append(Draft(kind, body, key))
         return self.last.seq + len(self.drafts)
+
+    def read(self, statement: Executable, **values: object) -> Sequence[Any]:
+        """What tables beside the chain hold. `number` is this ledger's, in every statement."""
+        self._check_open()
+        return self._read(statement, **values)
+
+    def note(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+        """Write rows beside the chain when this turn is written, in the same commit. No hash covers them."""
+        self._check_open()
+        if rows:
+            self.notes.append((statement, rows))
 
     def end(self) -> None:
         """Nothing can be added or asked from here on."""

@@ -1,0 +1,116 @@
+"""What is asked and what is told: requests that share one turn, each with its own answer (proofs/priv_class.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Points
+from pcqr.plan import Answer, Kind, Usage
+
+L = TypeVar("L")
+UNLIMITED = Usage(None, None)
+Stopped = Literal["halted", "quota", "reused"]
+"""Why a request has fewer answers than rows: the release has halted, nothing is left of the asker's allowance, or its
+token belongs to another request (then it has none at all)."""
+
+
+class Reply(NamedTuple, Generic[L]):
+    """An answer in atoms, of which a long batch keeps many, and the coin that stands in for ⊥ where one is wanted."""
+
+    label: L | None
+    coin: L | None
+    kind: Kind
+    asked: int
+    unstable: int
+    queries_left: int | None
+    unstable_left: int | None
+    is_beyond_plan: bool
+
+    @property
+    def answer(self) -> Answer[L]:
+        spent, left = Usage(self.asked, self.unstable), Usage(self.queries_left, self.unstable_left)
+        return Answer(self.label, self.kind, spent, left, beyond_plan=self.is_beyond_plan)
+
+    def without_end(self) -> Reply[L]:
+        """The same, where other answers follow when the votes are over."""
+        return self._replace(queries_left=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A request: rows to be answered in order.
+
+    Parameters
+    ----------
+    points : Points
+        The rows, as `release.points(X)` reads them.
+    asker : str or None, default None
+        Who asks, for the book; None: nobody in particular.
+    allowance : Usage
+        The new queries, and the unstable answers, that this asker may have in all, over all its requests; None: any
+        number. Needs a book.
+    token : bytes or None, default None
+        What the asker calls this request: sent again, it gets the same reply. Needs a book.
+    digest : bytes or None, default None
+        What the request says, hashed: a token with another digest is refused. None: that of the points.
+    """
+
+    points: Points
+    asker: str | None = None
+    allowance: Usage = UNLIMITED
+    token: bytes | None = None
+    digest: bytes | None = None
+
+    @property
+    def content(self) -> bytes:
+        """What tells requests with one token apart."""
+        return sha256((self.points + 0.0).tobytes()).digest() if self.digest is None else self.digest
+
+    @property
+    def needs_book(self) -> bool:
+        return self.token is not None or self.allowance != UNLIMITED
+
+
+@dataclass(frozen=True)
+class Told(Generic[L]):
+    """What a request got: the replies to its first rows, and why there are no more.
+
+    `is_replay`: they were given before, to a request with the same token.
+    """
+
+    replies: Sequence[Reply[L]]
+    stopped: Stopped | None = None
+    is_replay: bool = False
+
+
+class Page(Protocol):
+    """The book during one turn. All that it decides is a function of the transcript and of public requests."""
+
+    def replayed(self, asked: Asked) -> Told[int] | None:
+        """What a request with this token got before; None for a new token, or none."""
+
+    def allows(self, asked: Asked) -> bool:
+        """Is anything left of what this asker may have?"""
+
+    def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
+        """A row was answered."""
+
+    def end(self, asked: Asked, told: Told[int]) -> None:
+        """A request was answered, as far as it will be."""
+
+
+class Book(Protocol):
+    """Who asked what, kept beside the transcript (`pcqr.release.durable.book`). The log that it belongs to opens it."""
+
+    def usage(self, asker: str | None) -> Usage:
+        """What an asker has had."""
+
+
+def check_book(asked: Sequence[Asked], book: Book | None) -> None:
+    """Raise where somebody counts on a book that is not there."""
+    if book is None and any(each.needs_book for each in asked):
+        raise ParameterError("book", "given, for whoever asks with an allowance or a token", None)

@@ -1,0 +1,294 @@
+"""The book of a release: who asked what, beside the chain and in the same commit (proofs/release.md).
+
+It limits what askers get and remembers what they were told. No hash covers it and no privacy rests on it: the counts of
+the release itself are in the chain. Whatever is written has the same length whatever the answers were.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+from sqlalchemy import BigInteger, BindParameter, Executable, and_, bindparam, func, insert, select, update
+
+from pcqr.algorithms.asking import Asked, Reply, Stopped, Told
+from pcqr.hypotheses.base import Points
+from pcqr.plan import Kind, Usage
+from pcqr.release.durable.entries import ANSWER, State, entry_of
+from pcqr.release.ledger import Ledger, Turn
+from pcqr.release.ledger.store import KEYS_AT_ONCE
+from pcqr.release.ledger.tables import ASKED, ENTRIES, REQUESTS, USAGE
+
+_COUNTS = struct.Struct(">QQQ")
+_REPLY = struct.Struct(">bbBQQqqB")
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_STOPPED: tuple[Stopped | None, ...] = (None, *get_args(Stopped))
+_NONE = -1
+_REPEATED = bytes([_KINDS.index("repeated")])
+_UNSTABLE = bytes([_KINDS.index("unstable")])
+
+_number: BindParameter[int] = bindparam("number")
+_askers: BindParameter[str] = bindparam("askers", expanding=True)
+_USAGES = select(USAGE.c.asker, USAGE.c.counts).where(USAGE.c.ledger == _number)
+_USAGES_OF = _USAGES.where(USAGE.c.asker.in_(_askers))
+_NEW_USAGE = insert(USAGE).values(ledger=_number, asker=bindparam("who"), counts=bindparam("now"))
+_USAGE = (
+    update(USAGE).where(USAGE.c.ledger == _number, USAGE.c.asker == bindparam("who")).values(counts=bindparam("now"))
+)
+_TOLD = select(REQUESTS.c.asker, REQUESTS.c.token, REQUESTS.c.content, REQUESTS.c.told).where(
+    REQUESTS.c.ledger == _number,
+    REQUESTS.c.asker.in_(_askers),
+    REQUESTS.c.token.in_(bindparam("tokens", expanding=True)),
+)
+_NEW_TOLD = insert(REQUESTS).values(
+    ledger=_number,
+    asker=bindparam("who"),
+    token=bindparam("token"),
+    content=bindparam("content"),
+    told=bindparam("told"),
+)
+_HAD = select(ASKED.c.asker, ASKED.c.seq).where(
+    ASKED.c.ledger == _number, ASKED.c.seq.in_(bindparam("seqs", expanding=True)), ASKED.c.asker.in_(_askers)
+)
+_NEW_ASKED = insert(ASKED).values(
+    ledger=_number,
+    **{name: bindparam(f"new_{name}") for name in ("asker", "number", "seq", "kind", "time")},
+)
+_OWN = (
+    select(ASKED.c.number, ASKED.c.time, ASKED.c.asker, ASKED.c.kind, ENTRIES.c.body)
+    .join(ENTRIES, and_(ENTRIES.c.ledger == ASKED.c.ledger, ENTRIES.c.seq == ASKED.c.seq))
+    .where(ASKED.c.ledger == _number, ASKED.c.asker == bindparam("who"), ASKED.c.number > bindparam("after"))
+    .where(ASKED.c.seq <= bindparam("final"))
+    .order_by(ASKED.c.number)
+    .limit(bindparam("most"))
+)
+_FIRST = and_(ASKED.c.ledger == ENTRIES.c.ledger, ASKED.c.seq == ENTRIES.c.seq, ASKED.c.kind != _REPEATED)
+_ALL = (
+    select(ENTRIES.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind, ENTRIES.c.body)
+    .outerjoin(ASKED, _FIRST)
+    .where(ENTRIES.c.ledger == _number, ENTRIES.c.seq > bindparam("after"), ENTRIES.c.seq <= bindparam("final"))
+    .where(ENTRIES.c.kind == ANSWER)
+    .order_by(ENTRIES.c.seq)
+    .limit(bindparam("most"))
+)
+_NEW_ONES = and_(ASKED.c.ledger == _number, ASKED.c.kind != _REPEATED, ASKED.c.seq <= bindparam("final"))
+_SPAN = select(func.min(ASKED.c.time), func.max(ASKED.c.time)).where(_NEW_ONES)
+_bucket = ((ASKED.c.time - bindparam("start", type_=BigInteger)) // bindparam("width", type_=BigInteger)).label(
+    "bucket"
+)
+_HISTORY = (
+    select(_bucket, ASKED.c.kind, func.max(ASKED.c.time), func.count()).where(_NEW_ONES).group_by("bucket", "kind")
+)
+
+
+class Line(NamedTuple):
+    """An answer that somebody was told. `time` and `asker` are None where the book does not know."""
+
+    number: int
+    time: int | None
+    asker: str | None
+    point: Points
+    label: int | None
+    coin: int | None
+    kind: Kind
+
+
+class Moment(NamedTuple):
+    """How many new queries, and unstable answers among them, there had been by a time."""
+
+    time: int
+    queries: int
+    unstable: int
+
+
+@dataclass(frozen=True)
+class Book:
+    """Who asked what of the release in `ledger`. Reading works beside a writer, and never blocks it.
+
+    Labels are those of the class, 0 and 1. Answers of a published classifier are not in it: they cost nothing.
+    """
+
+    ledger: Ledger
+    clock: Callable[[], float] = time.time
+
+    def usage(self, asker: str | None) -> Usage:
+        """The new queries that an asker has put, and the unstable answers that it got to them."""
+        return self._usages(_USAGES_OF, askers=[asker or ""]).get(asker, Usage(0, 0))
+
+    def usages(self) -> dict[str | None, Usage]:
+        """The same for everybody who has asked for something."""
+        return self._usages(_USAGES)
+
+    def answers(self, asker: str | None, after: int = 0, limit: int = 100) -> list[Line]:
+        """What an asker was told, each answer once, in order; for None all answers of the release, in order.
+
+        At most `limit` lines with numbers past `after`: the last number of one call is the `after` of the next. The
+        numbers of an asker's own list are not those of the release's.
+        """
+        whose = {"who": asker} if asker is not None else {}
+        rows = self._read(_ALL if asker is None else _OWN, after=after, most=limit, **whose)
+        return [_line(*row) for row in rows]
+
+    def history(self, buckets: int = 200) -> list[Moment]:
+        """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them."""
+        spent = State.read(self.ledger.state).spent
+        ((start, end),) = self._read(_SPAN) or ((None, None),)
+        if start is None or end is None:
+            return []
+        width = max(1, -(-(end + 1 - start) // buckets))
+        found: dict[int, list[int]] = {}
+        for bucket, kind, last, count in self._read(_HISTORY, start=start, width=width):
+            moment = found.setdefault(int(bucket), [0, 0, 0])
+            moment[:] = max(moment[0], last), moment[1] + count, moment[2] + count * (kind == _UNSTABLE)
+        timed = [found[bucket] for bucket in sorted(found)]
+        queries = max(0, (spent.queries or 0) - sum(more for _, more, _ in timed))
+        unstable = max(0, (spent.unstable or 0) - sum(more for *_, more in timed))
+        moments = []
+        for last, more_queries, more_unstable in timed:
+            queries, unstable = queries + more_queries, unstable + more_unstable
+            moments.append(Moment(last, queries, unstable))
+        return moments
+
+    def open(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
+        """The page of a turn. `seqs` are the numbers of the entries that the turn has found or added, by key."""
+        return WrittenPage(turn, asked, seqs, int(self.clock()))
+
+    def _usages(self, statement: Executable, **values: object) -> dict[str | None, Usage]:
+        return {who or None: Usage(*_COUNTS.unpack(counts)[:2]) for who, counts in self._read(statement, **values)}
+
+    def _read(self, statement: Executable, **values: object) -> Sequence[Any]:
+        return self.ledger.read(statement, **values) if self.ledger.has_book else ()
+
+
+class WrittenPage:
+    """What the book holds of some askers, and what a turn adds."""
+
+    def __init__(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int], now: int) -> None:
+        self._turn, self._seqs, self._now = turn, seqs, now
+        askers = sorted({_name(each) for each in asked})
+        self._before = {who: _COUNTS.unpack(counts) for who, counts in turn.read(_USAGES_OF, askers=askers)}
+        self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
+        self._asked: dict[tuple[str, int], bytes] = {}
+        tokens = sorted({each.token for each in asked if each.token is not None})
+        rows = turn.read(_TOLD, askers=askers, tokens=tokens) if tokens else ()
+        self._told = {(who, token): (content, told) for who, token, content, told in rows}
+        self._new_told: list[dict[str, object]] = []
+
+    def replayed(self, asked: Asked) -> Told[int] | None:
+        found = None if asked.token is None else self._told.get((_name(asked), asked.token))
+        if found is None:
+            return None
+        content, told = found
+        return _read_told(told) if content == asked.content else Told((), "reused")
+
+    def allows(self, asked: Asked) -> bool:
+        queries, unstable, _ = self._counts[_name(asked)]
+        most = asked.allowance
+        return (most.queries is None or queries < most.queries) and (most.unstable is None or unstable < most.unstable)
+
+    def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
+        who = _name(asked)
+        self._asked.setdefault((who, self._seqs[key]), bytes([_KINDS.index(kind)]))
+        if kind != "repeated":
+            counts = self._counts[who]
+            counts[0] += 1
+            counts[1] += kind == "unstable"
+
+    def end(self, asked: Asked, told: Told[int]) -> None:
+        if asked.token is not None:
+            written = _written_told(told)
+            self._told[_name(asked), asked.token] = asked.content, written
+            row: dict[str, object] = {
+                "who": _name(asked),
+                "token": asked.token,
+                "content": asked.content,
+                "told": written,
+            }
+            self._new_told.append(row)
+
+    def write(self) -> None:
+        """Hand everything to the turn."""
+        had = self._had()
+        lines = []
+        for (who, seq), kind in self._asked.items():
+            if (who, seq) not in had:
+                counts = self._counts[who]
+                counts[2] += 1
+                lines.append(
+                    {"new_asker": who, "new_number": counts[2], "new_seq": seq, "new_kind": kind, "new_time": self._now}
+                )
+        changed = {who: tuple(counts) for who, counts in self._counts.items()}
+        rows = [
+            (who in self._before, {"who": who, "now": _COUNTS.pack(*counts)})
+            for who, counts in changed.items()
+            if counts != self._before.get(who, (0, 0, 0))
+        ]
+        self._turn.note(_NEW_ASKED, lines)
+        self._turn.note(_USAGE, [row for is_there, row in rows if is_there])
+        self._turn.note(_NEW_USAGE, [row for is_there, row in rows if not is_there])
+        self._turn.note(_NEW_TOLD, self._new_told)
+
+    def _had(self) -> set[tuple[str, int]]:
+        """Which of the repeated rows an asker has asked before."""
+        repeated = [each for each, kind in self._asked.items() if kind == _REPEATED]
+        askers, seqs = sorted({who for who, _ in repeated}), sorted({seq for _, seq in repeated})
+        found: set[tuple[str, int]] = set()
+        for start in range(0, len(seqs), KEYS_AT_ONCE):
+            found |= {
+                (who, seq) for who, seq in self._turn.read(_HAD, askers=askers, seqs=seqs[start : start + KEYS_AT_ONCE])
+            }
+        return found
+
+
+def _name(asked: Asked) -> str:
+    return asked.asker or ""
+
+
+def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | None, body: bytes) -> Line:
+    entry = entry_of(body)
+    first: Kind = "unstable" if entry.label is None else "stable"
+    return Line(
+        number, told_at, asker or None, entry.point, entry.label, entry.coin, first if kind is None else _KINDS[kind[0]]
+    )
+
+
+def _written_told(told: Told[int]) -> bytes:
+    """As bytes, of a length that depends on the number of replies alone."""
+    replies = (
+        _REPLY.pack(
+            *(_NONE if each is None else each for each in (reply.label, reply.coin)),
+            _KINDS.index(reply.kind),
+            reply.asked,
+            reply.unstable,
+            *(_NONE if each is None else max(0, each) for each in (reply.queries_left, reply.unstable_left)),
+            reply.is_beyond_plan,
+        )
+        for reply in told.replies
+    )
+    return bytes([_STOPPED.index(told.stopped)]) + b"".join(replies)
+
+
+def _read_told(written: bytes) -> Told[int]:
+    replies = [_read_reply(*fields) for fields in _REPLY.iter_unpack(written[1:])]
+    return Told(replies, _STOPPED[written[0]], is_replay=True)
+
+
+def _read_reply(label: int, coin: int, kind: int, asked: int, unstable: int, *rest: int) -> Reply[int]:
+    queries_left, unstable_left, is_beyond_plan = rest
+    return Reply(
+        _or_none(label),
+        _or_none(coin),
+        _KINDS[kind],
+        asked,
+        unstable,
+        _or_none(queries_left),
+        _or_none(unstable_left),
+        bool(is_beyond_plan),
+    )
+
+
+def _or_none(number: int) -> int | None:
+    return None if number == _NONE else number

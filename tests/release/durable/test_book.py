@@ -1,0 +1,265 @@
+"""The book: quotas and tokens hold over requests, groups, kills and processes, and are written with the answers."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
+from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
+from support.ledgers import Shelf
+
+from pcqr import ParameterError
+from pcqr.algorithms import unv_priv_cl
+from pcqr.algorithms.asking import Asked, Told
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.errors import ReleaseError
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.plan import Usage
+from pcqr.release.durable.book import Book
+from pcqr.release.durable.log import LedgerLog
+from pcqr.release.ledger import Ledger, tables
+from pcqr.release.ledger.points import TURN, watched
+
+FREE = Usage(None, None)
+numbers = itertools.count()
+
+
+@pytest.fixture
+def ledger(shelf: Shelf) -> Iterator[Ledger]:
+    with shelf.create() as made:
+        yield made
+
+
+def kinds(told: Told[int]) -> list[str]:
+    return [reply.kind for reply in told.replies]
+
+
+def some(shelf: Shelf, examples: int) -> settings:
+    """Fewer examples where each takes longer."""
+    size = examples if "postgres" not in shelf.place() else examples // 3
+    return settings(max_examples=size, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("after", [None, 4], ids=["votes", "universal"])
+def test_requests_together_are_requests_one_after_the_other(
+    after: int | None, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unv_priv_cl, "sspp", lambda *_: Threshold(1.5))
+
+    @some(shelf, 18)
+    @given(groups=GROUPS, left=LEFT)
+    def check(groups: list[list[Asked]], left: Usage) -> None:
+        name = f"n{next(numbers)}"
+        heads = (shelf.folder / f"{name} {side}" for side in "ab")
+        ledgers = []
+        for side, head in zip("ab", heads, strict=True):
+            shelf.head = head
+            ledgers.append(shelf.create(name + side))
+        books = [Book(each, lambda: 1_000_000) for each in ledgers]
+        together, alone = (
+            votes(left, started(left, each)) if after is None else universal(left, after, started(left, each))
+            for each in ledgers
+        )
+        for group in groups:
+            assert together.ask_together(group, books[0]) == one_by_one(alone, group, books[1])
+        assert books[0].usages() == books[1].usages()
+        for asker in ("ann", "bob", None):
+            told, expected = (book.answers(asker) for book in books)
+            assert [(*line[:3], *line[4:]) for line in told] == [(*line[:3], *line[4:]) for line in expected]
+        used = books[0].usages()
+        assert used.get("ann", Usage(0, 0)).queries <= 4  # type: ignore[operator]
+        assert used.get("bob", Usage(0, 0)).unstable <= 1  # type: ignore[operator]
+        asked = (together.protocol if isinstance(together, UnvPrivCl) else together).asked
+        assert sum(each.queries or 0 for each in used.values()) == asked
+        assert books[0].history() == books[1].history()
+        for each in ledgers:
+            each.close()
+
+    check()
+
+
+def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    ann, bob = Usage(3, None), Usage(None, 1)
+    told = protocol.ask_together(
+        [
+            Asked(rows(1, 2), "ann", ann),
+            Asked(rows(1, 3, 4, 5), "ann", ann),
+            Asked(rows(4, -1, 6), "bob", bob),
+            Asked(rows(-1, 1, 2, 3), "ann", ann),
+        ],
+        book,
+    )
+    assert [(kinds(each), each.stopped) for each in told] == [
+        (["stable"] * 2, None),
+        (["repeated", "stable"], "quota"),
+        (["stable", "unstable"], "quota"),
+        (["repeated"] * 4, None),
+    ]
+    assert book.usages() == {"ann": Usage(3, 0), "bob": Usage(2, 1)}
+    assert book.usage("ann") == Usage(3, 0)
+    assert book.usage("nobody") == Usage(0, 0)
+    (again,) = protocol.ask_together([Asked(rows(8), "ann", Usage(4, None))], book)
+    assert kinds(again) == ["stable"], "an allowance can be raised"
+    (other,) = protocol.ask_together([Asked(rows(9), "ann", Usage(4, None))], book)
+    assert (kinds(other), other.stopped) == ([], "quota")
+
+
+def test_a_token_gets_the_same_reply_for_ever_and_another_request_none(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 2), started(Usage(None, 2), ledger)), Book(ledger)
+    asked = Asked(rows(1, -1, -2, 3), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert (kinds(first), first.stopped, first.is_replay) == (["stable", "unstable", "unstable"], "halted", False)
+    protocol = votes(Usage(None, 2), LedgerLog(ledger))
+    same, reused, others = protocol.ask_together(
+        [asked, Asked(rows(7), "ann", FREE, b"token"), Asked(rows(1), "bob", FREE, b"token")], book
+    )
+    assert (same.replies, same.stopped, same.is_replay) == (first.replies, "halted", True)
+    assert (list(reused.replies), reused.stopped) == ([], "reused")
+    assert kinds(others) == ["repeated"]
+    (by_digest,) = protocol.ask_together([Asked(rows(1), "eve", FREE, b"token", b"what it says")], book)
+    (replayed,) = protocol.ask_together([Asked(rows(2), "eve", FREE, b"token", b"what it says")], book)
+    assert replayed.replies == by_digest.replies
+
+
+def test_the_book_tells_who_was_told_what(ledger: Ledger) -> None:
+    times = iter([100, 100, 205, 310])
+    log = started(Usage(None, 9), ledger)
+    protocol, book = votes(Usage(None, 9), log), Book(ledger, lambda: next(times))
+    assert book.history() == []
+    protocol.ask_together([Asked(rows(5))])
+    for asked in ((1, -1), (1, 2)):
+        protocol.ask_together([Asked(rows(*asked), "ann"), Asked(rows(asked[0], 5), "bob")], book)
+    protocol.ask_together([Asked(rows(-2))], book)
+    assert [(line.number, line.time, line.point.item(), line.label, line.kind) for line in book.answers("ann")] == [
+        (1, 100, 1.0, 1, "stable"),
+        (2, 100, -1.0, None, "unstable"),
+        (3, 100, 2.0, 0, "stable"),
+    ]
+    bobs = [(line.number, line.point.item(), line.kind) for line in book.answers("bob")]
+    assert bobs == [(1, 1.0, "repeated"), (2, 5.0, "repeated")]
+    everything = book.answers(None)
+    found = [(line.asker, line.time, line.point.item(), line.coin, line.kind) for line in everything]
+    assert found == [
+        (None, None, 5.0, None, "stable"),
+        ("ann", 100, 1.0, None, "stable"),
+        ("ann", 100, -1.0, 0, "unstable"),
+        ("ann", 100, 2.0, None, "stable"),
+        (None, 205, -2.0, 0, "unstable"),
+    ]
+    paged = [book.answers(None, after=line.number, limit=1) for line in everything]
+    assert [line for page in paged for line in page] != []
+    assert [page[0].number for page in paged[:-1]] == [line.number for line in everything[1:]]
+    assert paged[-1] == []
+    assert [tuple(moment) for moment in book.history()] == [(100, 4, 1), (205, 5, 2)]
+    assert [tuple(moment) for moment in book.history(buckets=1)] == [(205, 5, 2)]
+
+
+def test_a_turn_with_nothing_new_to_record_writes_nothing(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1, -1), "ann", FREE, b"token")], book)
+    reached: list[str] = []
+    with watched(reached.append):
+        protocol.ask_together([Asked(rows(1, -1), "ann"), Asked(rows(1, -1), "ann", FREE, b"token")], book)
+        assert "committed" not in reached
+        end = ledger.last
+        protocol.ask_together([Asked(rows(1), "bob")], book)
+        assert "committed" in reached
+        assert "head written" not in reached, "the chain is as it was"
+    assert ledger.last == end
+
+
+@given(answers=st.lists(st.sampled_from([2, 3, -1]), min_size=1, max_size=6))
+def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int]) -> None:
+    """The rows of a turn, as they are handed to the database."""
+    from pcqr.release.durable.book import WrittenPage
+
+    class Noted:
+        def __init__(self) -> None:
+            self.rows: list[object] = []
+
+        def read(self, *_: object, **__: object) -> tuple[()]:
+            return ()
+
+        def note(self, _: object, found: list[dict[str, object]]) -> None:
+            self.rows += [
+                [len(value) if isinstance(value, bytes) else value for value in row.values()] for row in found
+            ]
+
+    def written(values: list[int]) -> list[object]:
+        turn, asked = Noted(), Asked(rows(*range(len(values))), "ann", FREE, b"token")
+        protocol = votes(Usage(None, 99))
+        (told,) = protocol.ask_together(
+            [Asked(rows(*(v * 10 + i * (1 if v > 0 else -1) for i, v in enumerate(values))))]
+        )
+        seqs = {bytes([i]): i for i in range(len(values))}
+        page = WrittenPage(turn, [asked], seqs, 5)  # type: ignore[arg-type]
+        for key, reply in zip(seqs, told.replies, strict=True):
+            page.answered(asked, key, reply.kind)
+        page.end(asked, told)
+        page.write()
+        return turn.rows
+
+    assert written(answers) == written([2] * len(answers))
+
+
+def test_an_older_ledger_gets_a_book_when_a_writer_opens_it(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "MIGRATIONS", tables.MIGRATIONS[:1])
+        with shelf.create() as older:
+            votes(Usage(None, 9), started(Usage(None, 9), older)).answer(rows(1))
+    with shelf.open(read_only=True) as reader:
+        book = Book(reader)
+        assert (book.usages(), book.answers("ann"), book.history()) == ({}, [], [])
+    with shelf.open() as writer:
+        book = Book(writer)
+        votes(Usage(None, 9), LedgerLog(writer)).ask_together([Asked(rows(1), "ann")], book)
+        assert [line.kind for line in book.answers("ann")] == ["repeated"]
+        writer.verify()
+    with shelf.open(read_only=True) as reader:
+        assert [line.kind for line in Book(reader).answers("ann")] == ["repeated"]
+
+
+def test_a_book_belongs_to_its_release(files: Shelf) -> None:
+    with pytest.raises(ReleaseError, match="Save it first"):
+        fitted().book()
+    with files.create() as ledger:
+        book = Book(ledger)
+        with pytest.raises(ParameterError, match="release in memory"):
+            votes(Usage(None, 9)).ask_together([Asked(rows(1))], book)
+        protocol = votes(Usage(None, 9), started(Usage(None, 9), ledger))
+        files.head = files.folder / "another head"
+        with files.create("other") as other, pytest.raises(ParameterError, match=r"release\.book"):
+            protocol.ask_together([Asked(rows(1))], Book(other))
+        assert protocol.asked == 0
+
+
+@pytest.mark.parametrize("point", TURN)
+def test_a_kill_leaves_answers_and_book_together_or_neither(point: str, tmp_path: Path) -> None:
+    kept(tmp_path, "noisy max")
+
+    def ask() -> None:
+        release = reopened(tmp_path)
+        asked = [
+            Asked(release.points(QUERIES[i : i + 2]), "ann", Usage(5, None), b"token %d" % i) for i in range(0, 6, 2)
+        ]
+        release.ask_together(asked, release.book())
+
+    assert in_a_fork(ask, killed_at=point) == -signal.SIGKILL
+    release = reopened(tmp_path)
+    book, is_there = release.book(), TURN.index(point) >= TURN.index("committed")
+    assert release.queries_answered_ == (5 if is_there else 0)
+    assert book.usage("ann") == Usage(release.queries_answered_, 0)
+    (told,) = release.ask_together([Asked(release.points(QUERIES[:2]), "ann", Usage(5, None), b"token 0")], book)
+    assert told.is_replay == is_there
+    (told,) = release.ask_together([Asked(release.points(QUERIES[2:]), "ann", Usage(5, None))], book)
+    assert told.stopped == "quota"
+    assert book.usage("ann") == Usage(5, 0)
+    assert len(book.answers("ann")) == 5
+    release.close()

@@ -1,0 +1,88 @@
+"""What the tests of requests that are asked together share: protocols without secrets, in memory or in a ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from pcqr.algorithms.asking import Asked, Told
+from pcqr.algorithms.log import Log, MemoryLog
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.entropy import Entropy
+from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses.base import Points
+from pcqr.plan import DrawStage, Usage
+from pcqr.records import InMemory
+from pcqr.release.durable.book import Book
+from pcqr.release.durable.log import LedgerLog, move
+from pcqr.release.ledger import Ledger
+
+
+class Zeros(Entropy):
+    """Every coin is 0, however many are drawn at a time."""
+
+    is_private = False
+
+    def bytes(self, count: int) -> bytes:
+        return bytes(count)
+
+
+class Scripted:
+    """⊥ at negative points, else their parity. All that it remembers is `left`."""
+
+    def __init__(self, left: Usage) -> None:
+        self.left = left
+
+    def counts(self, X: Points) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.round(X[:, :1]).astype(np.int64).repeat(2, axis=1)
+
+    def decide(self, counts: np.ndarray[Any, np.dtype[np.int64]]) -> int | None:
+        assert not self.left.is_nothing, "a halted labeller was asked"
+        vote, left = int(counts[0]), self.left
+        self.left = Usage(None if left.queries is None else left.queries - 1, (left.unstable or 0) - (vote < 0))
+        return None if vote < 0 else vote % 2
+
+
+def started(left: Usage, ledger: Ledger) -> LedgerLog:
+    """The log of a release that has answered nothing yet."""
+    with ledger.turn() as turn:
+        move(MemoryLog(), left, turn)
+    return LedgerLog(ledger)
+
+
+def votes(left: Usage, log: Log | None = None, planned: int = 5) -> PrivClass:
+    return PrivClass(Scripted(left), planned, Zeros(), log)
+
+
+def universal(left: Usage, after: int, log: Log | None = None) -> UnvPrivCl:
+    """A release that publishes after so many queries. `sspp` must be replaced."""
+    records = InMemory(np.zeros((2, 1)), np.zeros(2, dtype=np.int8))
+    return UnvPrivCl(Thresholds(), votes(left, log, after), records, None, DrawStage(1.0, after), Zeros())
+
+
+def rows(*values: float) -> Points:
+    return np.array(values, dtype=np.float64)[:, None]
+
+
+LEFT = st.builds(Usage, st.one_of(st.none(), st.integers(1, 10)), st.integers(1, 4))
+POINTS = st.lists(st.integers(-3, 6), min_size=1, max_size=6).map(lambda values: rows(*values))
+PLAIN = st.builds(Asked, POINTS)
+"""Requests without a book."""
+
+
+@st.composite
+def named(draw: st.DrawFn) -> Asked:
+    """Requests of two askers, each with one allowance for ever; tokens come again, with the same rows or others."""
+    asker = draw(st.sampled_from([None, "ann", "bob"]))
+    allowance = {None: Usage(None, None), "ann": Usage(4, None), "bob": Usage(None, 1)}[asker]
+    return Asked(draw(POINTS), asker, allowance, draw(st.sampled_from([None, None, b"one", b"two"])))
+
+
+GROUPS = st.lists(st.lists(named(), min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def one_by_one(protocol: PrivClass | UnvPrivCl, asked: list[Asked], book: Book | None = None) -> list[Told[int]]:
+    return [protocol.ask_together([each], book)[0] for each in asked]
