@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pcqr.algorithms.priv_class import Reply
+from pcqr.algorithms.asking import Reply
 from pcqr.errors import BudgetExhausted
 from pcqr.plan import Answer, Usage
 from pcqr.server.askers import NO_LIMIT
@@ -27,7 +27,7 @@ class Asked:
 class Told:
     """The replies to one request. Fewer than rows: `stopped` says why."""
 
-    replies: list[Reply]
+    replies: list[Reply[Any]]
     stopped: Literal["halted", "quota"] | None = None
     is_replay: bool = False
 
@@ -49,7 +49,7 @@ def _asked(release: Any, table: Any) -> Told:
     return Told(replies, "halted" if halted else None)
 
 
-def _reply(answer: Answer[Any], coin: Any) -> Reply:
+def _reply(answer: Answer[Any], coin: Any) -> Reply[Any]:
     spent, left = answer.spent, answer.remaining
     return Reply(
         answer.label,
