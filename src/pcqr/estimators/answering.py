@@ -264,7 +264,7 @@ class Release(KeptRelease[V]):
         >>> release = SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
         >>> first, second = release.ask_together([Asked(release.points([[x]])) for x in (9.0, 9.0)])
         >>> first.replies[0].label, first.replies[0].kind, second.replies[0].kind
-        (True, 'stable', 'repeated')
+        (1, 'stable', 'repeated')
         """
         check_is_fitted(self, "plan_")
         return [self._with_names(told) for told in self._protocol.ask_together(asked, book)]
