@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
@@ -34,6 +34,10 @@ class Reply(NamedTuple, Generic[L]):
     def answer(self) -> Answer[L]:
         spent, left = Usage(self.asked, self.unstable), Usage(self.queries_left, self.unstable_left)
         return Answer(self.label, self.kind, spent, left, beyond_plan=self.is_beyond_plan)
+
+    def named(self, names: Mapping[L | None, Any]) -> Reply[Any]:
+        """The same with other labels."""
+        return self._replace(label=names[self.label], coin=names[self.coin])
 
     def without_end(self) -> Reply[L]:
         """The same, where other answers follow when the votes are over."""

@@ -326,11 +326,9 @@ class Release(KeptRelease[V]):
         return self._named(answer)
 
     def _with_names(self, told: Told[int]) -> Told[Any]:
-        names = {None: None} | {number: plain_name(name) for number, name in enumerate(self.classes_)}
-        return replace(
-            told,
-            replies=[reply._replace(label=names[reply.label], coin=names[reply.coin]) for reply in told.replies],
-        )
+        names: dict[int | None, Any] = {None: None}
+        names |= {number: plain_name(name) for number, name in enumerate(self.classes_)}
+        return replace(told, replies=[reply.named(names) for reply in told.replies])
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if hypotheses.labels != 2:
