@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pcqr import __version__
-from pcqr.cli import jobs, service_jobs
+from pcqr.cli import jobs, key_jobs, service_jobs
 from pcqr.cli.options import command
 
 app = typer.Typer(
@@ -26,6 +26,13 @@ accounts = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(accounts, name="account")
+
+keys = typer.Typer(
+    no_args_is_help=True,
+    help="Who may ask a server (pcqr serve), as what, and how much.",
+    pretty_exceptions_enable=False,
+)
+app.add_typer(keys, name="keys")
 
 
 def _show_version(asked: bool) -> None:
@@ -272,3 +279,38 @@ def list_accounts(_: jobs.ListAccounts, /, *, as_json: bool) -> None:
     from pcqr.cli.account import run_list  # noqa: PLC0415
 
     run_list(as_json=as_json)
+
+
+@command(keys, key_jobs.CreateKey, "create")
+def create_key(job: key_jobs.CreateKey, /, *, as_json: bool) -> None:
+    """Make a key and print it, once: the file keeps its hash alone. A name is for ever, also when it is revoked.
+
+    Limits hold for each release and for good: repeated queries are free, and what is used up stays used up.
+
+    Exit codes: 0 done; 2 bad input, nothing was written.
+    """
+    from pcqr.cli.keys import run_create  # noqa: PLC0415
+
+    run_create(job, as_json=as_json)
+
+
+@command(keys, key_jobs.ListKeys, "list")
+def list_keys(job: key_jobs.ListKeys, /, *, as_json: bool) -> None:
+    """All keys with their roles and limits, the revoked ones too.
+
+    Exit codes: 0 done; 2 the file cannot be read or believed.
+    """
+    from pcqr.cli.keys import run_list  # noqa: PLC0415
+
+    run_list(job, as_json=as_json)
+
+
+@command(keys, key_jobs.RevokeKey, "revoke")
+def revoke_key(job: key_jobs.RevokeKey, /, *, as_json: bool) -> None:
+    """Let nobody in with this key any more. A server that runs notices at its next request.
+
+    Exit codes: 0 done, also where it was revoked before; 2 there is no such key.
+    """
+    from pcqr.cli.keys import run_revoke  # noqa: PLC0415
+
+    run_revoke(job, as_json=as_json)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
-
-from starlette.responses import Response
+from typing import TYPE_CHECKING, Any
 
 from pcqr.errors import DataError, LedgerError, PcqrError
 
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
 STATUS: Mapping[str, int] = {
+    "bad_http": 400,
     "bad_json": 400,
     "bad_tensor": 400,
     "bad_value": 400,
@@ -64,6 +66,8 @@ class Refusal(Exception):
 
     @property
     def response(self) -> Response:
+        from starlette.responses import Response  # noqa: PLC0415 - `pcqr keys` does without the extra
+
         return Response(self.body, self.status, self.headers, "application/json")
 
 

@@ -1,0 +1,83 @@
+"""`pcqr keys`: who may ask a server, as what, and how much."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pcqr.cli.console import print_json
+from pcqr.cli.key_jobs import CreateKey, ListKeys, RevokeKey
+from pcqr.plan import Usage
+from pcqr.server.keys import Key, KeyFile, default_path
+
+
+def run_create(job: CreateKey, *, as_json: bool) -> None:
+    file = _file(job.keys)
+    key = file.create(job.name, job.role, Usage(job.queries, job.unstable))
+    if as_json:
+        print_json({"key": key, "name": job.name, "role": job.role, "file": str(file.path)})
+        return
+    typer.echo(key)  # alone on standard output, so that it can be piped to where it is kept
+    Console(stderr=True).print(
+        f"The key of {job.name}, a{'n' if job.role == 'asker' else ''} {job.role}. It is shown this once; "
+        f"{file.path} has its hash alone. Askers set it as PCQR_KEY.",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
+
+
+def run_list(job: ListKeys, *, as_json: bool) -> None:
+    file = _file(job.keys)
+    keys = file.keys()
+    if as_json:
+        print_json({"file": str(file.path), "keys": [_facts(key) for key in keys]})
+        return
+    if not keys:
+        Console().print(f"No key in {file.path}. To make one: pcqr keys create NAME --role asker", soft_wrap=True)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("key", "role", "queries", "unstable answers", "made", "revoked"):
+        table.add_column(title)
+    for key in keys:
+        revoked = "" if key.revoked is None else _day(key.revoked)
+        limits = map(_limit, (key.allowance.queries, key.allowance.unstable))
+        table.add_row(key.name, key.role, *limits, _day(key.created), revoked)
+    Console().print(table)
+
+
+def run_revoke(job: RevokeKey, *, as_json: bool) -> None:
+    file = _file(job.keys)
+    key = file.revoke(job.name)
+    if as_json:
+        print_json({"file": str(file.path), "revoked": _facts(key)})
+        return
+    typer.echo(f"The key of {key.name} is revoked: servers that use {file.path} let it in no more.")
+
+
+def _file(given: Path | None) -> KeyFile:
+    return KeyFile(default_path() if given is None else given)
+
+
+def _facts(key: Key) -> dict[str, Any]:
+    """All but the hash, which is of no use to a reader."""
+    limits = {"queries": key.allowance.queries, "unstable": key.allowance.unstable}
+    times = {"created": _moment(key.created), "revoked": None if key.revoked is None else _moment(key.revoked)}
+    return {"name": key.name, "role": key.role} | limits | times
+
+
+def _limit(number: int | None) -> str:
+    return "any number" if number is None else f"{number:,}"
+
+
+def _day(seconds: int) -> str:
+    return _moment(seconds)[:10]
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -1,0 +1,58 @@
+"""`pcqr keys create | list | revoke`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.server.keys import Keyring
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["keys", *map(str, words)])
+
+
+def test_the_key_is_alone_on_standard_output(home: Path) -> None:
+    made = run("create", "ward-7", "--role", "asker", "--queries", 100, "--unstable", 5)
+    assert made.exit_code == 0
+    key = made.stdout.strip()
+    assert made.stdout == f"{key}\n"
+    assert "PCQR_KEY" in made.stderr
+    assert key not in made.stderr
+    found = Keyring(home / "data" / "keys.json").asker(key)
+    assert found is not None
+    assert (found.name, found.allowance.queries, found.allowance.unstable) == ("ward-7", 100, 5)
+
+
+def test_list_and_revoke(home: Path) -> None:
+    place = home / "here.json"
+    assert "No key" in run("list", "--keys", place).output
+    key = json.loads(run("create", "boss", "--role", "holder", "--keys", place, "--json").output)["key"]
+    assert run("revoke", "boss", "--keys", place).exit_code == 0
+    listed = run("list", "--keys", place)
+    assert "boss" in listed.output
+    assert key not in listed.output
+    facts = json.loads(run("list", "--keys", place, "--json").output)["keys"]
+    assert [(each["name"], each["role"], each["revoked"] is not None) for each in facts] == [("boss", "holder", True)]
+    assert Keyring(place).asker(key) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("create", "a b", "--role", "asker"),
+        ("create", "a", "--role", "root"),
+        ("create", "a"),
+        ("create", "a", "--role", "asker", "--queries", -1),
+        ("revoke", "nobody"),
+    ],
+)
+def test_bad_input_is_refused_and_writes_no_key(home: Path, words: tuple[object, ...]) -> None:
+    assert run(*words).exit_code == 2
+    assert not (home / "data" / "keys.json").exists()
