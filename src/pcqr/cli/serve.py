@@ -12,8 +12,9 @@ from pcqr.cli.service_jobs import Serve
 from pcqr.errors import MissingExtra, ParameterError
 
 try:
+    from pcqr.server.keys import default_path
     from pcqr.server.run import serve
-    from pcqr.server.service import Place, Service
+    from pcqr.server.service import Place
     from pcqr.server.settings import Settings
 except ImportError as error:
     raise MissingExtra("pcqr serve", "server") from error
@@ -21,9 +22,8 @@ except ImportError as error:
 
 def run(job: Serve, *, as_json: bool) -> None:
     """Open everything, then serve it until a signal comes."""
-    settings = Settings(host=job.host, port=job.port)
-    service = Service.open(places(job))
-    names = [each.name for each in service.all]
+    to_serve = places(job)
+    names = [each.name for each in to_serve]
 
     def say(address: str) -> None:
         if as_json:
@@ -31,7 +31,28 @@ def run(job: Serve, *, as_json: bool) -> None:
         else:
             typer.echo(f"{', '.join(names)} served at {address}/")
 
-    serve(service, settings, say)
+    serve(to_serve, settings(job), say)
+
+
+def settings(job: Serve) -> Settings:
+    """The options of the server itself. The usual file of keys is used where it is there."""
+    usual = default_path()
+    return Settings(
+        host=job.host,
+        port=job.port,
+        workers=job.workers,
+        host_names=tuple(job.host_name),
+        keys=job.keys or (usual if usual.exists() else None),
+        certificate=job.certificate,
+        certificate_key=job.key_file,
+        reply_every=job.reply_every,
+        most_bytes=job.most_bytes,
+        most_rows=job.most_rows,
+        most_requests=job.most_requests,
+        most_connections=job.most_connections,
+        read_seconds=job.read_seconds,
+        close_seconds=job.close_seconds,
+    )
 
 
 def places(job: Serve) -> list[Place]:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from pcqr.cli.key_jobs import KeysPath
+
+
+def _period(text: str) -> float:
+    """Seconds of a time like 50ms or 0.1s."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", text.strip())
+    seconds = float(found[1]) / (1000 if found[2] == "ms" else 1) if found else 0.0
+    if not 0.001 <= seconds <= 60:
+        raise typer.BadParameter(f"{text!r} is not a time from 1ms to 60s, such as 50ms.")
+    return seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +33,33 @@ class Serve:
     ]
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at.")] = 8080
+    keys: KeysPath = None
+    host_name: Annotated[
+        list[str],
+        typer.Option(help="A name under which the server is asked for, beside loopback's. Repeat for more names."),
+    ] = field(default_factory=list)
+    certificate: Annotated[Path | None, typer.Option(help="TLS: the certificate, with its chain, in PEM.")] = None
+    key_file: Annotated[Path | None, typer.Option(help="TLS: the private key of the certificate, in PEM.")] = None
+    reply_every: Annotated[
+        float | None,
+        typer.Option(
+            parser=_period,
+            metavar="TIME",
+            help="Have replies leave on a grid of moments alone, e.g. 50ms: their time then does not tell how hard an "
+            "answer was. Must be longer than answers take.",
+        ),
+    ] = None
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes; more than one where all releases are in PostgreSQL.")
+    ] = 1
+    most_bytes: Annotated[int, typer.Option(min=1024, help="Bytes that the body of a request may have.")] = 16 << 20
+    most_rows: Annotated[int, typer.Option(min=1, help="Rows that a request may have.")] = 10_000
+    most_requests: Annotated[int, typer.Option(min=1, help="Requests in flight at a time.")] = 1_024
+    most_connections: Annotated[int, typer.Option(min=1, help="Connections at a time.")] = 4_096
+    read_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds in which a request must arrive.")] = 30.0
+    close_seconds: Annotated[
+        float, typer.Option(min=1, help="Seconds in which requests in flight are answered when the server ends.")
+    ] = 30.0
     ledger: Annotated[
         list[str],
         typer.Option(help="NAME=FILE or NAME=ADDRESS: where the log of a release is, if not in its directory."),

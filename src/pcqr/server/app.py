@@ -13,8 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pcqr import __version__
-from pcqr.server import door, v2
+from pcqr.server import door, v2, watching
 from pcqr.server.errors import Refusal, refusal
+from pcqr.server.gate import Gate
+from pcqr.server.metrics import Metrics
 from pcqr.server.page import pages
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
@@ -23,8 +25,9 @@ _SUMMARY = "Labels for queries on private records, under differential privacy."
 _CODES = {404: "unknown_path", 405: "wrong_method"}
 
 
-def make_app(service: Service, settings: Settings) -> FastAPI:
-    """The ASGI application that serves `service`; it closes it when it ends."""
+def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> FastAPI:
+    """The ASGI application that serves `service`; it closes it when it ends. `gate` is for who runs it."""
+    gate = gate or Gate(settings, Metrics(lambda: watching.counts(service)))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -38,11 +41,11 @@ def make_app(service: Service, settings: Settings) -> FastAPI:
         docs_url=None,  # both pages load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
-        middleware=door.middleware(service, settings),
+        middleware=door.middleware(gate),
         redirect_slashes=False,
     )
-    app.state.service, app.state.settings = service, settings
-    for router in (v2.router, pages.router):
+    app.state.service, app.state.settings, app.state.metrics = service, settings, gate.metrics
+    for router in (v2.router, watching.router, pages.router):
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)

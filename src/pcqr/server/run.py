@@ -1,25 +1,79 @@
-"""The process: uvicorn around the application."""
+"""`pcqr serve` as a process: everything is opened and checked, then served until a signal comes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
-import uvicorn
-
+from pcqr.errors import PcqrError
+from pcqr.server import logs, workers
 from pcqr.server.app import make_app
-from pcqr.server.service import Service
+from pcqr.server.door import SECURITY_HEADERS, is_loopback, own_names
+from pcqr.server.gate import Gate
+from pcqr.server.keys import Keyring
+from pcqr.server.listening import address_of, bind, tls
+from pcqr.server.metrics import Metrics
+from pcqr.server.process import Server
+from pcqr.server.service import Place, Service
 from pcqr.server.settings import Settings
+from pcqr.server.watching import counts
+
+logger = logging.getLogger(__name__)
 
 
-def serve(service: Service, settings: Settings, say: Callable[[str], None]) -> None:
-    """Serve until a signal ends it. `say` is called once, with the address."""
-    config = uvicorn.Config(
-        make_app(service, settings),
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
-    say(f"http://{settings.host}:{settings.port}")
-    uvicorn.Server(config).run()
+def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None]) -> None:
+    """Serve until a signal ends it. `say` is called once, with the address, when requests are answered there.
+
+    Raises
+    ------
+    PcqrError
+        Nothing was served: an option, a release, a certificate or the file of keys cannot be used.
+    """
+    logs.configure()
+    if settings.keys is not None:
+        Keyring(settings.keys).check()
+    own_names(settings)
+    tls(settings)
+    with bind(settings) as bound:
+        if settings.certificate is None and not is_loopback(bound.getsockname()[0]):
+            logger.warning("keys and answers travel in plain text: --certificate, or a proxy before this, must do TLS")
+        address = address_of(bound, settings)
+        if settings.workers > 1:
+            work = _Worker(tuple(places), settings)
+            workers.watch(work, bound, settings.workers, lambda: say(address))
+        else:
+            _serve(Service.open(places), settings, bound, lambda _: say(address))
+
+
+@dataclass(frozen=True)
+class _Worker:
+    """One of several processes. A value, so that it can be sent to a new one."""
+
+    places: tuple[Place, ...]
+    settings: Settings
+
+    def __call__(self, bound: socket.socket, line: Connection) -> None:
+        def started(server: Server) -> None:
+            server.stop_with(line.fileno())
+            line.send(True)
+
+        logs.configure()
+        try:
+            _serve(Service.open(self.places), self.settings, bound, started)
+        except PcqrError as error:
+            logger.error("this worker cannot serve: %s", error)
+            sys.exit(1)
+
+
+def _serve(service: Service, settings: Settings, bound: socket.socket, started: Callable[[Server], None]) -> None:
+    gate = Gate(settings, Metrics(lambda: counts(service)))
+    server = Server(make_app(service, settings, gate), gate, SECURITY_HEADERS, tls(settings))
+    server.on_start = lambda: started(server)
+    try:
+        server.run(sockets=[bound])
+    finally:
+        service.close()  # once more, where an impatient end has not waited for the application

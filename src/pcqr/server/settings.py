@@ -28,7 +28,11 @@ class Settings:
     most_requests: int = 1_024
     """In flight at a time."""
     most_connections: int = 4_096
+    header_seconds: float = 10.0
+    """In which the headers of a request must have arrived."""
     read_seconds: float = 30.0
-    """In which a request must have arrived."""
+    """In which its body must have arrived after them, and in which a client must begin to take its reply."""
+    keep_alive_seconds: int = 60
+    """That a connection may be idle between two requests."""
     close_seconds: float = 30.0
     """In which requests in flight are answered when the server is told to end."""

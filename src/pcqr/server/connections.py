@@ -1,0 +1,219 @@
+"""Connections: how many there may be, and how long each may take over what is no request yet.
+
+A layer below ASGI, which begins only when the headers of a request are there. Refused here, in the one JSON shape:
+headers that come too slowly (408) or are too long (413), what is no HTTP (400), more connections than may be (503).
+Where all connections are taken, the one that has waited longest without a request gives way: thousands of idle ones
+keep nobody out. A client that does not read its reply loses its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from pcqr.server.errors import Refusal
+from pcqr.server.gate import Gate
+
+_MOST_HEADER_BYTES = 32 * 1024
+_SLOWEST = 1024
+"""Bytes a second that a client must take of its reply."""
+
+
+class Connections:
+    """All connections of one process; those without a request under way in the order in which they began to wait."""
+
+    def __init__(self, gate: Gate, headers: tuple[tuple[bytes, bytes], ...], most: int) -> None:
+        self.gate = gate
+        self.headers = headers
+        """What every reply has."""
+        self.most = most
+        self.waiting: dict[Connection, None] = {}
+
+    @property
+    def protocol(self) -> Callable[..., Connection]:
+        """What uvicorn makes of every new connection."""
+        return partial(Connection, all_connections=self)
+
+    def has_room(self, open_now: int) -> bool:
+        """May one more connection stay? The one that has waited longest gives way to it."""
+        if open_now <= self.most:
+            return True
+        for oldest in self.waiting:
+            oldest.end("gave way")
+            return True
+        return False
+
+
+class Connection(HttpToolsProtocol):
+    """One connection of uvicorn's, with limits on headers and on replies that nobody reads."""
+
+    def __init__(self, *args: Any, all_connections: Connections, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._all = all_connections
+        self._settings = all_connections.gate.settings
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._header_bytes = 0
+        self._is_within_headers = True
+        """From the end of a request to the end of the next one's headers. What then looks like one is a trailer."""
+        self._is_over = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._all.has_room(len(self.connections)):
+            self._wait()
+        else:
+            self._refuse(Refusal("overloaded", "Too many connections."), "too many")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        self._header_bytes += len(data) if self._is_within_headers else 0
+        super().data_received(data)
+        if self._is_within_headers and not self._is_over:
+            self._wait()
+            if self._header_bytes > _MOST_HEADER_BYTES:
+                self._refuse(_too_long(), "long headers")
+
+    def on_message_begin(self) -> None:
+        self._is_within_headers = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_within_headers:  # a trailer comes when the headers have been judged, and would not be
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > _MOST_HEADER_BYTES:
+            self._refuse(_too_long(), "long headers")
+            return
+        self._is_within_headers = False
+        self._header_bytes = 0
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nothing is upgraded here. The request is answered as it stands, and nothing is read after it."""
+        self._refuse(Refusal("bad_http", "Nothing is upgraded here."), "upgrade")
+
+    def on_body(self, body: bytes) -> None:
+        if not self._is_over:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._is_over:
+            super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch_writing()
+        if not self.pipeline and not self.transport.is_closing():
+            self._is_within_headers = True
+            self._all.waiting[self] = None  # uvicorn's own timer ends those that stay idle
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
+        self._refuse(Refusal("bad_http", "This is not a request of HTTP/1.1."), "bad HTTP")
+
+    def shutdown(self) -> None:
+        """The server ends: as uvicorn's, and who is still sending a request is sent away."""
+        if self._is_receiving:
+            self._refuse(Refusal("closing", "The server is ending."), "closing")
+        else:
+            super().shutdown()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_writing()
+
+    def end(self, why: str) -> None:
+        """Close without a word."""
+        self._all.gate.metrics.refused(why)
+        self._is_over = True
+        self._stop_waiting()
+        self.transport.close()
+
+    def _wait(self) -> None:
+        """The headers of a request must be there in time, from the first byte on or, at first, from the connection."""
+        self._all.waiting.setdefault(self, None)
+        if self._header_timer is None:
+            self._header_timer = self.loop.call_later(self._settings.header_seconds, self._too_slow)
+
+    def _stop_waiting(self) -> None:
+        self._all.waiting.pop(self, None)
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+    def _watch_writing(self) -> None:
+        """A reply that was handed over must be taken: every so often, enough of it must have gone."""
+        size = self.transport.get_write_buffer_size()
+        if size and self._write_timer is None:
+            seconds = self._settings.read_seconds
+            most = size - round(seconds * _SLOWEST)
+            self._write_timer = self.loop.call_later(seconds, self._check_writing, most)
+
+    def _check_writing(self, most: int) -> None:
+        self._write_timer = None
+        if self.transport.get_write_buffer_size() > max(0, most):
+            self._all.gate.metrics.refused("not read")
+            self.transport.abort()
+        else:
+            self._watch_writing()
+
+    def _too_slow(self) -> None:
+        self._refuse(Refusal("too_slow", "The headers of the request did not arrive in time."), "slow headers")
+
+    @property
+    def _is_receiving(self) -> bool:
+        """Is a request under way whose body is not there yet, and none other?"""
+        cycle = self.cycle
+        is_open = cycle is not None and cycle.more_body and not cycle.response_started and not cycle.disconnected
+        return is_open and not self.pipeline
+
+    def _refuse(self, told: Refusal, why: str) -> None:
+        """Reply and close. Where another reply is under way, that one is the last."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._all.gate.metrics.refused(why)
+        self._stop_waiting()
+        if self._is_receiving:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        elif self.pipeline:  # what is broken comes after requests that have not been begun: none of them is answered
+            self.transport.close()
+            return
+        elif self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+            return
+        schedule = self._all.gate.schedule
+        if schedule is None:
+            self._last_words(told)
+        else:
+            schedule.at_reply(lambda: self._last_words(told))
+
+    def _last_words(self, told: Refusal) -> None:
+        if self.transport.is_closing():
+            return
+        body = told.body
+        headers = [*self.server_state.default_headers, *self._all.headers]
+        headers += [(name.encode(), value.encode()) for name, value in told.headers.items()]
+        headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in (*headers, (b"connection", b"close")))
+        self.transport.write(STATUS_LINE[told.status] + lines + b"\r\n" + body)
+        self.transport.close()
+        self._watch_writing()
+
+
+def _too_long() -> Refusal:
+    return Refusal("too_large", f"Headers may have {_MOST_HEADER_BYTES:,} bytes.", {"most": _MOST_HEADER_BYTES})

@@ -1,0 +1,118 @@
+"""The log: one JSON object a line, on standard error, without a private value.
+
+A request's line has its time, method, route (the template, never the path), status, milliseconds and the name of its
+key. No line has a query, a label, a kind of answer, a key or an address. Messages of other libraries are written
+without what they were filled in with, and exceptions as their type and place: either may quote what a request held.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pcqr.server.askers import ASKER
+from pcqr.server.gate import Gate
+from pcqr.server.schedule import SECOND
+
+_OURS = "pcqr"
+_PACKAGE = Path(__file__).parents[1]
+_REQUEST = "request"
+logger = logging.getLogger(__name__)
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON in ASCII: nothing in it can begin another line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"time": _moment(record.created), "level": record.levelname.lower()}
+        fields = getattr(record, _REQUEST, None)
+        if fields is not None:
+            return json.dumps(line | {"event": "request"} | fields)
+        is_ours = record.name.split(".")[0] == _OURS
+        line |= {"event": record.name, "message": record.getMessage() if is_ours else str(record.msg)}
+        if record.exc_info and record.exc_info[1] is not None:
+            line |= {"failure": failure(record.exc_info[1])}
+        return json.dumps(line)
+
+
+def configure() -> None:
+    """Have everything that this process logs written as JSON lines: requests and warnings of anybody."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers, root.level = [handler], logging.WARNING
+    logging.getLogger(_OURS).setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+
+
+def failure(error: BaseException) -> str:
+    """What went wrong and where, without a word of its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    if not ours:
+        return type(error).__name__
+    return f"{type(error).__name__} in {Path(ours[-1].filename).relative_to(_PACKAGE)}, line {ours[-1].lineno}"
+
+
+def log_failure(error: Exception) -> None:
+    """A fault of pcqr, for whoever looks for it."""
+    logger.error("a request failed: %s", failure(error))
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Observed:
+    """A line in the log, and its part in the metrics, for every request: outside of all that can refuse it."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self.app = app
+        self.metrics = gate.metrics
+        self.step = 1_000_000 if gate.schedule is None else gate.schedule.period
+        """Nanoseconds that times are rounded up to, a multiple of: a millisecond, or the period of replies."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = time.monotonic_ns()
+        status: int | None = None
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self.metrics.begin()
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            taken = -(-(time.monotonic_ns() - begun) // self.step) * self.step
+            self._note(scope, status, taken)
+
+    def _note(self, scope: Scope, status: int | None, taken: int) -> None:
+        route = route_of(scope)
+        self.metrics.end(scope["method"], route, status, taken / SECOND)
+        asker = scope.get(ASKER)
+        fields = {
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "ms": taken // 1_000_000,
+            "key": None if asker is None else asker.name,
+        }
+        logger.info(_REQUEST, extra={_REQUEST: fields})
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that took the request, "-" where none did: a path may hold anything."""
+    return str(getattr(scope.get("route"), "path", "-"))

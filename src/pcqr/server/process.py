@@ -1,0 +1,119 @@
+"""One process that serves: uvicorn, with our limits on connections and an end that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from pcqr.server.connections import Connections
+from pcqr.server.gate import Gate
+
+resource: Any
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_OWN_FILES = 128
+"""Descriptors that are kept for everything but connections."""
+_BACKLOG = 2048
+
+
+class Server(uvicorn.Server):
+    """uvicorn's. A signal ends it: nothing new is begun, what is in flight is answered, the application closes."""
+
+    def __init__(
+        self, app: ASGIApp, gate: Gate, headers: tuple[tuple[bytes, bytes], ...], context: ssl.SSLContext | None
+    ) -> None:
+        settings = gate.settings
+        self._gate = gate
+        self._context = context
+        self._connection = Connections(gate, headers, most=_room(settings.most_connections)).protocol
+        config = uvicorn.Config(
+            app,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            workers=1,
+            timeout_keep_alive=settings.keep_alive_seconds,
+            timeout_graceful_shutdown=round(settings.close_seconds),
+        )
+        super().__init__(config)
+        self.on_start: Callable[[], None] = lambda: None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, and with a limit on the time of a TLS handshake."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(1)
+        self.servers = [await self._listen(each) for each in sockets or []]
+        self.started = True
+        self.on_start()
+
+    async def _listen(self, bound: socket.socket) -> asyncio.Server:
+        def connection() -> asyncio.Protocol:
+            return self._connection(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+        limit = None if self._context is None else self._gate.settings.header_seconds
+        return await asyncio.get_running_loop().create_server(
+            connection, sock=bound, ssl=self._context, backlog=_BACKLOG, ssl_handshake_timeout=limit
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, but the signal is not raised once more: an end that was asked for is a good one."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """From now on nothing new is begun; a second Ctrl-C does not wait for what is in flight."""
+        self._gate.is_closing = True
+        super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """End as a signal would."""
+        self.handle_exit(signal.SIGTERM, None)
+
+    def stop_with(self, descriptor: int) -> None:
+        """End when the other end of this pipe is closed. For the running loop."""
+        loop = asyncio.get_running_loop()
+
+        def closed() -> None:
+            loop.remove_reader(descriptor)
+            self.stop()
+
+        loop.add_reader(descriptor, closed)
+
+
+def _room(wanted: int) -> int:
+    """As many connections as are wanted, or as the system allows files to be open."""
+    if resource is None:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = wanted + _OWN_FILES
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        soft = enough if hard == resource.RLIM_INFINITY else min(enough, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft - _OWN_FILES))

@@ -1,0 +1,167 @@
+"""Limits on a request: its bytes, its time, how many at once. What never arrives whole is never begun."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+from support.asgi import HOST, Reply, ask, asked, scope
+
+from pcqr.server.door import middleware
+from pcqr.server.gate import Gate
+from pcqr.server.metrics import Metrics
+from pcqr.server.settings import Settings
+
+CHUNKED = [HOST, (b"transfer-encoding", b"chunked")]
+
+
+class Endpoint:
+    """Says how long the body is; waits where it is told to."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.calls += 1
+        body = await Request(scope, receive).body()
+        await self.may_go_on.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(len(body)).encode()})
+
+
+def guarded(inner: ASGIApp, **settings: Any) -> tuple[ASGIApp, Gate]:
+    gate, app = Gate(Settings(**settings), Metrics()), inner
+    for layer in reversed(middleware(gate)):
+        app = layer.cls(app, *layer.args, **layer.kwargs)
+    return app, gate
+
+
+def post(app: ASGIApp, parts: list[bytes | None], headers: list[tuple[bytes, bytes]]) -> Reply:
+    return ask(app, "POST", "/v2/models/a/infer", headers, parts=parts)
+
+
+@given(st.lists(st.binary(max_size=6), min_size=1, max_size=8), st.booleans())
+def test_a_body_is_as_long_as_it_may_be_and_no_longer(parts: list[bytes | None], is_chunked: bool) -> None:
+    """However it comes in parts, and whether it says how long it is or not."""
+    inner = Endpoint()
+    app, gate = guarded(inner, most_bytes=16)
+    length = sum(len(part or b"") for part in parts)
+    headers = CHUNKED if is_chunked else [HOST, (b"content-length", str(length).encode())]
+    told = post(app, parts, headers)
+    if length <= 16:
+        assert (told.status, told.body, inner.calls) == (200, str(length).encode(), 1)
+    else:
+        assert (told.status, told.code, inner.calls) == (413, "too_large", 0)
+    assert (gate.held_bytes, gate.in_flight) == (0, 0)
+
+
+def test_a_length_that_is_too_large_is_refused_before_anything_is_sent() -> None:
+    inner = Endpoint()
+    app, _ = guarded(inner, most_bytes=16)
+    told = post(app, [None], [HOST, (b"content-length", b"17"), (b"expect", b"100-continue")])
+    assert (told.code, told.header("connection"), inner.calls) == ("too_large", "close", 0)
+    assert post(app, [b"x"], [HOST, (b"content-length", b"9" * 30)]).status == 200  # no parser lets that through
+
+
+def test_a_slow_body_gets_408_and_is_closed() -> None:
+    inner = Endpoint()
+    app, gate = guarded(inner, read_seconds=0.05)
+    told = post(app, [b"{", None], [HOST, (b"content-length", b"2")])
+    assert (told.status, told.code, told.header("connection")) == (408, "too_slow", "close")
+    assert (inner.calls, gate.held_bytes) == (0, 0)
+
+
+def test_a_client_that_leaves_gets_no_reply_and_nothing_is_begun() -> None:
+    inner = Endpoint()
+    app, gate = guarded(inner)
+    of = scope("POST", "/v2/models/a/infer", [HOST, (b"content-length", b"2")])
+    assert asyncio.run(asked(app, of, ())) is None
+    assert (inner.calls, gate.held_bytes, gate.in_flight) == (0, 0, 0)
+
+
+def test_a_refused_body_is_read_to_its_end_and_the_connection_is_kept() -> None:
+    app, _ = guarded(Endpoint(), most_bytes=4)
+    told = post(app, [b"xxxxx", b"xx"], CHUNKED)
+    assert (told.code, told.header("connection")) == ("too_large", None)
+    told = ask(app, "GET", headers=[(b"host", b"evil.example")])
+    assert told.header("connection") is None
+
+
+def test_so_many_at_once_and_no_more() -> None:
+    async def scene() -> tuple[list[Reply | None], Reply | None, Reply | None]:
+        inner = Endpoint()
+        inner.may_go_on.clear()
+        app, gate = guarded(inner, most_requests=3)
+        running = [asyncio.create_task(asked(app, scope())) for _ in range(3)]
+        while gate.in_flight < 3:
+            await asyncio.sleep(0)
+        refused = await asked(app, scope())
+        inner.may_go_on.set()
+        replies = list(await asyncio.gather(*running))
+        assert gate.in_flight == 0
+        return replies, refused, await asked(app, scope())
+
+    replies, refused, later = asyncio.run(scene())
+    assert [told.status for told in (*replies, later) if told] == [200] * 4
+    assert refused is not None
+    assert (refused.status, refused.code, refused.header("retry-after")) == (503, "overloaded", "1")
+
+
+def test_slow_bodies_take_no_place_among_requests() -> None:
+    async def scene() -> Reply | None:
+        app, _ = guarded(Endpoint(), most_requests=1)
+        of = scope("POST", "/", [HOST, (b"content-length", b"2")])
+        slow = [asyncio.create_task(asked(app, of.copy(), [b"{", None])) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        try:
+            return await asked(app, scope())
+        finally:
+            for each in slow:
+                each.cancel()
+            await asyncio.gather(*slow, return_exceptions=True)
+
+    told = asyncio.run(scene())
+    assert told is not None
+    assert told.status == 200
+
+
+def test_all_bodies_together_have_a_limit() -> None:
+    async def scene() -> list[Reply | None]:
+        inner = Endpoint()
+        app, gate = guarded(inner, most_bytes=10, read_seconds=0.1)
+        of = scope("POST", "/", CHUNKED)
+        told = await asyncio.gather(*(asked(app, of.copy(), [b"x" * 10, None]) for _ in range(20)))
+        assert gate.held_bytes == 0
+        return list(told)
+
+    codes = [told.code for told in asyncio.run(scene()) if told]
+    assert codes.count("too_slow") == 16
+    assert codes.count("overloaded") == 4
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v2/health/ready", 503), ("/v2", 503), ("/v2/health/live", 200)])
+def test_a_server_that_ends_begins_nothing_new(path: str, status: int) -> None:
+    app, gate = guarded(Endpoint())
+    gate.is_closing = True
+    told = ask(app, path=path)
+    assert told.status == status
+    if status == 503:
+        assert told.code == "closing"
+
+
+def test_a_failure_gives_its_place_back() -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    app, gate = guarded(broken)
+    for _ in range(3):
+        assert post(app, [b"{}"], [HOST, (b"content-length", b"2")]).code == "internal"
+    assert (gate.held_bytes, gate.in_flight) == (0, 0)

@@ -1,0 +1,198 @@
+"""Replies on a grid: when each leaves, in which order, and that nothing leaves in between."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.types import Receive, Scope, Send
+from support.asgi import HOST, asked, scope
+
+from pcqr.server.door import middleware
+from pcqr.server.gate import Gate
+from pcqr.server.metrics import Metrics
+from pcqr.server.schedule import SECOND, Schedule, next_tick, tick_of_reply
+from pcqr.server.settings import Settings
+
+moments = st.integers(0, 10**18)
+periods = st.integers(1, 10**11)
+
+
+@given(moments, moments, periods)
+def test_the_tick_of_a_reply_is_the_first_that_may_be(arrival: int, work: int, period: int) -> None:
+    begun = next_tick(arrival, period) * period
+    assert arrival < begun <= arrival + period
+    leaves = tick_of_reply(begun, begun + work, period) * period
+    assert leaves >= max(begun + period, begun + work)
+    assert leaves - period < max(begun + period, begun + work)
+
+
+@given(moments, periods, st.data())
+def test_work_within_a_period_does_not_show(arrival: int, period: int, data: st.DataObject) -> None:
+    begun = next_tick(arrival, period) * period
+    works = [data.draw(st.integers(0, period)) for _ in range(2)]
+    first, second = (tick_of_reply(begun, begun + work, period) for work in works)
+    assert first == second == begun // period + 1
+
+
+PERIOD = 0.02
+
+
+class Left:
+    """When what left, by the clock of the grid."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, int] = {}
+
+    @property
+    def order(self) -> list[str]:
+        return list(self.times)
+
+
+def scheduled(inner: Any, **settings: Any) -> tuple[Any, Gate]:
+    gate, app = Gate(Settings(reply_every=PERIOD, **settings), Metrics()), inner
+    for layer in reversed(middleware(gate)):
+        app = layer.cls(app, *layer.args, **layer.kwargs)
+    return app, gate
+
+
+async def sleeping(scope: Scope, _: Receive, send: Send) -> None:
+    """Takes as many milliseconds as its path says."""
+    await asyncio.sleep(int(scope["path"].strip("/")) / 1000)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"x", "more_body": True})
+    await send({"type": "http.response.body", "body": b"y"})
+
+
+async def send_to(app: Any, left: Left, name: str, of: dict[str, Any], parts: Any = (b"",)) -> int:
+    async def noting(inner: Any, *given: Any) -> None:
+        async def send(message: Any) -> None:
+            left.times.setdefault(name, time.monotonic_ns())
+            await given[2](message)
+
+        await inner(given[0], given[1], send)
+
+    async def outermost(*given: Any) -> None:
+        await noting(app, *given)
+
+    told = await asked(outermost, of, parts)
+    assert told is not None
+    return told.status
+
+
+@pytest.mark.parametrize("work", [0, 5])
+def test_replies_leave_in_the_order_of_arrival_and_not_before_a_period(work: int) -> None:
+    async def scene() -> tuple[Left, int]:
+        app, _ = scheduled(sleeping)
+        left = Left()
+        arrived = time.monotonic_ns()
+        sent = [send_to(app, left, f"{place}", scope(path=f"/{work * (5 - place)}")) for place in range(5)]
+        assert await asyncio.gather(*sent) == [200] * 5
+        return left, arrived
+
+    left, arrived = asyncio.run(scene())
+    if work == 0:
+        assert left.order == sorted(left.order)
+    for moment in left.times.values():
+        assert moment // (PERIOD * SECOND) * (PERIOD * SECOND) >= arrived + PERIOD * SECOND - 1
+
+
+def test_refusals_of_every_kind_wait_as_answers_do() -> None:
+    """Wrong host, no such length, a failure: each leaves a period or more after it came."""
+
+    async def failing(*_: object) -> None:
+        raise ZeroDivisionError
+
+    async def scene() -> tuple[Left, dict[str, int]]:
+        app, _ = scheduled(failing, most_bytes=4)
+        left = Left()
+        requests = {
+            "host": scope(headers=[(b"host", b"evil.example")]),
+            "long": scope("POST", "/", [HOST, (b"content-length", b"9"), (b"expect", b"100-continue")]),
+            "failure": scope(),
+        }
+        began = time.monotonic_ns()
+        statuses = await asyncio.gather(*(send_to(app, left, name, of) for name, of in requests.items()))
+        for moment in left.times.values():
+            assert moment - began >= PERIOD * SECOND
+        return left, dict(zip(requests, statuses, strict=True))
+
+    _, statuses = asyncio.run(scene())
+    assert statuses == {"host": 421, "long": 413, "failure": 500}
+
+
+def test_a_late_reply_leaves_at_a_later_tick_and_is_counted() -> None:
+    async def scene() -> tuple[Left, Gate]:
+        app, gate = scheduled(sleeping)
+        left = Left()
+        await asyncio.gather(
+            send_to(app, left, "slow", scope(path="/60")), send_to(app, left, "quick", scope(path="/0"))
+        )
+        return left, gate
+
+    left, gate = asyncio.run(scene())
+    assert left.order == ["quick", "slow"]
+    assert b"pcqr_late_replies_total 0.0" not in gate.metrics.text()
+
+
+def test_replies_leave_before_the_next_requests_begin() -> None:
+    """At one tick: what is begun there must not delay what leaves there."""
+
+    async def scene() -> list[str]:
+        schedule = Schedule(PERIOD)
+        done: list[str] = []
+        arrived = schedule.arrived()
+
+        async def reply(name: str, at: tuple[int, int]) -> None:
+            await schedule.reply(at)
+            done.append(name)
+
+        async def begin(name: str, at: tuple[int, int]) -> None:
+            await schedule.begin(at)
+            done.append(name)
+
+        next_one = (arrived[0] + schedule.period, 0)  # begins when the replies leave
+        await asyncio.gather(
+            begin("begin", next_one), reply("second", (arrived[0], 8)), reply("first", (arrived[0], 7))
+        )
+        return done
+
+    assert asyncio.run(scene()) == ["first", "second", "begin"]
+
+
+def test_a_client_that_has_left_holds_up_nobody() -> None:
+    async def scene() -> int:
+        app, _ = scheduled(sleeping)
+        gone = asyncio.create_task(asked(app, scope(path="/0")))
+        await asyncio.sleep(0.001)
+        gone.cancel()
+        return await send_to(app, Left(), "other", scope(path="/0"))
+
+    assert asyncio.run(scene()) == 200
+
+
+def test_the_time_to_send_a_body_is_not_the_servers() -> None:
+    """A request counts from when it was read: a slow sender is not answered at once."""
+
+    async def scene() -> tuple[int, int]:
+        app, _ = scheduled(sleeping)
+        left, read = Left(), 0
+
+        async def slow_receive() -> dict[str, Any]:
+            nonlocal read
+            await asyncio.sleep(0.03)
+            read = time.monotonic_ns()
+            return {"type": "http.request", "body": b"x", "more_body": False}
+
+        async def send(_: Any) -> None:
+            left.times.setdefault("it", time.monotonic_ns())
+
+        await app(scope("POST", "/0", [HOST, (b"content-length", b"1")]), slow_receive, send)
+        return read, left.times["it"]
+
+    read, leaves = asyncio.run(scene())
+    assert leaves - read >= PERIOD * SECOND
