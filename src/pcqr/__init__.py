@@ -95,6 +95,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name == "release":
+        return import_module("pcqr.release")
     raise AttributeError(f"module 'pcqr' has no attribute {name!r}")
 
 

@@ -18,6 +18,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def check_idle(*owners: Guarded) -> None:
+    """Raise if a step of one of them has begun and not ended: in the thread that holds their lock, who else asks?"""
+    if any(owner.is_under_way for owner in owners):
+        raise RuntimeError("This was asked for in the middle of a query: ask for it when that has been answered.")
+
+
 def alone(step: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method that refuses to begin, on the same object, before it has ended.
 
@@ -27,8 +33,7 @@ def alone(step: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R
 
     @wraps(step)
     def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self.is_under_way:
-            raise RuntimeError("A query was asked in the middle of another one: ask it when that has been answered.")
+        check_idle(self)
         try:
             self.is_under_way = True  # within `try`: an interruption must not leave it so
             return step(self, *args, **kwargs)

@@ -95,6 +95,14 @@ def test_asking_again_goes_on_and_pays_nothing_twice(files: Path) -> None:
     assert not (files / "answers.csv.part.csv").exists()
 
 
+def test_an_output_in_parquet_with_unstable_answers_is_gone_on_with(files: Path) -> None:
+    fit(files)
+    _write(files / "hard.csv", [("age",), *((age,) for age in np.linspace(60.0, 61.0, 30))])
+    first, again = (ask(files, out="answers.parquet", queries="hard.csv") for _ in range(2))
+    assert "unstable" in first.output
+    assert again.exit_code == first.exit_code, again.output
+
+
 def test_the_output_of_other_queries_is_not_gone_on_with(files: Path) -> None:
     fit(files)
     assert ask(files).exit_code == 0

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import sys
+import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,27 @@ def test_it_comes_back_bit_by_bit(tmp_path: Path, key: bytes | None) -> None:
     for name, array in ARRAYS.items():
         assert (arrays[name].dtype, arrays[name].shape) == (array.dtype, array.shape)
         assert arrays[name].tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+def test_the_checksum_does_not_tell_a_guessed_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: bytes | None
+) -> None:
+    """It is in the ledger, which is public: who could guess all of a secret must not be able to make sure of it."""
+    moment = time.localtime(10**9)
+    monkeypatch.setattr(time, "localtime", lambda *_: moment)
+    first, second = (write_secret(tmp_path / name, DOCUMENT, ARRAYS, key) for name in ("first", "second"))
+    assert first != second
+    blinds = {json.loads((tmp_path / name).read_bytes().split(b"\n")[0])["blind"] for name in ("first", "second")}
+    assert len(blinds) == 2
+    assert {len(bytes.fromhex(blind)) for blind in blinds} == {64}
+
+
+def test_a_clock_that_stands_at_its_beginning_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = time.gmtime(0)
+    monkeypatch.setattr(time, "localtime", lambda *_: moment)
+    write_secret(tmp_path / "secret", DOCUMENT, ARRAYS)
+    assert read_secret(tmp_path / "secret")[0] == DOCUMENT
 
 
 @settings(max_examples=20)

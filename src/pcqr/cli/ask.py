@@ -134,7 +134,8 @@ def _lines(part: Path) -> list[Row]:
 
 
 def _text(label: Any) -> str:
-    return "" if label is None else str(label)
+    """As it is in a CSV file; what a Parquet file has in place of a label that is missing is not equal to itself."""
+    return "" if label is None or label != label else str(label)  # noqa: PLR0124
 
 
 def _features(table: Columns, job: Ask) -> Columns:

@@ -9,6 +9,7 @@ from pcqr import registry
 from pcqr.algorithms.log import MemoryLog, NoLabeller, PrivLabel
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.alone import check_idle
 from pcqr.entropy import Entropy, SystemEntropy
 from pcqr.errors import CopyCannotAnswer, ParameterError, ReleaseError
 from pcqr.estimators.base import PrivateEstimator
@@ -89,6 +90,7 @@ class KeptRelease(PrivateEstimator[V]):
         self._check_fitted()
         checked_place(path)
         with self._protocol.guarded(), self._votes.guarded():
+            check_idle(self._protocol, self._votes)  # a signal handler: what is being decided would not go with it
             log = self._votes.log
             if not isinstance(log, MemoryLog):
                 raise ReleaseError(str(path), "cannot be made: this release is kept already", "Open that one.")

@@ -2,6 +2,8 @@
 
 A line of JSON says what follows: an uncompressed zip of `document.json` and a `.npy` for each array (no pickle), as it
 is or encrypted. The ledger of a release keeps the checksum of the file, so that an edited or exchanged one is refused.
+Ledgers are public and secrets may be easy to guess (a threshold, a few counts), so the first line also holds 64
+random bytes, the blind: whoever does not have them learns nothing from the checksum (proofs/release.md).
 
 Encryption is AES-256-GCM of the library `cryptography`, in pieces, in the way of STREAM (Hoang, Reyhanitabar, Rogaway,
 Vizár, CRYPTO 2015; age and Tink do the same): the nonce of a piece is its number and whether it is the last one, so
@@ -35,6 +37,8 @@ DOCUMENT = "document.json"
 PIECE = 1 << 20
 """Bytes that are encrypted together."""
 KEY_BYTES, TAG_BYTES = 32, 16
+BLIND_BYTES = 64
+"""Twice as many as the checksum has: over them it is as good as uniform, whatever the content is."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -58,7 +62,7 @@ def write_secret(
     Returns
     -------
     str
-        The checksum of the file, to be kept elsewhere: `read_secret` compares it.
+        The checksum of the file, to be kept elsewhere: `read_secret` compares it. It tells nothing of the content.
 
     Examples
     --------
@@ -72,7 +76,8 @@ def write_secret(
     ({'threshold': 12}, {'cuts': array([0, 1, 2])})
     """
     content = _packed(document, arrays)
-    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "cipher": None}
+    blind = SystemEntropy().bytes(BLIND_BYTES).hex()
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "blind": blind, "cipher": None}
     if key is not None:
         header |= {"cipher": CIPHER, "salt": SystemEntropy().bytes(16).hex()}
     first = json.dumps(header).encode() + b"\n"
@@ -170,11 +175,11 @@ def _packed(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     except (TypeError, ValueError):
         raise ParameterError("document", "what JSON holds: finite numbers, text, lists, objects", "more") from None
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(DOCUMENT, text)
+        archive.writestr(zipfile.ZipInfo(DOCUMENT), text)  # without a time: a zip knows none before 1980
         for name, array in arrays.items():
             if array.dtype.hasobject:
                 raise ParameterError(name, "an array of numbers or text", "one of objects")
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
     return packed.getvalue()
 

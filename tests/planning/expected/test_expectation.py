@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcqr.entropy import SeededEntropy
-from pcqr.hypotheses import Intervals, Stumps, Thresholds
+from pcqr.hypotheses import Finite, Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, OneSidedSparseVector, PaperSparseVector
 from pcqr.plan import VoteStage
 from pcqr.planning.expected import model
@@ -106,3 +107,10 @@ def test_a_hopeless_vote_is_expected_to_be_unstable() -> None:
     found = modelled_run(VoteStage(10_000, 10_000, 51, 0.1, vector), Thresholds(), 1, 100)
     assert found.unstable_share > 0.95
     assert found.unanswered_share > 0.95
+
+
+def test_teachers_who_cannot_differ_do_not_dissent() -> None:
+    """A class with one member: teachers make no errors of their own."""
+    plan = VoteStage(4_000, 4_000, 501, None, vectors()[0])
+    expected = modelled_run(plan, Finite([Threshold(0.5)]), 1, 100)
+    assert expected.unstable_share < 1e-3

@@ -59,7 +59,15 @@ def test_it_is_made_once_and_must_be_there(address: str) -> None:
     assert Account.open(address).epsilon == 1.0
 
 
-@pytest.mark.parametrize("address", ["postgresql://me:secret@host/db?ledger=x", "postgresql://host/db?password=secret"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:secret@host/db?ledger=x",
+        "postgresql://me:se/secret@host/db",
+        "postgresql://host/db?password=secret",
+        "postgresql://host/db?x=y&sslpassword=secret",
+    ],
+)
 def test_passwords_are_not_shown(address: str) -> None:
     assert "secret" not in places.name_of(address)
     assert "host/db" in places.name_of(address)

@@ -134,3 +134,9 @@ def test_another_filter_is_refused_and_so_is_a_rho_that_is_too_large() -> None:
         ConcentratedFilter(1.0, 1e-6, 0.023)
     with pytest.raises(ParameterError, match="epsilon must be larger"):
         new_filter("zcdp", 1e-20, 1e-299)
+
+
+@pytest.mark.parametrize("rho", [-1.0, 0.0, math.nan, math.inf])
+def test_a_release_does_not_fill_the_account_up(rho: float) -> None:
+    with pytest.raises(ParameterError, match="concentration"):
+        new_filter("zcdp", 1.0, 1e-5).price(Guarantee(0.5), rho)

@@ -9,6 +9,8 @@ import resource
 import shutil
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -387,3 +389,42 @@ def test_to_read_draws_nothing_and_a_saved_release_needs_no_entropy_of_the_calle
     release._votes._entropy = Forbidden()
     assert release.preview(QUERIES).new == len(QUERIES)
     release.close()
+
+
+def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is being decided would be answered, and be in no ledger."""
+    release, refused = fitted(), []
+    labeller = release._votes.labeller
+    decide = labeller.decide
+
+    def interrupted(counts: Any) -> int | None:
+        with pytest.raises(RuntimeError, match="in the middle"):
+            release.save(tmp_path / "release", head=tmp_path / "head")
+        refused.append(1)
+        decided: int | None = decide(counts)
+        return decided
+
+    monkeypatch.setattr(labeller, "decide", interrupted)
+    release.predict(QUERIES[:2])
+    assert len(refused) == 2
+    monkeypatch.setattr(labeller, "decide", decide)
+    assert not (tmp_path / "release").exists()
+    assert release.save(tmp_path / "release", head=tmp_path / "head").queries_answered_ == 2
+    release.close()
+
+
+def test_the_page_s_first_lines_find_a_release_in_a_new_process() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import pcqr; print(pcqr.release.open.__name__)"], capture_output=True, check=True
+    )
+    assert told.stdout.split() == [b"open"]
+
+
+def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fitted().save("release", ledger="elsewhere.sqlite", head="head").close()
+    (tmp_path / "another").mkdir()
+    monkeypatch.chdir(tmp_path / "another")
+    reopened(tmp_path).close()

@@ -77,7 +77,18 @@ def test_without_a_whole_slot_there_is_no_head(tmp_path: Path, content: bytes) -
     path.write_bytes(content)
     with pytest.raises(HeadMissing, match=r"is damaged.*adopt it"):
         again(path)
-    assert made(path, 4).read() == link(4)
+
+
+@pytest.mark.parametrize("content", [b"", b"the only copy of something", slot(OWN, link(0))])
+def test_a_head_is_made_over_nothing_that_is_there(tmp_path: Path, content: bytes) -> None:
+    """A path may be misspelt, or be that of the private table."""
+    path, name = tmp_path / "file", tmp_path / "name"
+    path.write_bytes(content)
+    name.symlink_to(path)
+    for each in (path, name):
+        with pytest.raises(LedgerError, match="there is something already"):
+            made(each)
+    assert path.read_bytes() == content
 
 
 def test_no_file_is_no_head(tmp_path: Path) -> None:
@@ -92,7 +103,7 @@ def test_the_head_of_another_ledger_is_neither_believed_nor_overwritten(tmp_path
     made(path, 5)
     with pytest.raises(LedgerError, match="belongs to another ledger"):
         Head(path, OTHER, "PLACE")
-    with pytest.raises(LedgerError, match="where there is one already"):
+    with pytest.raises(LedgerError, match="there is something already"):
         Head.create(path, OTHER, "PLACE", link(0))
     assert again(path).read() == link(5)
 

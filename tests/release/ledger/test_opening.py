@@ -31,6 +31,18 @@ def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Sh
         assert [entry.kind for entry in again.entries()] == ["answer", "adopted", "answer"]
 
 
+def test_adopting_writes_over_no_file_and_leaves_no_entry_when_it_is_refused(shelf: Shelf) -> None:
+    with shelf.create() as ledger:
+        add(ledger, b"one")
+    shelf.head.write_bytes(b"notes of mine")
+    with pytest.raises(LedgerError, match="there is something already"):
+        shelf.open(adopt=True)
+    assert shelf.head.read_bytes() == b"notes of mine"
+    shelf.head.unlink()
+    with shelf.open(adopt=True) as adopted:
+        assert [entry.kind for entry in adopted.entries()] == ["answer", "adopted"]
+
+
 def test_nothing_is_adopted_while_there_is_a_head(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         identity = ledger.identity

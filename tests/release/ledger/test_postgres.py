@@ -234,6 +234,7 @@ def test_a_password_is_shown_nowhere(tables: Shelf) -> None:
         "mysql://u:swordfish@h/d",
         "x://u:swordfish@h:port/d",
         "postgresql://u@/d?host=/nowhere&password=swordfish",
+        "postgresql://u@/d?host=/nowhere&sslpassword=swordfish",
     ):
         with pytest.raises((LedgerUnwritable, ParameterError)) as refusal:
             open_ledger(wrong, "release", tables.head)

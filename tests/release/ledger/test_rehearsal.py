@@ -27,3 +27,11 @@ def test_a_rehearsal_refuses_a_place_that_is_taken_and_leaves_it_alone(shelf: Sh
     assert not (shelf.folder / "another head").exists()
     with shelf.open() as ledger:
         assert bodies(ledger) == [b"first"]
+
+
+def test_a_rehearsal_leaves_a_file_alone_that_is_where_the_head_should_be(shelf: Shelf) -> None:
+    shelf.head.parent.mkdir()
+    shelf.head.write_bytes(b"the private table")
+    with pytest.raises(LedgerError, match="there is something already"):
+        rehearse_ledger(shelf.place(), "release", shelf.head)
+    assert shelf.head.read_bytes() == b"the private table"

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,22 @@ def test_an_older_copy_is_refused_and_the_newest_one_opens(files: Shelf) -> None
     shutil.copy(files.place("newest"), files.place())
     with files.open() as ledger:
         assert bodies(ledger) == [b"one", b"two"]
+
+
+def test_a_copy_that_has_lost_its_log_mode_goes_on(files: Shelf) -> None:
+    """Tools of SQLite's make such copies: VACUUM INTO, for one."""
+    with files.create() as ledger:
+        add(ledger, b"one")
+    with closing(sqlite3.connect(files.place())) as plain:
+        plain.execute("VACUUM INTO ?", (str(files.place("copy")),))
+        plain.execute("PRAGMA journal_mode = DELETE")
+    for name in ("copy", "ledger"):
+        shutil.copy(files.place(name), files.place("again"))
+        shutil.copy(files.head, files.folder / "head before")
+        with open_ledger(files.place("again"), "release", files.folder / "head before") as again:
+            add(again, b"two")
+            assert bodies(again) == [b"one", b"two"]
+        (files.folder / "head before").unlink()
 
 
 @pytest.mark.parametrize("keeps_log", [True, False])

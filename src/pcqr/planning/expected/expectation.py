@@ -77,7 +77,7 @@ def modelled_run(
 
 def _unstable_shares(vector: CalibratedSparseVector, teachers: int, error: float) -> tuple[FloatArray, FloatArray]:
     """The share of queries that are unstable, for points of ρ and with their masses."""
-    reach = np.minimum(_DEPTHS, 0.5 / error)  # no point is farther than that
+    reach = np.minimum(_DEPTHS, 0.5 / error) if error > 0 else _DEPTHS  # no point is farther than that
     votes = (teachers - 1) // 2 - np.round(0.5 * teachers * np.exp(-reach))
     noise, mass = vector.threshold_cover(1e-6)
     picked = np.unique(np.linspace(0, noise.size - 1, _THRESHOLDS).round().astype(np.int64))

@@ -123,6 +123,7 @@ class ConcentratedFilter(Filter):
 
     def price(self, guarantee: Guarantee, concentration: float | None = None) -> Tally:
         if concentration is not None:
+            check_positive("concentration", concentration)  # below 0 it would fill the account up
             return Tally(exact(concentration))
         return Tally(exact(guarantee.epsilon) ** 2 / 2, exact(guarantee.delta))
 

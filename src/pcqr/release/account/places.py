@@ -63,7 +63,8 @@ def name_of(place: str | os.PathLike[str]) -> str:
 
 def without_password(address: str) -> str:
     """An address that may be shown."""
-    return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^/@:]*):[^@/]*@", r"\1:***@", address))
+    shown = re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", address)  # up to the first "@", as SQLAlchemy reads it
+    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1***", shown)
 
 
 def known() -> list[str]:

@@ -19,11 +19,10 @@ from pcqr.algorithms.log import MemoryLog
 from pcqr.errors import LedgerError, ParameterError, ReleaseError
 from pcqr.files import real, sync_directory, write_whole
 from pcqr.plan import Usage
-from pcqr.release.account.places import without_password
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
-from pcqr.release.ledger.opening import rehearse_ledger
+from pcqr.release.ledger.opening import rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
 
@@ -76,7 +75,7 @@ def keep(
         )
         reached("secret written")
         kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
-        told = LEDGER if ledger is None else without_password(os.fspath(ledger))
+        told = LEDGER if ledger is None else written_place(os.fspath(ledger))
         text = replace(facts, ledger=told, identity=kept.identity).to_json()
         write_whole(directory / FACTS, text)
         for each in made:

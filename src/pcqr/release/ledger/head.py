@@ -58,16 +58,13 @@ class Head:
 
     @classmethod
     def create(cls, path: Path, identity: str, place: str, link: Link) -> Head:
-        """Make the file with `link` in both slots, on disk. One that holds a head already is not touched."""
+        """Make the file with `link` in both slots, on disk. What is there already is not touched."""
         target = real(path)
+        check_free(target, place)
         missing = [folder for folder in target.parents if not folder.exists()]
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in missing:
             sync_directory(folder.parent)
-        if target.exists() and any(parsed(line) for line in slots(target.read_bytes())):
-            raise LedgerError(
-                place, f"cannot have its head at {target}, where there is one already", "Take another file for it."
-            )
         with replacing(target) as draft:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
@@ -170,6 +167,16 @@ class Head:
             "Bring that file back, or name it where it was moved to. If it is lost, and you know that this is the "
             "newest copy of the ledger, adopt it: that you decided so is recorded in it.",
         ) from None
+
+
+def check_free(path: Path, place: str) -> None:
+    """Raise if there is something where a head is to be made: another ledger's head, or anything else of somebody's."""
+    if os.path.lexists(path):
+        raise LedgerError(
+            place,
+            f"cannot have its head at {path}: there is something already",
+            "Name a path that nothing has yet. If it is this ledger's own head, and damaged, move it away first.",
+        )
 
 
 class NewHead:

@@ -14,7 +14,7 @@ from pcqr.errors import HeadMissing, LedgerUnconfirmed, LedgerUnwritable, Parame
 from pcqr.files import real
 from pcqr.release.ledger.chain import ADOPTED, Draft, chained
 from pcqr.release.ledger.checks import check_end, check_head, contains
-from pcqr.release.ledger.head import Head, NewHead, Rehearsed, RehearsedHead, default_path
+from pcqr.release.ledger.head import Head, NewHead, Rehearsed, RehearsedHead, check_free, default_path
 from pcqr.release.ledger.ledger import Ledger
 from pcqr.release.ledger.postgres import PostgresStore, without_password
 from pcqr.release.ledger.sqlite import SqliteStore
@@ -93,7 +93,7 @@ def open_ledger(
     """
     _check_purpose(purpose)
     reader = partial(open_ledger, place, purpose, head, read_only=True)
-    elsewhere = partial(open_ledger, _for_copies(place), purpose, head, read_only=True)
+    elsewhere = partial(open_ledger, written_place(place), purpose, head, read_only=True)
     store: Store
     if _is_address(place):
         store = PostgresStore(str(place), read_only=read_only)
@@ -171,6 +171,7 @@ def _confirmed(store: Store, head: Head | None) -> Snapshot:
 
 def _adopted(store: Store, path: Path) -> Head:
     """A head for a ledger that has none, and an entry that says so. Nothing vouches for it, so all of it is checked."""
+    check_free(real(path), store.place)
     store.check_pages()
     check_end(store, since=-1)
     connection = store.begin()
@@ -192,8 +193,9 @@ def _path(place: str | Path) -> Path:
     return real(Path(str(place).removeprefix("sqlite:///")))
 
 
-def _for_copies(place: str | Path) -> str | Path:
-    return without_password(str(place)) if _is_address(place) else place
+def written_place(place: str | Path) -> str:
+    """How it is found again, from another directory too: whoever opens it has the password elsewhere."""
+    return without_password(str(place)) if _is_address(place) else str(_path(place))
 
 
 def _check_apart(head: Path, path: Path) -> None:

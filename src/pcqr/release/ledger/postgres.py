@@ -26,6 +26,8 @@ PATIENCE = 60
 _CREATION_LOCK = int.from_bytes(b"pcqr", "big")
 _REOPEN = "Whether a turn that was under way was recorded is not known: open the ledger again, and read it."
 
+_PASSWORDS = ("password", "sslpassword")
+
 _REASONS = {
     "08": "cannot be reached: the connection to the server broke, or was not made",
     "28": "cannot be opened: the server does not know this user or password",
@@ -46,9 +48,7 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
         url, name = parsed(address)
-        place = (
-            url.difference_update_query(["password"]).update_query_dict({"ledger": name}).set(drivername="postgresql")
-        )
+        place = url.difference_update_query(_PASSWORDS).update_query_dict({"ledger": name}).set(drivername="postgresql")
         try:
             engine = create_engine(url, hide_parameters=True)
         except ImportError:
@@ -139,7 +139,7 @@ def parsed(address: str) -> tuple[URL, str]:
 
 def without_password(address: str) -> str:
     """The address for a copy: whoever opens it has the password from the environment, or from a file of their own."""
-    return _url(address).set(password=None).difference_update_query(["password"]).render_as_string()
+    return _url(address).set(password=None).difference_update_query(_PASSWORDS).render_as_string()
 
 
 def _url(address: str) -> URL:

@@ -79,10 +79,14 @@ class SqliteStore(Store):
             shutil.rmtree(folder, ignore_errors=True)
 
     def secure(self) -> None:
-        """What a killed process has written may be in the system's memory alone: the checkpoint syncs it."""
+        """What a killed process has written may be in the system's memory alone: the checkpoint syncs it.
+
+        A copy that a tool of SQLite's has made may have lost its log, and gets one again.
+        """
         with self.explaining(), self._engine.connect() as connection:
             try:
-                connection.connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")  # not in a transaction
+                for pragma in ("journal_mode = WAL", "wal_checkpoint(PASSIVE)"):
+                    connection.connection.cursor().execute(f"PRAGMA {pragma}")  # not in a transaction
             except sqlite3.Error as error:
                 raise self.explained(error) from None
 

@@ -220,7 +220,7 @@ class Store(ABC):
 
     def leave(self) -> None:
         """Let go in a process that was forked, without a word to the database: its connections are the parent's."""
-        for name in ("do_rollback", "do_close", "do_terminate"):
+        for name in ("do_rollback", "do_commit", "do_close", "do_terminate"):
             setattr(self._engine.dialect, name, _do_nothing)
 
     @contextmanager
