@@ -53,31 +53,30 @@ class Limits:
         try:
             try:
                 async with asyncio.timeout(gate.settings.read_seconds):
-                    await self._read(body, receive)
+                    await self._read(scope, body, receive)
             except TimeoutError:
                 raise Refusal("too_slow", "The request did not arrive in time.") from None
             except Gone:
                 return
-            scope[IS_READ] = True
             await self._let_in(scope, _replaying(bytes(body), receive), send)
         finally:
             gate.held_bytes -= len(body)
 
-    async def _read(self, body: bytearray, receive: Receive) -> None:
+    async def _read(self, scope: Scope, body: bytearray, receive: Receive) -> None:
         """Append what comes to `body`. Whoever calls gives its bytes back, however this ends."""
-        gate, is_more = self.gate, True
-        while is_more:
+        gate = self.gate
+        while not scope.get(IS_READ):
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Gone
             part = message.get("body", b"")
             body += part
             gate.held_bytes += len(part)
+            scope[IS_READ] = not message.get("more_body", False)
             if len(body) > self.most_bytes:
                 raise self._too_large()
             if gate.held_bytes > _BODIES * self.most_bytes:
                 raise Refusal("overloaded", "Too many long requests at once.")
-            is_more = message.get("more_body", False)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         gate = self.gate

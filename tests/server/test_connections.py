@@ -1,0 +1,379 @@
+"""The server on real sockets, as an attacker meets it: slow, endless, malformed, too many."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from support.serving import Running, running
+
+from pcqr.server.door import SECURITY_HEADERS, middleware
+from pcqr.server.gate import Gate
+from pcqr.server.metrics import Metrics
+from pcqr.server.settings import Settings
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LIMIT = 20_000
+
+
+@dataclass
+class Seen:
+    """What reached the application: the bodies, in order."""
+
+    bodies: list[bytes]
+
+
+def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, Gate]:
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        request = Request(scope, receive)
+        seen.bodies.append(await request.body())
+        size = int(request.query_params.get("size", "2"))
+        late = [name for name, _ in scope["headers"] if name == b"late"]
+        await Response(b"x" * size if not late else b"a trailer was believed")(scope, receive, send)
+
+    gate, app = Gate(Settings(**settings), Metrics()), endpoint
+    for layer in reversed(middleware(gate)):
+        app = layer.cls(app, *layer.args, **layer.kwargs)  # type: ignore[assignment]
+    return app, gate
+
+
+@contextlib.contextmanager
+def started(**settings: Any) -> Iterator[tuple[Running, Seen]]:
+    seen = Seen([])
+    app, gate = make(seen, most_bytes=LIMIT, **({"header_seconds": 0.2, "read_seconds": 0.3} | settings))
+    with running(app, gate) as server:
+        yield server, seen
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[Running, Seen]]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture
+def server(shared: tuple[Running, Seen]) -> tuple[Running, Seen]:
+    shared[1].bodies.clear()
+    return shared
+
+
+def connected(server: Running) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=5)
+
+
+def until_closed(connection: socket.socket) -> bytes:
+    """All that the server says before it closes."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(1 << 16):
+            found += part
+    return found
+
+
+def exchanged(server: Running, sent: bytes, *, is_half_closed: bool = False) -> bytes:
+    with connected(server) as connection:
+        connection.sendall(sent)
+        if is_half_closed:
+            connection.shutdown(socket.SHUT_WR)
+        return until_closed(connection)
+
+
+def refused(told: bytes) -> tuple[int, str]:
+    """Status and code of the last reply, whose shape and headers are checked."""
+    head, _, body = told[told.rindex(b"HTTP/1.1 ") :].partition(b"\r\n\r\n")
+    lines = [line.lower() for line in head.split(b"\r\n")]
+    assert all(name + b": " + value.lower() in lines for name, value in SECURITY_HEADERS)
+    assert b"connection: close" in lines
+    found = json.loads(body)
+    assert set(found) == {"error", "code", "status", "details"}
+    assert int(head.split()[1]) == found["status"]
+    return found["status"], found["code"]
+
+
+def metric(server: Running, line: str) -> float:
+    found = [each for each in server.gate.metrics.text().decode().splitlines() if each.startswith(line)]
+    return float(found[0].split()[-1]) if found else 0.0
+
+
+def test_a_good_request_and_another_on_the_same_connection(server: tuple[Running, Seen]) -> None:
+    with connected(server[0]) as connection:
+        for _ in range(2):
+            connection.sendall(GET)
+            assert connection.recv(65536).endswith(b"\r\n\r\nxx")
+    assert server[1].bodies == [b"", b""]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: y",
+        b"\r\n\r\n",
+    ],
+)
+def test_headers_that_never_end_get_408(server: tuple[Running, Seen], sent: bytes) -> None:
+    assert refused(exchanged(server[0], sent)) == (408, "too_slow")
+    assert server[1].bodies == []
+
+
+def test_a_byte_now_and_then_does_not_help(server: tuple[Running, Seen]) -> None:
+    """Slowloris: the time counts from the first byte, not from the last."""
+    with connected(server[0]) as connection:
+        began = time.monotonic()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(b"GET / HTTP/1.1\r\n")
+            while time.monotonic() < began + 3:
+                connection.sendall(b"X-a: b\r\n")
+                time.sleep(0.02)
+                connection.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    if told := connection.recv(65536):
+                        break
+                connection.setblocking(True)
+        assert refused(told) == (408, "too_slow")
+
+
+def test_line_breaks_between_requests_do_not_keep_a_connection(server: tuple[Running, Seen]) -> None:
+    with connected(server[0]) as connection:
+        connection.sendall(GET)
+        assert b"200 OK" in connection.recv(65536)
+        connection.sendall(b"\r\n")
+        assert refused(until_closed(connection)) == (408, "too_slow")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 10\r\n\r\n12345",
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
+        b"Content-Length: 1\r\n\r\n",
+    ],
+)
+def test_a_body_that_does_not_come_gets_408_and_is_never_begun(server: tuple[Running, Seen], headers: bytes) -> None:
+    told = exchanged(server[0], b"POST / HTTP/1.1\r\nHost: localhost\r\n" + headers)
+    assert refused(told) == (408, "too_slow")
+    assert server[1].bodies == []
+
+
+@pytest.mark.parametrize("is_chunked", [True, False])
+@pytest.mark.parametrize("size", [LIMIT + 1, 3_000_000])
+def test_a_body_beyond_the_limit_gets_413_however_it_says_its_length(
+    server: tuple[Running, Seen], is_chunked: bool, size: int
+) -> None:
+    """Also where its sender does not look for a reply before all is sent."""
+    body = b"x" * size
+    if is_chunked:
+        body = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[: size // 2], body[size // 2 :]))
+        headers, body = b"Transfer-Encoding: chunked", body + b"0\r\n\r\n"
+    else:
+        headers = b"Content-Length: %d" % size
+    with connected(server[0]) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n\r\n" + body)
+        told = connection.recv(65536)
+    assert told.startswith(b"HTTP/1.1 413 ")
+    assert b'"too_large"' in told
+    assert server[1].bodies == []
+    assert server[0].gate.held_bytes == 0
+
+
+def test_a_client_that_asks_first_is_refused_before_it_sends(server: tuple[Running, Seen]) -> None:
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\nExpect: 100-continue\r\n\r\n"
+    assert refused(exchanged(server[0], request)) == (413, "too_large")
+
+
+def test_a_body_longer_than_it_says_is_no_second_request(server: tuple[Running, Seen]) -> None:
+    told = exchanged(
+        server[0], b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nokMORE THAN SAID\r\n\r\n"
+    )
+    assert told.count(b"HTTP/1.1 200") == 1
+    assert server[1].bodies == [b"ok"]
+
+
+SMUGGLED = b"GET /?smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 4",
+        b"Content-Length: 4\r\nContent-Length: 5",
+        b"Content-Length: 4, 4",
+        b"Content-Length: +4",
+        b"Content-Length: -4",
+        b"Content-Length: 0x4",
+        b"Content-Length: 4 5",
+        b"Content-Length : 4",
+        b"Transfer-Encoding: xchunked",
+        b"Transfer-Encoding: chunked, identity",
+        b"Transfer-Encoding: identity",
+        b"Transfer-Encoding : chunked",
+        b"X: y\r\n z: folded",
+        b"X: a\x00b",
+        b"X: a\rb",
+        b": no name",
+        b"no colon",
+        b"Host: localhost\r\nHost: evil.example",
+    ],
+)
+def test_what_two_parsers_could_read_in_two_ways_is_refused(server: tuple[Running, Seen], headers: bytes) -> None:
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n\r\n" + b"0\r\n\r\n" + SMUGGLED
+    told = exchanged(server[0], request, is_half_closed=True)
+    assert refused(told)[0] in (400, 421)
+    assert server[1].bodies == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"G\xc3\x89T / HTTP/1.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"CONNECT evil.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"FROBNICATE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+    ],
+)
+def test_what_is_no_http_gets_400(server: tuple[Running, Seen], sent: bytes) -> None:
+    assert refused(exchanged(server[0], sent)) == (400, "bad_http")
+    assert server[1].bodies == []
+
+
+def test_garbage_after_a_good_request_does_not_change_its_reply(server: tuple[Running, Seen]) -> None:
+    told = exchanged(server[0], GET + b"\x00\x01\x02 garbage\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 200 OK")
+    assert told.count(b"HTTP/1.1 ") == 1
+
+
+def test_pipelined_requests_are_answered_in_order(server: tuple[Running, Seen]) -> None:
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
+    last = b"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 1\r\n\r\n"
+    told = exchanged(server[0], request + b"1" + request + b"2" + last + b"3")
+    assert told.count(b"HTTP/1.1 200") == 3
+    assert server[1].bodies == [b"1", b"2", b"3"]
+
+
+def test_a_refused_request_ends_what_was_sent_after_it(server: tuple[Running, Seen]) -> None:
+    """A request to another host, whose body holds one to this."""
+    evil = b"POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100000\r\n\r\n"
+    told = exchanged(server[0], evil + SMUGGLED)
+    assert told.startswith(b"HTTP/1.1 421 ")
+    assert told.count(b"HTTP/1.1 ") == 1
+    assert server[1].bodies == []
+
+
+def test_trailers_are_no_headers(server: tuple[Running, Seen]) -> None:
+    request = b"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    told = exchanged(server[0], request + b"1\r\nx\r\n0\r\nLate: 1\r\nHost: evil.example\r\n\r\n")
+    assert told.endswith(b"xx")
+    assert server[1].bodies == [b"x"]
+
+
+@pytest.mark.parametrize("parts", [1, 200])
+def test_headers_that_are_too_long_get_413(server: tuple[Running, Seen], parts: int) -> None:
+    with connected(server[0]) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(parts):
+                connection.sendall(b"X: " + b"y" * (40_000 // parts) + b"\r\n")
+            connection.sendall(b"\r\n")
+        assert refused(until_closed(connection)) == (413, "too_large")
+    assert server[1].bodies == []
+
+
+def test_an_address_that_is_too_long_gets_413(server: tuple[Running, Seen]) -> None:
+    request = b"GET /?" + b"q" * 40_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert refused(exchanged(server[0], request)) == (413, "too_large")
+
+
+@pytest.mark.parametrize("to", [b"websocket", b"h2c"])
+def test_nothing_is_upgraded(server: tuple[Running, Seen], to: bytes) -> None:
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: " + to + b"\r\n\r\n"
+    told = exchanged(server[0], request + SMUGGLED)
+    assert told.startswith(b"HTTP/1.1 200 OK")
+    assert told.count(b"HTTP/1.1 ") == 1
+
+
+def test_http_1_0_without_a_host_is_misdirected(server: tuple[Running, Seen]) -> None:
+    told = exchanged(server[0], b"GET / HTTP/1.0\r\n\r\n")
+    assert refused(told) == (421, "wrong_host")
+
+
+def test_an_absolute_address_does_not_replace_the_host(server: tuple[Running, Seen]) -> None:
+    told = exchanged(server[0], b"GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 421 ")
+
+
+def test_two_thousand_idle_connections_keep_nobody_out() -> None:
+    with started(most_connections=100, header_seconds=30.0) as (server, _), contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(connected(server)) for _ in range(2_000)]
+        with connected(server) as connection:
+            connection.sendall(GET)
+            assert b"200 OK" in connection.recv(65536)
+        assert metric(server, 'pcqr_connections_refused_total{why="gave way"}') >= 1_900
+        assert idle[0].recv(10) == b""  # the first has given way
+        idle[-1].sendall(GET)
+        assert b"200 OK" in idle[-1].recv(65536)  # the last has not
+
+
+def test_connections_at_work_do_not_give_way() -> None:
+    with started(most_connections=5, read_seconds=5.0) as (server, _), contextlib.ExitStack() as stack:
+        busy = [stack.enter_context(connected(server)) for _ in range(5)]
+        for each in busy:
+            each.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
+        while metric(server, "pcqr_requests_in_flight") < 5:
+            time.sleep(0.005)
+        told = exchanged(server, b"")
+        assert refused(told) == (503, "overloaded")
+        for each in busy:
+            each.sendall(b"ok")
+            assert b"200 OK" in each.recv(65536)
+
+
+def test_a_reply_that_nobody_reads_costs_its_connection() -> None:
+    with started() as (server, _), connected(server) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(b"GET /?size=30000000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not metric(server, 'pcqr_connections_refused_total{why="not read"}'):
+            time.sleep(0.01)
+        while server.server.server_state.connections:
+            time.sleep(0.01)
+
+
+def test_an_end_sends_slow_senders_away_and_takes_no_new_ones() -> None:
+    with started(read_seconds=30.0) as (server, seen), connected(server) as slow, connected(server) as idle:
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
+        while metric(server, "pcqr_requests_in_flight") < 1:
+            time.sleep(0.005)
+        server.server.stop()
+        assert refused(until_closed(slow)) == (503, "closing")
+        assert until_closed(idle) == b""
+        assert seen.bodies == []
+
+
+def test_what_is_no_request_waits_for_its_tick_too() -> None:
+    with started(reply_every=0.05) as (server, _):
+        began = time.monotonic_ns()
+        assert refused(exchanged(server, b"garbage\r\n\r\n")) == (400, "bad_http")
+        assert time.monotonic_ns() - began >= 50_000_000
