@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError, SecretError
 from pcqr.plan import Usage
-from pcqr.server.keys import KeyFile, Keyring, digest, holds_key, read
+from pcqr.server.keys import KeyFile, Keyring, check_keys, digest, holds_key, read
 
 ANY = Usage(None, None)
 
@@ -180,7 +180,7 @@ def test_a_damaged_file_lets_nobody_in_and_the_log_says_so_once(
 def test_a_file_that_is_gone_lets_nobody_in(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     key = KeyFile(path).create("a", "asker", ANY)
     ring = Keyring(path)
-    ring.check()
+    assert ring.asker(key) is not None
     path.rename(path.with_name("elsewhere"))
     for _ in range(3):
         with pytest.raises(SecretError, match="cannot be used"):
@@ -202,13 +202,16 @@ def test_a_file_that_others_can_write_lets_nobody_in(path: Path) -> None:
 
 def test_a_server_that_nobody_could_enter_does_not_start(path: Path) -> None:
     file = KeyFile(path)
-    with pytest.raises(SecretError):
-        Keyring(path).check()
+    with pytest.raises(SecretError, match="not there"):
+        check_keys(path)
     file.create("a", "asker", ANY)
-    Keyring(path).check()
+    check_keys(path)
     file.revoke("a")
     with pytest.raises(SecretError, match="no key that is good"):
-        Keyring(path).check()
+        check_keys(path)
+    path.write_text("{")
+    with pytest.raises(SecretError, match="damaged"):
+        check_keys(path)
 
 
 @given(st.text(max_size=60))

@@ -167,12 +167,6 @@ class Keyring:
         """
         return self._current().get(digest(key)) if _KEY.fullmatch(key) else None
 
-    def check(self) -> None:
-        """Raise unless at least one key is good: before a server starts."""
-        if not self._current():
-            remedy = "Make one: pcqr keys create NAME --role asker"
-            raise SecretError(self._path, "has no key that is good", remedy, what=_WHAT)
-
     def _current(self) -> dict[str, Asker]:
         try:
             seen = _stamp(self._path.stat())
@@ -195,6 +189,17 @@ class Keyring:
             logger.error("%s %s: nobody is let in", _WHAT, error.reason)
             return None
         return {key.digest: key.asker for key in keys.values() if key.revoked is None}
+
+
+def check_keys(path: Path) -> None:
+    """Raise unless the file can be believed and lets somebody in: before a server starts."""
+    remedy = "Make a key: pcqr keys create NAME --role asker"
+    try:
+        is_good = any(key.revoked is None for key in read(path).values())
+    except FileNotFoundError:
+        raise SecretError(path, "is not there", remedy, what=_WHAT) from None
+    if not is_good:
+        raise SecretError(path, "has no key that is good", remedy, what=_WHAT)
 
 
 def read(path: Path) -> dict[str, Key]:

@@ -14,7 +14,7 @@ from pcqr.server import logs, workers
 from pcqr.server.app import make_app
 from pcqr.server.door import SECURITY_HEADERS, is_loopback, own_names
 from pcqr.server.gate import Gate
-from pcqr.server.keys import Keyring
+from pcqr.server.keys import check_keys
 from pcqr.server.listening import address_of, bind, tls
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
@@ -33,12 +33,12 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
     PcqrError
         Nothing was served: an option, a release, a certificate or the file of keys cannot be used.
     """
-    logs.configure()
     if settings.keys is not None:
-        Keyring(settings.keys).check()
+        check_keys(settings.keys)
     own_names(settings)
     tls(settings)
     with bind(settings) as bound:
+        logs.configure()
         if settings.certificate is None and not is_loopback(bound.getsockname()[0]):
             logger.warning("keys and answers travel in plain text: --certificate, or a proxy before this, must do TLS")
         address = address_of(bound, settings)

@@ -1,0 +1,213 @@
+"""`pcqr serve` as a process: what it refuses to start with, where it says it is, and how it ends."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+from support.kept import kept
+from support.workers import fails_at_once, says_its_number
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.errors import ParameterError, SecretError
+from pcqr.plan import Usage
+from pcqr.server.keys import KeyFile
+from pcqr.server.listening import address_of, bind, tls
+from pcqr.server.run import serve
+from pcqr.server.settings import Settings
+from pcqr.server.workers import WorkersFailed, watch
+
+
+def never(_: str) -> None:
+    raise AssertionError("nothing is served")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "192.0.2.1"])  # noqa: S104
+def test_anything_but_loopback_needs_keys(host: str) -> None:
+    with pytest.raises(ParameterError, match="pcqr keys create"):
+        serve([], Settings(host=host, port=0), never)
+
+
+def test_a_name_is_judged_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolved(*_: object, **__: object) -> object:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.9.9", 0))]
+
+    monkeypatch.setattr("socket.getaddrinfo", resolved)
+    with pytest.raises(ParameterError, match="pcqr keys create"):
+        bind(Settings(host="localhost.example", port=0))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "127.0.0.2", "::1", "[::1]"])
+def test_loopback_does_not(host: str) -> None:
+    settings = Settings(host=host, port=0)
+    with bind(settings) as bound:
+        port = bound.getsockname()[1]
+        assert address_of(bound, settings) in (
+            *(f"http://127.0.0.1:{port}", f"http://127.0.0.2:{port}", f"http://[::1]:{port}"),
+        )
+
+
+def test_with_keys_any_address_will_do_but_not_with_a_file_that_is_not_there(tmp_path: Path) -> None:
+    everywhere = {"host": "0.0.0.0", "port": 0, "host_names": ("answers.example",)}  # noqa: S104
+    settings = Settings(keys=tmp_path / "keys.json", **everywhere)  # type: ignore[arg-type]
+    with pytest.raises(SecretError, match="not there"):
+        serve([], settings, never)
+    KeyFile(tmp_path / "keys.json").create("a", "asker", Usage(None, None))
+    with bind(settings) as bound:
+        assert address_of(bound, settings).startswith("http://answers.example:")
+
+
+def test_a_port_in_use_is_said_plainly() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        pytest.raises(ParameterError, match="--port must be one that no other program uses"),
+    ):
+        bind(Settings(port=other.getsockname()[1]))
+
+
+@pytest.mark.parametrize("host", ["no such name", "name.invalid", "127.0.0.1:80", "a" * 300, ""])
+def test_a_host_that_is_none_is_said_plainly(host: str) -> None:
+    with pytest.raises(ParameterError, match="--host"):
+        bind(Settings(host=host, port=0)).close()
+
+
+def certificate(folder: Path, password: bytes | None = None) -> tuple[Path, Path]:
+    """A certificate for localhost, signed by itself, and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    locked = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    (folder / "key.pem").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, locked))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_tls_files_that_do_not_do_are_said_plainly(tmp_path: Path) -> None:
+    chain, key = certificate(tmp_path)
+    assert tls(Settings(certificate=chain, certificate_key=key)) is not None
+    (tmp_path / "other").mkdir()
+    _, other = certificate(tmp_path / "other", password=b"secret")
+    nothing = tmp_path / "nothing.pem"
+    nothing.write_text("nothing")
+    for wrong in (
+        (chain, other),
+        (key, chain),
+        (nothing, key),
+        (tmp_path / "gone", key),
+        (chain, tmp_path),
+        (None, key),
+    ):
+        with pytest.raises(ParameterError, match="--certificate"):
+            tls(Settings(certificate=wrong[0], certificate_key=wrong[1]))
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["serve", *map(str, words)])
+
+
+@pytest.mark.usefixtures("home")
+def test_options_are_checked_before_anything_is_opened() -> None:
+    for words in (
+        ("x", "--reply-every", "50"),
+        ("x", "--reply-every", "0ms"),
+        ("x", "--reply-every", "2h"),
+        ("x", "--host", "0.0.0.0"),  # noqa: S104
+        ("x", "--host-name", "http://x"),
+        ("x", "--port", "70000"),
+        ("x", "--keys", "no-such-file"),
+    ):
+        told = run(*words)
+        assert told.exit_code == 2, words
+        assert words[1] in told.output or words[2] in told.output
+
+
+def test_a_server_ends_well(tmp_path: Path) -> None:
+    """TLS, a key, and SIGTERM while a request is in flight: it is answered, logged, and the process ends with 0."""
+    kept(tmp_path)
+    chain, private = certificate(tmp_path)
+    key = KeyFile(tmp_path / "keys.json").create("ward-7", "asker", Usage(None, None))
+    words = (
+        *("serve", f"ages={tmp_path / 'release'}", "--head", f"ages={tmp_path / 'head'}", "--port", "0"),
+        *("--keys", tmp_path / "keys.json", "--certificate", chain, "--key-file", private, "--reply-every", "1s"),
+    )
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "pcqr", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("ages served at https://127.0.0.1:")
+    port = line.strip().rstrip("/").rpartition(":")[2]
+    context = ssl.create_default_context(cafile=chain)
+    x = {"name": "x", "datatype": "FP64", "shape": [2, 1], "data": [0.1, 0.9]}
+    threading.Timer(0.5, process.send_signal, (signal.SIGTERM,)).start()
+    with httpx.Client(base_url=f"https://localhost:{port}", verify=context, timeout=20) as client:
+        told = client.post("/v2/models/ages/infer", json={"inputs": [x]}, headers={"authorization": f"Bearer {key}"})
+    assert told.status_code == 200
+    assert told.headers["connection"] == "close"
+    out, log = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "")
+    (logged,) = map(json.loads, log.splitlines())
+    assert (logged["status"], logged["key"], logged["ms"] % 1000) == (200, "ward-7", 0)
+
+
+def test_several_workers_serve_one_address_and_are_started_anew() -> None:
+    steps: list[str] = []
+    numbers: set[int] = set()
+
+    def ask() -> int:
+        with socket.create_connection(bound.getsockname(), timeout=10) as connection:
+            return int(connection.recv(20))
+
+    def scene() -> None:
+        try:
+            first = ask()
+            os.kill(first, signal.SIGKILL)
+            while len(numbers) < 2:
+                numbers.add(ask())
+            assert first not in numbers
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def on_start() -> None:
+        steps.append("said")
+        threading.Thread(target=scene).start()
+
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        watch(says_its_number, bound, 2, on_start)
+    assert steps == ["said"]
+    assert len(numbers) == 2
+    for number in numbers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
+def test_a_worker_that_cannot_begin_ends_all() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(WorkersFailed):
+            watch(fails_at_once, bound, 2, lambda: None)
