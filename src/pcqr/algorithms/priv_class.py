@@ -17,6 +17,7 @@ from pcqr.algorithms.asking import Asked, Book, Page, Reply, Stopped, Told, chec
 from pcqr.algorithms.lock import Lock
 from pcqr.algorithms.log import Entry, Log, MemoryLog, NoLabeller, PrivLabel, Turn
 from pcqr.algorithms.preview import batch_cost, key, keys, new_rows
+from pcqr.algorithms.sharing import SharedTurns
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, CopyCannotAnswer
@@ -44,6 +45,7 @@ class PrivClass:
         self._queries = queries
         self._entropy = entropy
         self._lock = Lock()
+        self._sharing = SharedTurns(self._lock)
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
@@ -120,16 +122,21 @@ class PrivClass:
             if told.stopped is not None:
                 raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
 
-    def ask_together(
-        self, asked: Sequence[Asked], book: Book | None = None, stop: Stop | None = None
-    ) -> list[Told[int]]:
+    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
         """Decide the rows of all requests in order, in one turn of the log: what each would get if asked alone.
 
-        A request that stops has been answered as far as it got, and the next one begins. Should `stop`, of what is
-        spent and what is left, come true, no further row is answered, and nothing says that a request `stopped`. Once
-        this returns, the replies may be shown.
+        A request that stops has been answered as far as it got, and the next one begins. Threads that ask at the same
+        time share a turn. Once this returns, the replies may be shown.
         """
         check_book(asked, book)
+        return self._sharing.ask(asked, book, self.ask) if self.log.is_original else self.ask(asked, book)
+
+    def ask(self, asked: Sequence[Asked], book: Book | None, stop: Stop | None = None) -> list[Told[int]]:
+        """As `ask_together`, in a turn that is not shared with other threads.
+
+        Should `stop`, of what is spent and what is left, come true, no further row is answered, and nothing says that
+        a request `stopped`.
+        """
         these = [keys(each.points) for each in asked]
         if not self.log.is_original:
             return [Told(self._from_log(each)) for each in these]

@@ -17,6 +17,7 @@ from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
 from pcqr.algorithms.asking import Asked, Book, Reply, Told, check_book
 from pcqr.algorithms.lock import Lock
 from pcqr.algorithms.priv_class import BLOCK, PrivClass
+from pcqr.algorithms.sharing import SharedTurns
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
@@ -56,6 +57,7 @@ class UnvPrivCl:
         self._publish = publish
         self._entropy = entropy
         self._lock = Lock()
+        self._sharing = SharedTurns(self._lock)
 
     @property
     def protocol(self) -> PrivClass:
@@ -96,18 +98,11 @@ class UnvPrivCl:
     def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
         """Answer the rows of all requests in order: what each would get if asked alone.
 
-        Votes, as `PrivClass.ask_together`, until publication is due; then it takes place, and the rest is predicted.
+        Votes, as `PrivClass.ask`, until publication is due; then it takes place, and the rest is predicted. Threads
+        that ask at the same time share all that.
         """
         check_book(asked, book)
-        told: list[Told[int]] = [Told(())] * len(asked)
-        with self.guarded():
-            published = self._published_when_due()  # again, should the last attempt have been interrupted
-            if published is None:
-                told = self._votes.ask_together(asked, book, stop=self._is_due)
-                published = self._published_when_due()
-        if published is not None:
-            told = self._predicted(published, asked, told, book)
-        return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
+        return self._sharing.ask(asked, book, self._ask) if self._votes.log.is_original else self._ask(asked, book)
 
     def kept(self) -> tuple[Records | None, Points | None]:
         """What publication will need. The records are private."""
@@ -120,6 +115,17 @@ class UnvPrivCl:
     def guarded(self) -> AbstractContextManager[object]:
         """One thread at a time, publication included."""
         return self._lock if self._votes.log.is_original else nullcontext()
+
+    def _ask(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
+        told: list[Told[int]] = [Told(())] * len(asked)
+        with self.guarded():
+            published = self._published_when_due()  # again, should the last attempt have been interrupted
+            if published is None:
+                told = self._votes.ask(asked, book, stop=self._is_due)
+                published = self._published_when_due()
+        if published is not None:
+            told = self._predicted(published, asked, told, book)
+        return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
 
     def _is_due(self, spent: Usage, left: Usage) -> bool:
         """Are the votes over? A function of the transcript; once True, always True."""
