@@ -18,6 +18,7 @@ from pcqr.client.replies import batch_of, cost_of, facts_of
 from pcqr.errors import ParameterError
 from pcqr.plan import BatchCost, Usage
 from pcqr.schema import Column
+from pcqr.unit import Unit
 
 pytestmark = pytest.mark.usefixtures("pauses")
 JSON = st.recursive(
@@ -36,11 +37,17 @@ COST: dict[str, Any] = {
 
 def test_the_facts_are_those_of_a_release() -> None:
     facts = facts_of(FACTS)
-    assert facts.guarantee == Guarantee(1.0, 1e-6, proof="proofs/stab.md")
+    assert facts.guarantee == Guarantee(1.0, 1e-6, proof="proofs/stab.md", assumptions=("n",))
     assert facts.schema is not None
     assert facts.schema.columns[1] == Column("sex", "categorical", ["female", "male"], other=True)
     assert (facts.features, facts.classes, facts.planned) == (7, ("well", "ill"), 300)
     assert (facts.spent, facts.left) == (Usage(3, 1), Usage(None, 9))
+
+
+def test_a_guarantee_about_persons_stays_one() -> None:
+    unit = Unit.person(1_234)
+    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": unit.adjacency}})
+    assert facts.guarantee.unit == unit
 
 
 def test_a_cost_is_a_cost() -> None:
@@ -101,6 +108,7 @@ def test_a_batch_that_is_none_is_refused(changed: dict[str, Any]) -> None:
         {"columns": [{"name": "age", "kind": "numeric", "bounds": [5, 1]}]},
         {"guarantee": {"epsilon": -1, "delta": 0, "is_private": True}},
         {"guarantee": {"epsilon": 1, "delta": 0}},
+        {"guarantee": FACTS["guarantee"] | {"unit": "replace nothing"}},
         {"kind": "oracle"},
         {"state": "asleep"},
     ],

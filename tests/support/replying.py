@@ -17,11 +17,17 @@ FACTS: dict[str, Any] = {
     "name": "hospital",
     "kind": "release",
     "algorithm": "agnostic",
-    "guarantee": {"epsilon": 1.0, "delta": 1e-6, "is_private": True, "proof": "proofs/stab.md", "words": "…"},
+    "guarantee": {
+        **{"epsilon": 1.0, "delta": 1e-6, "is_private": True, "proof": "proofs/stab.md", "words": "…"},
+        **{"unit": "replace one record", "assumptions": ["n"], "steps": []},
+    },
     "columns": [
-        {"name": "age", "kind": "numeric", "bounds": [0, 100]},
-        {"name": "sex", "kind": "categorical", "categories": ["female", "male"], "other": True},
-        {"name": "seen", "kind": "date", "missing": True},
+        {"name": "age", "kind": "numeric", "categories": None, "bounds": [0, 100], "missing": False, "other": False},
+        {
+            **{"name": "sex", "kind": "categorical", "categories": ["female", "male"]},
+            **{"bounds": None, "missing": True, "other": True},
+        },
+        {"name": "seen", "kind": "date", "categories": None, "bounds": None, "missing": True, "other": False},
     ],
     "features": 7,
     "classes": ["well", "ill"],

@@ -1,4 +1,4 @@
-"""`pcqr ask`: queries to a release that is kept. What was answered is never asked or paid again."""
+"""`pcqr ask`: queries to a release, in a directory or on a server. What was answered is never asked or paid again."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from pcqr.cli.jobs import Ask
 from pcqr.cli.keeping import Answers, part_of
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.cli.words import KINDS
+from pcqr.client import connect
+from pcqr.client.address import is_address
+from pcqr.client.errors import QuotaSpent, ServiceError
 from pcqr.datasets.tables import Columns, check_suffix, read_table
 from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
 from pcqr.files import InUse, check_output
@@ -27,6 +30,8 @@ from pcqr.plan import counted
 
 BATCH = 256
 UNANSWERED = "unanswered"
+Spent = BudgetExhausted | QuotaSpent
+SPENT = (BudgetExhausted, QuotaSpent)
 Row = tuple[str, str]
 """Label, as text, and kind."""
 
@@ -39,7 +44,7 @@ def run(job: Ask, *, as_json: bool) -> None:
         check_output(place, inputs=(job.queries,), overwrite=True)
     table = _features(read(job.queries, "--queries"), job)
     asked = len(next(iter(table.values()), ()))
-    release: Any = releases.open(job.place, ledger=job.ledger, head=job.head, key=job.key, adopt=job.adopt)
+    release = _opened(job)
     try:
         with Signals() as signals:
             earlier = [] if job.overwrite else _earlier(job.out, release, table, asked)
@@ -51,9 +56,21 @@ def run(job: Ask, *, as_json: bool) -> None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
 
+def _opened(job: Ask) -> Any:
+    """The release, with one face wherever it is."""
+    if not is_address(job.place):
+        if job.ca is not None:
+            raise ParameterError("--ca", "left out for a directory", str(job.ca))
+        return releases.open(job.place, ledger=job.ledger, head=job.head, key=job.key, adopt=job.adopt)
+    for option, given in (("--ledger", job.ledger), ("--head", job.head), ("--adopt", job.adopt or None)):
+        if given is not None:
+            raise ParameterError(option, "left out for a server, which has its own", str(given))
+    return connect(job.place, job.key, verify=None if job.ca is None else str(job.ca))
+
+
 def _asked(
     job: Ask, release: Any, table: Columns, asked: int, earlier: Sequence[Row], signals: Signals, *, as_json: bool
-) -> tuple[Answers, BudgetExhausted | None]:
+) -> tuple[Answers, Spent | None]:
     try:
         journal = Journal(part_of(job.out))
     except InUse:
@@ -65,6 +82,11 @@ def _asked(
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
+                if halted is not None and not release.preview(_rows(table, rows)).repeated:
+                    for _ in rows:
+                        bar.update(task, completed=answers.give(None, UNANSWERED))
+                    start += len(rows)
+                    continue
                 try:
                     for answer in release.answers(_rows(table, rows)):
                         told = earlier[start][1] if start < len(earlier) else UNANSWERED
@@ -72,12 +94,12 @@ def _asked(
                             task, completed=answers.give(answer.label, answer.kind if told == UNANSWERED else told)
                         )
                         start += 1
-                except BudgetExhausted as error:  # the rest is still asked: a query asked before is in the log
+                except SPENT as error:  # the rest is still asked: a query asked before is in the log
                     halted = halted or error
                     answers.give(None, UNANSWERED)
                     start += 1
             answers.finish(job.out, overwrite=True)
-    except FROM_OUTSIDE as cause:
+    except (*FROM_OUTSIDE, ServiceError) as cause:
         with suppress(OSError):
             journal.sync()
         complain(
@@ -108,10 +130,10 @@ def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:
 
 def _logged(release: Any, table: Columns, rows: Sequence[int]) -> list[Any]:
     """The answers to rows that were asked before: nothing new is asked to find out."""
-    asked = _rows(table, rows)
-    if release.preview(asked).new:
+    batches = [_rows(table, rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
+    if any(release.preview(batch).new for batch in batches):
         raise ParameterError("--out", "answers of this release", "others")
-    return list(release.answers(asked))
+    return [answer for batch in batches for answer in release.answers(batch)]
 
 
 def _whole(out: Path) -> list[Row]:
@@ -149,7 +171,7 @@ def _rows(table: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
     return {name: [values[row] for row in rows] for name, values in table.items()}
 
 
-def _summarise(job: Ask, release: Any, answers: Answers, halted: BudgetExhausted | None, *, as_json: bool) -> None:
+def _summarise(job: Ask, release: Any, answers: Answers, halted: Spent | None, *, as_json: bool) -> None:
     counts, asked = Counter(answers.kinds), len(answers.kinds)
     published = getattr(release, "is_published_", None)
     if as_json:
@@ -166,7 +188,8 @@ def _summarise(job: Ask, release: Any, answers: Answers, halted: BudgetExhausted
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
     fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(job.out)}
     if published:
-        fields["published"] = f"pcqr export {job.place} --out DIRECTORY writes the model"
+        is_here = not is_address(job.place)
+        fields["published"] = f"pcqr export {job.place} --out DIRECTORY writes the model" if is_here else job.place
     Console().print(field_table(fields))
     if halted is not None:
         complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {halted}")

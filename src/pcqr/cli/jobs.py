@@ -14,8 +14,11 @@ from pcqr.cli.options import (
     AlgorithmOption,
     Alpha,
     AnsweringClass,
+    AskedKey,
+    AskedPlace,
     Beta,
     Categories,
+    Certificates,
     Depth,
     Drop,
     Folder,
@@ -175,13 +178,14 @@ class Fit(Voting):
 class Ask:
     """Of `pcqr ask`."""
 
-    place: ReleasePlace
+    place: AskedPlace
     queries: Annotated[Path, typer.Option(help="The points to label, with the feature columns in any order.")]
     out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. A stopped run goes on.")]
     drop: Drop = field(default_factory=list)
     ledger: LedgerOption = None
     head: HeadOption = None
-    key: KeyOption = None
+    key: AskedKey = None
+    ca: Certificates = None
     adopt: Annotated[
         bool,
         typer.Option(

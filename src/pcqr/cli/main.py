@@ -94,11 +94,13 @@ def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
 def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
     """Label queries by a release that pcqr fit has made. Costs nothing more; what was asked before is said again.
 
-    Each answer is on disk before it is shown. Should the run be stopped, the same command goes on where it was. The
-    queries of a universal release become public with its classifier.
+    The release is in a directory, or on a server that may be anywhere (pcqr serve). Each answer is on disk before it is
+    shown. Should the run be stopped, the same command goes on where it was. The queries of a universal release become
+    public with its classifier.
 
-    Exit codes: 0 done; 2 bad input, or the release cannot be opened; 3 the release halted before the last query; 4
-    stopped before the end (the answers given until then are in FILE.part.csv, and in the release).
+    Exit codes: 0 done; 2 bad input, or the release cannot be opened or reached; 3 the release halted, or our key has
+    used up what it may ask, before the last query; 4 stopped before the end (the answers given until then are in
+    FILE.part.csv, and in the release).
     """
     from pcqr.cli.ask import run  # noqa: PLC0415
 

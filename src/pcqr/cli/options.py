@@ -158,6 +158,24 @@ HeadOption = Annotated[
 KeyOption = Annotated[
     str | None, typer.Option("--key", help="Where the key is that encrypts the secrets: file:PATH or env:NAME.")
 ]
+AskedPlace = Annotated[
+    str,
+    typer.Argument(
+        help="The directory that pcqr fit has made, or where pcqr serve has it: http://HOST:PORT/NAME.",
+        metavar="RELEASE",
+    ),
+]
+AskedKey = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        help="Where the key is, file:PATH or env:NAME: the one that encrypts the secrets of a directory, or the one "
+        "that a server knows us by. Default for a server: the variable PCQR_KEY.",
+    ),
+]
+Certificates = Annotated[
+    Path | None, typer.Option("--ca", help="For https: a file of certificates to trust, instead of this machine's.")
+]
 Place = Annotated[str, typer.Argument(help="The account: a name, or a path.", metavar="NAME")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from pcqr.errors import PcqrError
+
 STOPPED = 4
 """Exit code: a signal, a full disk or a closed pipe ended the run before its time."""
 
@@ -30,6 +32,8 @@ def reason(cause: BaseException) -> str:
     """Why a run ended, without a value of any table."""
     if isinstance(cause, Stopped | KeyboardInterrupt):
         return f"Stopped by {cause if isinstance(cause, Stopped) else 'Ctrl-C'}"
+    if isinstance(cause, PcqrError):
+        return str(cause).rstrip(".")
     if isinstance(cause, BrokenPipeError):
         return "Nobody reads the output any more"
     if isinstance(cause, MemoryError):

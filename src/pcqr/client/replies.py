@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.plan import BatchCost, Kind, Usage
 from pcqr.schema import Schema
 from pcqr.schema.description import column_from
+from pcqr.unit import RECORD, Unit
 
 MOST_CLASSES = 127
 MOST_COLUMNS = 100_000
@@ -177,8 +179,15 @@ def _schema(value: Any) -> Schema:
     if not 1 <= len(listed) <= MOST_COLUMNS:
         raise ParameterError("columns", f"1 to {MOST_COLUMNS:,} columns", f"{len(listed)}")
     told = [_object(entry, f"columns[{i}]") for i, entry in enumerate(listed)]
-    kept = [{name: entry[name] for name in _COLUMN if entry.get(name) is not None} for entry in told]
-    return Schema(tuple(column_from(entry) for entry in kept))
+    return Schema(tuple(column_from(_column(entry)) for entry in told))
+
+
+def _column(entry: dict[str, Any]) -> dict[str, Any]:
+    """What declares a column. Any category may be missing: that is not declared."""
+    kept = {name: entry[name] for name in _COLUMN if entry.get(name) is not None}
+    if kept.get("kind") == "categorical":
+        kept.pop("missing", None)
+    return kept
 
 
 def _guarantee(value: Any) -> Guarantee:
@@ -195,8 +204,18 @@ def _guarantee(value: Any) -> Guarantee:
         proof=read_text(entries.get("proof", ""), "guarantee.proof"),
         assumptions=texts("assumptions"),
         is_private=read_flag(_needed(entries, "is_private"), "guarantee.is_private"),
+        unit=_unit(read_text(_needed(entries, "unit"), "guarantee.unit")),
         steps=texts("steps"),
     )
+
+
+def _unit(words: str) -> Unit:
+    """The unit whose adjacency is said so."""
+    rows = re.search(r"at most ([0-9,]{1,20}) row", words)
+    unit = RECORD if rows is None else Unit.person(int(rows[1].replace(",", "") or "0"))
+    if unit.adjacency != words:
+        raise ParameterError("guarantee.unit", f"{RECORD.adjacency!r} or another adjacency of pcqr", "something else")
+    return unit
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:
