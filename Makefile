@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test check crash mutants bench dist clean
+.PHONY: demo serve test check crash mutants bench dist clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)  ## both main jobs on UCI Adult: publish a classifier, answer queries; writes out/demo.png
 	$(BIN)/pcqr demo --out out
+
+serve: $(STAMP)  ## a release and a model on UCI Adult, served on this machine with a page; what out/serve has is used again
+	$(BIN)/pcqr serve --demo
 
 test: $(STAMP)  ## every test that is not marked slow
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"

@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pcqr.cli import jobs, service_jobs
+from pcqr.cli import jobs, key_jobs, service_jobs
 from pcqr.cli.main import app
 from pcqr.cli.options import Drop, command
 from pcqr.errors import ParameterError
@@ -34,6 +34,9 @@ JOBS = {
     "account show": jobs.ShowAccount,
     "account adopt": jobs.AdoptAccount,
     "account list": jobs.ListAccounts,
+    "keys create": key_jobs.CreateKey,
+    "keys list": key_jobs.ListKeys,
+    "keys revoke": key_jobs.RevokeKey,
 }
 
 
@@ -60,7 +63,8 @@ def toy() -> tuple[typer.Typer, list[Any]]:
 def test_every_job_is_a_command_and_every_field_an_option_with_help() -> None:
     commands: Any = get_command(app)
     found = dict(commands.commands)
-    found |= {f"account {name}": each for name, each in found.pop("account").commands.items()}
+    for group in ("account", "keys"):
+        found |= {f"{group} {name}": each for name, each in found.pop(group).commands.items()}
     assert set(found) == set(JOBS)
     for name, job in JOBS.items():
         options = [option for option in found[name].params if option.name != "help"]

@@ -22,6 +22,12 @@ except ImportError as error:
 
 def run(job: Serve, *, as_json: bool) -> None:
     """Open everything, then serve it until a signal comes."""
+    if job.demo:
+        from pcqr.cli.serve_demo import with_demo  # noqa: PLC0415 - the estimators take their time
+
+        job = with_demo(job, as_json=as_json)
+    if not job.places:
+        raise ParameterError("RELEASE", "a release or a model, or --demo", "nothing")
     to_serve = places(job)
     names = [each.name for each in to_serve]
 

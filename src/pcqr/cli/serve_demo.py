@@ -61,8 +61,8 @@ def with_demo(job: Serve, *, as_json: bool) -> Serve:
     if not as_json:
         told = f"found in {FOLDER}" if is_there else f"made in {FOLDER}"
         Console().print(
-            f"UCI Adult, {told}: {RELEASE} answers by votes and then publishes a tree, {TREE} was published at once. The "
-            f"table is public, so no account is charged. Queries to upload: {FOLDER / QUERIES}",
+            f"UCI Adult, {told}: {RELEASE} answers by votes and then publishes a tree, {TREE} was published at once. "
+            f"The table is public, so no account is charged. Queries to upload: {FOLDER / QUERIES}",
             highlight=False,
             soft_wrap=True,
         )
@@ -73,7 +73,7 @@ def _make(release: Path, tree: Path, *, as_json: bool) -> None:
     """Whatever is missing. What a run that was stopped has left is made anew: it has answered nothing yet."""
     make_directory(FOLDER)
     adult, schema = Adult.load(), adult_schema().without(*LEFT_OUT)
-    fitted = {"public": SurelyPublic(adult.public), "schema": schema}
+    public = SurelyPublic(adult.public)
     write_table(FOLDER / QUERIES, adult.asked)
     with progress(hidden=as_json) as bar:
         if not (release / FACTS).exists():
@@ -81,10 +81,10 @@ def _make(release: Path, tree: Path, *, as_json: bool) -> None:
             (FOLDER / HEAD).unlink(missing_ok=True)
             votes = UniversalRelease(DecisionTrees(depth=2), epsilon=2.0, queries=300, classes=LABEL_NAMES)
             with stages(bar, "a release that answers by votes"):
-                votes.fit(adult.private, adult.labels, **fitted)
+                votes.fit(adult.private, adult.labels, public=public, schema=schema)
             votes.save(release, head=FOLDER / HEAD).close()
         if not (tree / MODEL).exists():
             learner = SemiPrivateLearner(DecisionTrees(depth=3), epsilon=0.5, classes=LABEL_NAMES)
             with stages(bar, "a tree that is published at once"):
-                learner.fit(adult.private, adult.labels, **fitted)
+                learner.fit(adult.private, adult.labels, public=public, schema=schema)
             PublishedModel.from_learner(learner).save(tree)

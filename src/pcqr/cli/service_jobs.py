@@ -30,7 +30,13 @@ class Serve:
         typer.Argument(
             help="Releases (pcqr fit) and published models (pcqr publish): PATH, or NAME=PATH.", metavar="RELEASE|MODEL"
         ),
-    ]
+    ] = field(default_factory=list)
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo", help="Serve a release and a model on UCI Adult, made in out/serve and found again there."
+        ),
+    ] = False
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at.")] = 8080
     keys: KeysPath = None
