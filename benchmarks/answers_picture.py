@@ -24,7 +24,7 @@ from pcqr.drawing import (
 )
 
 if TYPE_CHECKING:
-    from benchmarks.answers import Results
+    from benchmarks.answers_page import Results
 
 Curves = dict[str, list[tuple[int, float, float]]]
 """For each class the numbers of teachers, with the seconds now and teacher by teacher."""
