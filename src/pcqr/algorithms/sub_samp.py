@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.entropy import Entropy
@@ -97,6 +96,8 @@ def votes_guarantee(plan: VoteStage) -> Guarantee:
     if plan.copies is None:
         return inner
     grouped = inner.group(plan.copies, proof="sub_samp")
+    from scipy.stats import binom  # noqa: PLC0415 (half of the time that the import of pcqr would take)
+
     overflow = float(binom.sf(plan.copies, plan.subsample, 1.0 / plan.subsample))
     step = f"re-sampling with replacement: group privacy for {plan.copies} copies of a record"
     return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cache
 from typing import Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
@@ -17,6 +18,13 @@ from pcqr.plan.stages import DrawStage, VoteStage
 from pcqr.unit import check_proved
 
 Mode = Literal["paper", "calibrated"]
+
+
+@cache
+def _parts(plan: type[Plan]) -> dict[str, type]:
+    """The fields that hold the budget, the guarantee, a stage, and of which class each is."""
+    hints = get_type_hints(plan).items()
+    return {name: kind for name, kind in hints if isinstance(kind, type) and is_dataclass(kind)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +82,8 @@ class Plan(Document):
     certified: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
-            is_part = isinstance(kind, type) and is_dataclass(kind)  # the budget, the guarantee, a stage
-            if is_part and not isinstance(getattr(self, name), kind):
+        for name, kind in _parts(type(self)).items():
+            if not isinstance(getattr(self, name), kind):
                 raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
         if self.mode not in get_args(Mode):
             raise ParameterError("mode", f"one of {', '.join(map(repr, get_args(Mode)))}", self.mode)

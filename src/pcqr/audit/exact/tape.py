@@ -8,6 +8,7 @@ it, compares it, and only the outcome of each comparison is a choice, whose prob
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 from collections.abc import Sequence
@@ -40,6 +41,14 @@ class Tape(Entropy):
         self._taken: list[int] = []
         self._options: list[int] = []
         self._refusal: Unverifiable | None = None
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Tape:
+        """Lists of its own: what they hold never changes. A walk copies its tape before every question."""
+        twin = copy.copy(self)
+        memo[id(self)] = twin
+        twin.laws, twin.events = list(self.laws), list(self.events)
+        twin._taken, twin._options = list(self._taken), list(self._options)
+        return twin
 
     def follow(self, script: Sequence[int]) -> None:
         """Begin a step of the walk: the next choices are those of `script`."""
@@ -167,6 +176,9 @@ class NoisyInteger:
 
     def __init__(self, tape: Tape, constant: int, terms: Terms) -> None:
         self._tape, self._constant, self._terms = tape, constant, terms
+
+    def __deepcopy__(self, memo: dict[int, object]) -> NoisyInteger:
+        return NoisyInteger(copy.deepcopy(self._tape, memo), self._constant, self._terms)
 
     def __add__(self, other: object) -> NoisyInteger:
         constant, terms = _parts(other)
