@@ -80,7 +80,7 @@ def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
     block = generator.random((100, 7)) < 0.5, generator.integers(0, 2, 100).astype(np.int8)
     whole = count_conjunctions([block], 7, 2, 4)
-    monkeypatch.setattr(counting, "_LEAST_SHARE", 1)
+    monkeypatch.setattr(counting, "_LEAST_STEPS", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert (count_conjunctions([block], 7, 2, 4).table == whole.table).all()
 

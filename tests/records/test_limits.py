@@ -24,7 +24,22 @@ def test_a_fault_in_one_share_of_the_work_is_a_fault_of_all_of_it() -> None:
             raise MemoryError
 
     with pytest.raises(MemoryError):
-        in_shares("testing", 10_000, work)
+        in_shares("testing", 10_000, 1_000, work)
+
+
+def test_little_work_is_not_shared_and_much_is_shared_whole() -> None:
+    """How it is shared follows from public numbers alone: how many there are, and what one of them takes."""
+    shares: list[tuple[int, int]] = []
+
+    def work(low: int, high: int) -> None:
+        shares.append((low, high))
+
+    for total, steps, threads in ((10_000, 100, 1), (1, 10**9, 1), (10_000, 201, 2), (3, 10**9, 3)):
+        shares.clear()
+        in_shares("testing", total, steps, work)
+        shares.sort()
+        assert len(shares) == threads
+        assert [number for low, high in shares for number in range(low, high)] == list(range(total))
 
 
 def test_weights_of_so_many_records_fit_their_integers_and_of_one_more_do_not() -> None:

@@ -36,8 +36,8 @@ _BLOCK = 1 << 16
 _BLOCK_CELLS = 30_000_000
 """Records a block: the bits of 150 predicates on a block fill about a megabyte, which stays in cache."""
 
-_LEAST_SHARE = 64
-"""Sets that are worth a thread of their own."""
+_LEAST_STEPS = 1_000_000
+"""Steps, a word of 64 records or a sum each, that are worth a thread of their own: to start one takes as long."""
 
 
 class RankedSets:
@@ -131,24 +131,34 @@ def count_conjunctions(blocks: Iterable[Block], predicates: int, classes: int, d
         words, bounds = pack(holds, y, classes)
         table[0] += np.bincount(y, minlength=classes).astype(np.int32)
         for size in range(1, depth + 1):
-            count_size(words, bounds, larger[size - 1], sets.steps, table[sets.start[size] : sets.start[size + 1]])
+            rows = slice(sets.start[size], sets.start[size + 1])
+            count_size(y.shape[0], words, bounds, larger[size - 1], sets.steps, table[rows])
     return ConjunctionCounts(predicates, depth, table)
 
 
-def count_size(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
-    """Add to `table` the counts of all sets of one size, in order of rank; `larger`: all sets one smaller."""
+def count_size(
+    records: int, words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array
+) -> None:
+    """Add to `table` the counts of all sets of one size, in order of rank; `larger`: all sets one smaller.
+
+    `records` are those of the block. The length of `words` depends on how many have each label: it decides nothing.
+    """
     # Shares have different larger members: no two of them write to the same row.
     in_shares(
         f"counting sets of {larger.shape[1] + 1} predicates",
         larger.shape[0],
+        words.shape[0] * (records // 64 + 1),
         lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table),
     )
 
 
-def in_shares(stage: str, total: int, work: Callable[[int, int], None]) -> None:
-    """Call `work`(low, high) for consecutive shares of range(`total`), in threads: the kernels hold no lock."""
+def in_shares(stage: str, total: int, steps: int, work: Callable[[int, int], None]) -> None:
+    """Call `work`(low, high) for consecutive shares of range(`total`), in threads: the kernels hold no lock.
+
+    `steps` is about what one of `total` takes, from public numbers alone: little work is done here and at once.
+    """
     threads = os.cpu_count() or 1
-    shares = min(total // _LEAST_SHARE, 8 * threads)
+    shares = min(total, total * steps // _LEAST_STEPS, 8 * threads)
     if shares < 2:
         work(0, total)
         return

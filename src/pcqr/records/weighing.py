@@ -39,6 +39,7 @@ The vote is 1 for label 1, −1 for label 0, 0 for neither.
 class _Packed:
     """A block of records as bits, those of label 0 first; each label's fill up whole words."""
 
+    records: int
     words: Words
     bounds: IntArray
     own: NDArray[np.int8]
@@ -52,7 +53,7 @@ class _Packed:
         for label, vote in enumerate((-1, 1)):
             start = 64 * int(bounds[label])
             own[start : start + np.count_nonzero(y == label)] = vote
-        return cls(words, bounds, own, np.zeros(own.size, dtype=np.int32))
+        return cls(y.shape[0], words, bounds, own, np.zeros(own.size, dtype=np.int32))
 
 
 class WeightedRecords:
@@ -85,7 +86,7 @@ class WeightedRecords:
                 masked, table = words & mask, np.zeros_like(total)
                 for size in range(1, depth + 1):
                     rows = slice(sets.start[size], sets.start[size + 1])
-                    count_size(masked, block.bounds, larger[size - 1], sets.steps, table[rows])
+                    count_size(block.records, masked, block.bounds, larger[size - 1], sets.steps, table[rows])
                 total += table << bit
         return ConjunctionCounts(offered.size, depth, total)
 

@@ -192,7 +192,7 @@ def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     holds, tallies = cells_and_counts(5, 3, 20)
     counts = count_conjunctions([records(holds, tallies)], 5, 3, 4)
     whole = PartitionFunction(counts, MistakeLaw(counts, 0.3, 0.1))
-    monkeypatch.setattr(counting, "_LEAST_SHARE", 1)
+    monkeypatch.setattr(counting, "_LEAST_STEPS", 1)
     shared = PartitionFunction(counts, MistakeLaw(counts, 0.3, 0.1))
     for own, other in zip(itertools.chain(*whole._levels), itertools.chain(*shared._levels), strict=True):
         assert all((a == b).all() for a, b in zip(own, other, strict=True))

@@ -176,7 +176,8 @@ class PartitionFunction:
             self._add_up(size, remaining, share, cost[share], mass[share])
             mass[share] = self.law.mean(mass[share])
 
-        in_shares(f"weighing trees of depth {remaining}", shape[0], fill)
+        steps = shape[1] * self.counts.predicates * self.counts.classes
+        in_shares(f"weighing trees of depth {remaining}", shape[0], steps, fill)
         return cost, mass
 
     def _add_up(self, size: int, remaining: int, share: slice, cost: Int32Array, mass: FloatArray) -> None:
