@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo serve test check crash mutants bench dist clean
+.PHONY: demo serve test slow check crash mutants bench dist clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -18,8 +18,14 @@ demo: $(STAMP)  ## both main jobs on UCI Adult: publish a classifier, answer que
 serve: $(STAMP)  ## a release and a model on UCI Adult, served on this machine with a page; what out/serve has is used again
 	$(BIN)/pcqr serve --demo
 
+# A worker has one core: a second thread of its linear algebra would take that of its neighbour.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
 test: $(STAMP)  ## every test that is not marked slow
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(PYTEST) -m "not slow"
+
+slow: $(STAMP)  ## the tests that are marked slow: long runs, which continuous integration makes after the others
+	$(PYTEST) -m slow
 
 check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

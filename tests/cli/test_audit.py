@@ -58,7 +58,9 @@ def invoke(tmp_path: Path, *options: str) -> Any:
     return CliRunner().invoke(app, ["audit", "--out", str(tmp_path / "out"), *options])
 
 
+@pytest.mark.slow
 def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: Path) -> None:
+    """`make test` has its parts: every shipped case in tests/audit/exact, every bug in tests/audit/zoo."""
     result = invoke(tmp_path, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -78,6 +80,32 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
         if row["name"].startswith(("Boosting", "Linear step")):
             assert all(each["exact"] <= each["claimed"] * (1 + 1e-9) for each in row["exact"]["renyi"])
             assert len(row["exact"]["renyi"]) > 3
+    assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
+    assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each kind of row one that is quick, in the processes and with the runs that the fast audit has."""
+    names = ("Relabel alone: Thresholds(direction='up'), n = 41", "StabilityTest(ε = 1", "Boosting: J = 1, B = 1")
+    cases = tuple(case for case in shipped_cases() if case.name.startswith(names))
+    bugs = tuple(bug for bug in ZOO if bug.name in ("float Laplace", "shows the noisy distance"))
+    subjects = [subject for subject in shipped_subjects() if subject.name.startswith("SubSamp")]
+    monkeypatch.setattr(report, "shipped_cases", lambda **_: cases)
+    monkeypatch.setattr(report, "shipped_subjects", lambda **_: subjects)
+    monkeypatch.setattr(report, "ZOO", bugs)
+    result = invoke(tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["passed"], told["refuted"], told["escaped"]) == (True, [], [])
+    rows = {row["name"]: row for row in told["rows"]}
+    assert list(rows) == [*(c.name for c in cases), *(s.name for s in subjects), *(b.name for b in bugs)]
+    assert len(cases) == 3
+    assert {bug.caught_by for bug in bugs} == {"exact", "statistical"}
+    for bug in bugs:
+        assert bug.caught_by in rows[bug.name]["flagged_by"]
+    assert all(rows[case.name]["exact"] and rows[case.name]["audited"] for case in cases)
+    assert len(rows[cases[-1].name]["exact"]["renyi"]) > 3
+    assert rows[subjects[0].name]["audited"]["runs"] == FAST.runs
     assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
     assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
 

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from typer.testing import CliRunner, Result
 from pcqr.cli.main import app
 from pcqr.cli.plan import _percent, _up
 from pcqr.cli.plan_json import SCHEMA
+from pcqr.planning.questions.outlook import look
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
 LINE = ("--class", "thresholds", "--epsilon", "1", "--alpha", "0.1", "--queries", "1000")
@@ -36,6 +39,14 @@ def keys(value: object) -> set[str]:
     if isinstance(value, dict):
         return set(value).union(*(keys(part) for part in value.values()))
     return set().union(*(keys(part) for part in value)) if isinstance(value, list) else set()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_question_is_planned_once() -> Iterator[None]:
+    """A plan is a function of the question; these tests are about what is said of it, and ask the same ones again."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pcqr.cli.plan.look", cache(look))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ import itertools
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from pcqr.plan import Plan, Prediction
 from pcqr.planning import plan_agnostic, plan_universal
 from pcqr.planning.questions.advice import WAYS, Situation, advise
 from pcqr.planning.questions.options import Option, recommend
+from pcqr.planning.questions.outlook import look
 from pcqr.schema import Column, Schema
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
@@ -42,6 +45,14 @@ def parse(line: str) -> None:
     program, command, *arguments = shlex.split(line)
     assert program == "pcqr"
     GROUP.commands[command].make_context(command, arguments)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_question_is_planned_once() -> Iterator[None]:
+    """A plan is a function of the question; these tests are about what is said of it, and ask the same ones again."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pcqr.cli.plan.look", cache(look))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from pcqr.hypotheses import Rectangles, Thresholds
 from pcqr.planning.proved.certificate import vote_excess
 from pcqr.planning.proved.certified import fewest_records
-from pcqr.planning.questions.outlook import look
+from pcqr.planning.questions import outlook
 from pcqr.planning.questions.question import Question
+
+look = cache(outlook.look)
+"""Several tests ask the same question."""
 
 LINE = Question(hypotheses=Thresholds(), epsilon=1.0, queries=1_000, alpha=0.1)
 
