@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
@@ -21,7 +21,7 @@ Mode = Literal["paper", "calibrated"]
 
 
 @cache
-def _parts(plan: type[Any]) -> dict[str, type]:
+def _parts(plan: type[Plan]) -> dict[str, type]:
     """The fields that hold the budget, the guarantee, a stage, and of which class each is."""
     hints = get_type_hints(plan).items()
     return {name: kind for name, kind in hints if isinstance(kind, type) and is_dataclass(kind)}
@@ -82,7 +82,7 @@ class Plan(Document):
     certified: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        for name, kind in _parts(type(self)).items():
+        for name, kind in _parts(type(self)).items():  # type: ignore[arg-type]  # a class can be hashed
             if not isinstance(getattr(self, name), kind):
                 raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
         if self.mode not in get_args(Mode):
