@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.cli.words import promise
 from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.guarantee import Guarantee, amplified, positive, rounded_up, unamplified, warn_if_weak
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.plan.words import promise
 from pcqr.unit import RECORD, Unit
 
 epsilons = st.floats(1e-6, 60.0)

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 from pcqr import Guarantee, SemiPrivateLearner
-from pcqr.cli.words import plan_facts, promise
 from pcqr.hypotheses import Thresholds
+from pcqr.plan.words import plan_facts, promise
 from pcqr.unit import Unit
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pcqr import PrivateClassifier, SemiPrivateLearner, UniversalRelease
-from pcqr.cli.words import plan_facts, plan_lines
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.plan import Aim, Budget, Plan
+from pcqr.plan.words import plan_facts, plan_lines
 
 X = np.random.default_rng(0).normal(size=(400, 3))
 Y = (X[:, 0] > 0).astype(int)

@@ -1,21 +1,12 @@
-"""The server as a whole: what it serves, and how it refuses."""
+"""The server as a whole: what it serves, how it refuses, and what it does when it ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
 
 import httpx
 import pytest
-from support.kept import kept
-from support.serving import release_place, serving
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    folder = tmp_path_factory.mktemp("served")
-    kept(folder)
-    with serving(release_place(folder)) as address, httpx.Client(base_url=address) as client:
-        yield client
 
 
 def ask(client: httpx.Client, *values: float) -> httpx.Response:
@@ -23,24 +14,38 @@ def ask(client: httpx.Client, *values: float) -> httpx.Response:
     return client.post("/v2/models/ages/infer", json={"inputs": [x]})
 
 
-def test_a_release_answers(client: httpx.Client) -> None:
-    told = ask(client, 0.1, 0.9).json()
+def test_a_release_answers_and_remembers(client: httpx.Client) -> None:
+    told = ask(client, 0.11, 0.91).json()
     outputs = {each["name"]: each["data"] for each in told["outputs"]}
     assert outputs == {"label": [0, 1], "kind": ["stable", "stable"], "is_answer": [True, True]}
-    assert told["parameters"]["queries_answered"] == 2
-    assert ask(client, 0.1).json()["outputs"][1]["data"] == ["repeated"]
+    assert told["parameters"]["queries_answered"] >= 2
+    assert ask(client, 0.11).json()["outputs"][1]["data"] == ["repeated"]
 
 
-def test_health_and_metadata(client: httpx.Client) -> None:
-    assert client.get("/v2/health/live").status_code == 200
-    assert client.get("/v2/health/ready").status_code == 200
-    told = client.get("/v2/models/ages").json()
-    assert told["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1, 1]}]
-
-
-@pytest.mark.parametrize(("path", "code"), [("/v2/models/none", "unknown_model"), ("/nowhere", "unknown_path")])
-def test_refusals_have_one_shape(client: httpx.Client, path: str, code: str) -> None:
-    response = client.get(path)
+@pytest.mark.parametrize(
+    ("method", "path", "code", "status"),
+    [
+        ("GET", "/v2/models/none", "unknown_model", 404),
+        ("GET", "/v1/releases/none", "unknown_model", 404),
+        ("GET", "/v1/budget?release=tree", "unknown_model", 404),
+        ("GET", "/nowhere", "unknown_path", 404),
+        ("GET", "/v2/", "unknown_path", 404),
+        ("DELETE", "/v2/health/live", "wrong_method", 405),
+        ("GET", "/v1/budget", "bad_value", 400),
+        ("GET", "/v1/answers?release=ages&limit=0", "bad_value", 400),
+        ("GET", "/v1/releases/ages/picture.svg", "unknown_path", 404),
+    ],
+)
+def test_refusals_have_one_shape(client: httpx.Client, method: str, path: str, code: str, status: int) -> None:
+    response = client.request(method, path)
     told = response.json()
     assert set(told) == {"error", "code", "status", "details"}
-    assert (told["code"], told["status"]) == (code, response.status_code)
+    assert (told["code"], told["status"], response.status_code) == (code, status, status)
+
+
+def test_pcqr_itself_imports_nothing_of_the_server() -> None:
+    code = (
+        "import sys, pcqr, pcqr.cli.main; print({'fastapi', 'uvicorn', 'httpx', 'prometheus_client'} & {*sys.modules})"
+    )
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "set()\n"  # noqa: S603

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import socket
 import ssl
 import threading
@@ -9,9 +11,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import pcqr
+from pcqr import Guarantee, Schema
+from pcqr.hypotheses import Stumps
+from pcqr.models import PublishedModel
+from pcqr.schema import Column
 from pcqr.server.app import make_app
 from pcqr.server.door import SECURITY_HEADERS
 from pcqr.server.gate import Gate
@@ -20,6 +30,7 @@ from pcqr.server.process import Server
 from pcqr.server.service import Place, Service
 from pcqr.server.settings import Settings
 from pcqr.server.watching import counts
+from support.ledgers import new_folder
 
 
 @contextmanager
@@ -70,3 +81,48 @@ def serving_app(app: Any) -> Iterator[str]:
 def release_place(folder: Path, name: str = "ages") -> Place:
     """The release that `support.kept.kept(folder)` has made, under a name of its own."""
     return Place(name, folder / "release", head=folder / "head")
+
+
+CLINIC = Schema(
+    (
+        Column("age", bounds=(0, 100)),
+        Column("sex", "categorical", ["female", "male"]),
+        Column("seen", "date", missing=True),
+    )
+)
+"""Every kind of column. The label goes by age alone: ill from 60 on."""
+
+
+def clinic(count: int, seed: int = 0) -> dict[str, list[Any]]:
+    """Made-up patients, far from the border."""
+    random = np.random.default_rng(seed)
+    ages = np.where(random.random(count) < 0.5, random.uniform(0, 40, count), random.uniform(80, 100, count))
+    return {
+        "age": ages.tolist(),
+        "sex": random.choice(["female", "male"], count).tolist(),
+        "seen": [None if i % 3 else "2020-01-02" for i in range(count)],
+    }
+
+
+def clinic_place(folder: Path, name: str = "clinic") -> Place:
+    """A release on made-up patients, with the labels well and ill. Made once, and copied."""
+    shutil.copytree(_clinic_template(), folder, dirs_exist_ok=True)
+    return release_place(folder, name)
+
+
+@cache
+def _clinic_template() -> Path:
+    folder = new_folder()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    table = clinic(3_000)
+    labels = ["ill" if age > 60 else "well" for age in table["age"]]
+    release = pcqr.SubsampleAggregate(Stumps(), epsilon=4.0, queries=30, classes=("well", "ill"))
+    release.fit(table, labels, schema=CLINIC).save(folder / "release", head=folder / "head").close()
+    return folder
+
+
+def model_place(folder: Path, name: str = "tree") -> Place:
+    """A published model with the same columns: ill from 60 on."""
+    hypothesis = Stumps().learn(CLINIC.encode(clinic(100)), [int(age > 60) for age in clinic(100)["age"]])
+    PublishedModel(hypothesis, ("well", "ill"), CLINIC, Guarantee(1.0)).save(folder / name)
+    return Place(name, folder / name)

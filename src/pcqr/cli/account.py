@@ -21,6 +21,7 @@ from pcqr.release.account import Account, Charge
 from pcqr.release.account.figures import Tally, at_least, at_most, exact
 from pcqr.release.account.filters import ConcentratedFilter
 from pcqr.release.account.places import directory, known
+from pcqr.release.account.telling import told_account, told_charge, told_tally
 from pcqr.unit import RECORD, Unit
 
 NOTHING_REMEMBERED = "none: nothing remembers what was spent (--account)"
@@ -56,7 +57,7 @@ def account_facts(account: Account | None) -> dict[str, Any] | None:
     """The same for JSON."""
     if account is None:
         return None
-    return {"name": account.name, "place": account.place, "left": _figures(account, account.left, is_left=True)}
+    return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
 def preview_line(account: Account | None, guarantee: Guarantee) -> str:
@@ -76,7 +77,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
     with _naming("NAME"):
         account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit)
     if as_json:
-        print_json(_facts(account))
+        print_json(told_account(account))
         return
     named = shlex.quote(job.place)
     Console().print(
@@ -104,7 +105,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         warn(f"the head of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
     if as_json:
-        facts = _facts(account) | {"charges": [_charge_facts(account, charge) for charge in charges]}
+        facts = told_account(account) | {"charges": [told_charge(account, charge) for charge in charges]}
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
     console = Console()
@@ -123,7 +124,7 @@ def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     with _naming("NAME"):
         account = Account.open(job.place, adopt=True)
     if as_json:
-        print_json(_facts(account))
+        print_json(told_account(account))
         return
     spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
     Console().print(field_table({"account": account.name, "adopted": account.place, "spent by it": spent}))
@@ -159,7 +160,7 @@ def _or_error(name: str) -> tuple[str, Account | PcqrError]:
 
 def _listed(found: tuple[str, Account | PcqrError]) -> dict[str, Any]:
     name, account = found
-    return _facts(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
+    return told_account(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
 
 
 def _terms(account: Account) -> dict[str, str]:
@@ -229,41 +230,6 @@ def _described(charge: Charge) -> str:
 
 def _counted(charges: Sequence[Charge]) -> str:
     return "1 charge" if len(charges) == 1 else f"{len(charges):,} charges"
-
-
-def _facts(account: Account) -> dict[str, Any]:
-    rule = account.filter
-    return {
-        "account": account.name,
-        "place": account.place,
-        "epsilon": account.epsilon,
-        "delta": account.delta,
-        "filter": rule.name,
-        "limit": _figures(account, rule.limit, is_left=True),
-        "conversion_delta": rule.conversion if isinstance(rule, ConcentratedFilter) else None,
-        "unit": {"kind": account.unit.kind, "rows": account.unit.rows, "adjacency": account.unit.adjacency},
-        "created": account.created,
-        "spent": _figures(account, account.spent),
-        "left": _figures(account, account.left, is_left=True),
-    }
-
-
-def _charge_facts(account: Account, charge: Charge) -> dict[str, Any]:
-    return {
-        "number": charge.number,
-        "time": charge.time,
-        "what": charge.what,
-        "epsilon": charge.epsilon,
-        "delta": charge.delta,
-        "price": _figures(account, charge.price),
-        "facts": charge.facts,
-    }
-
-
-def _figures(account: Account, tally: Tally, *, is_left: bool = False) -> dict[str, float]:
-    shown = at_most if is_left else at_least
-    loss = "rho" if account.filter.symbol == "ρ" else "epsilon"
-    return {loss: float(shown(tally.loss, 15)), "delta": float(shown(tally.delta, 15))}
 
 
 @contextmanager

@@ -21,11 +21,12 @@ from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.releases import made_release
 from pcqr.cli.stopping import Signals
-from pcqr.cli.words import KINDS, guarantee_facts, plan_facts, plan_lines, promise
+from pcqr.cli.words import KINDS
 from pcqr.datasets.tables import check_suffix, table_size
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.answering import Release, first_batch_cost
 from pcqr.plan import Usage, counted
+from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.account import Account
 
 COMMAND = "pcqr answer"

@@ -23,10 +23,11 @@ from pcqr import BudgetExhausted, PrivateClassifier, SurelyPublic, UniversalRele
 from pcqr.cli.console import draw_into, field_table, make_directory, print_json, progress, stages
 from pcqr.cli.demo_picture import draw
 from pcqr.cli.jobs import Demo
-from pcqr.cli.words import KINDS, plan_facts, plan_lines, promise
+from pcqr.cli.words import KINDS
 from pcqr.datasets import Dataset, load_adult
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel, in_words
+from pcqr.plan.words import plan_facts, plan_lines, promise
 
 EPSILON, DELTA, DEPTH, PUBLIC = 2.0, 1e-6, 2, 2_000
 ROUNDS_WITHOUT_PRIVACY = 50

@@ -14,9 +14,9 @@ from pcqr.cli.inputs import read_inputs
 from pcqr.cli.jobs import Fit
 from pcqr.cli.releases import made_release
 from pcqr.cli.stopping import Signals
-from pcqr.cli.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input
+from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import rehearse
 
 COMMAND = "pcqr fit"

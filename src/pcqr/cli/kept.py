@@ -13,11 +13,11 @@ from pcqr import release as releases
 from pcqr.cli.console import field_table, make_directory, print_json, progress
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder
-from pcqr.cli.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.datasets.tables import write_table
 from pcqr.files import check_output, write_whole
 from pcqr.models import PublishedModel
 from pcqr.plan import Usage, counted
+from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import Kept, find
 
 TRANSCRIPT, GUARANTEE, MODEL = "transcript.csv", "guarantee.json", "model"

@@ -20,7 +20,6 @@ from pcqr.cli.inputs import Inputs, read_inputs
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
-from pcqr.cli.words import guarantee_facts, promise
 from pcqr.errors import ParameterError
 from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
@@ -32,6 +31,7 @@ from pcqr.models import Provenance, PublishedModel
 from pcqr.models.folder import MODEL, Saved
 from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
+from pcqr.plan.words import guarantee_facts, promise
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.release.account import Account

@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -72,6 +73,11 @@ def read_table(path: str | Path, *, delimiter: str | None = None) -> Columns:
     if delimiter is not None and delimiter not in DELIMITERS:
         raise ParameterError("delimiter", f"one of {', '.join(map(repr, DELIMITERS))}", delimiter)
     return _read_parquet(source) if _is_parquet(source) else _read_csv(source, delimiter)
+
+
+def parse_table(text: str, name: str) -> Columns:
+    """The table in the text of a CSV file, read as `read_table` reads the file. Errors call it `name`."""
+    return _columns(_rows(StringIO(text.removeprefix("\ufeff"), newline=""), name))
 
 
 def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:
@@ -147,7 +153,10 @@ def _existing(path: str | Path) -> Path:
 
 
 def _read_csv(path: Path, delimiter: str | None) -> Columns:
-    rows = _csv_rows(path, delimiter)
+    return _columns(_csv_rows(path, delimiter))
+
+
+def _columns(rows: Iterator[list[str]]) -> Columns:
     header = next(rows)
     columns: list[list[str | None]] = [[] for _ in header]
     for row in rows:
@@ -157,55 +166,60 @@ def _read_csv(path: Path, delimiter: str | None) -> Columns:
 
 
 def _csv_rows(path: Path, delimiter: str | None = None) -> Iterator[list[str]]:
-    """The header, then the records, at least one and each as wide as the header."""
-    records = 0
+    """The rows of a file, whatever is wrong with it told in words."""
     try:
         with _open_text(path, "rt") as file:
-            first = file.readline()
-            found = delimiter or max(DELIMITERS, key=lambda each: len(_fields(first, each)))  # of equals, the first
-            rows = csv.reader(chain((first,), file), delimiter=found, skipinitialspace=True, strict=True)
-            header = next(rows, [])
-            _check_header(header, path)
-            yield header
-            for row in rows:
-                if not row:  # a blank line is no record
-                    continue
-                if len(row) != len(header):
-                    raise DataError(
-                        str(path),
-                        f"rows of {len(header)} fields, like its header",
-                        f"{len(row)} in line {rows.line_num}",
-                    )
-                records += 1
-                yield row
+            yield from _rows(file, str(path), delimiter)
     except UnicodeDecodeError:
         raise DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)") from None
     except PermissionError:
         raise _unreadable(path) from None
-    except (csv.Error, zlib.error, OSError, EOFError):
-        raise DataError(str(path), "separated values", "a file that cannot be parsed as such") from None
+    except (zlib.error, OSError, EOFError):
+        raise _unparsed(str(path)) from None
+
+
+def _rows(file: TextIO, name: str, delimiter: str | None = None) -> Iterator[list[str]]:
+    """The header, then the records, at least one and each as wide as the header."""
+    records = 0
+    first = file.readline()
+    try:
+        found = delimiter or max(DELIMITERS, key=lambda each: len(_fields(first, each)))  # of equals, the first
+        rows = csv.reader(chain((first,), file), delimiter=found, skipinitialspace=True, strict=True)
+        header = next(rows, [])
+        _check_header(header, name)
+        yield header
+        for row in rows:
+            if not row:  # a blank line is no record
+                continue
+            if len(row) != len(header):
+                received = f"{len(row)} in line {rows.line_num}"
+                raise DataError(name, f"rows of {len(header)} fields, like its header", received)
+            records += 1
+            yield row
+    except csv.Error:
+        raise _unparsed(name) from None
     if not records:
-        raise DataError(str(path), "a table with at least one row", "a header alone")
+        raise DataError(name, "a table with at least one row", "a header alone")
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
     return next(csv.reader((line,), delimiter=delimiter, skipinitialspace=True), [])
 
 
-def _check_header(header: Sequence[str], path: Path) -> None:
+def _check_header(header: Sequence[str], name: str) -> None:
     """Names are not quoted: in a file without a header they are a private record. Places count from 1."""
     if not any(header):
-        raise DataError(str(path), "a table whose first line names the columns", "an empty first line")
+        raise DataError(name, "a table whose first line names the columns", "an empty first line")
     if "" in header:
         empty = f"no name for column {header.index('') + 1}"
-        raise DataError(str(path), "a table whose first line has different, non-empty names", empty)
+        raise DataError(name, "a table whose first line has different, non-empty names", empty)
     first: dict[str, int] = {}
-    for place, name in enumerate(header, start=1):
-        if first.setdefault(name, place) != place:
+    for place, each in enumerate(header, start=1):
+        if first.setdefault(each, place) != place:
             raise DataError(
-                str(path),
+                name,
                 "a table whose first line has different, non-empty names",
-                f"the same name for columns {first[name]} and {place}",
+                f"the same name for columns {first[each]} and {place}",
             )
 
 
@@ -233,7 +247,7 @@ def _parquet_size(path: Path) -> tuple[tuple[str, ...], int]:
 def _check_parquet(names: Sequence[str], rows: int, path: Path) -> None:
     if rows == 0:
         raise DataError(str(path), "a table with at least one row", "an empty table")
-    _check_header(names, path)
+    _check_header(names, str(path))
 
 
 @contextmanager
@@ -245,6 +259,10 @@ def _reading_parquet(path: Path) -> Iterator[Any]:
         raise _unreadable(path) from None
     except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
         raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
+
+
+def _unparsed(name: str) -> DataError:
+    return DataError(name, "separated values", "a file that cannot be parsed as such")
 
 
 def _unreadable(path: Path) -> DataError:

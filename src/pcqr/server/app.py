@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pcqr import __version__
-from pcqr.server import door, v1_plan, v2, watching
+from pcqr.server import door, v1, v1_asking, v1_plan, v2, watching
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
@@ -45,7 +45,7 @@ def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> 
         redirect_slashes=False,
     )
     app.state.service, app.state.settings, app.state.metrics = service, settings, gate.metrics
-    for router in (v2.router, v1_plan.router, watching.router, pages.router):
+    for router in (v2.router, v1.router, v1_asking.router, v1_plan.router, watching.router, pages.router):
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pcqr.algorithms.asking import UNLIMITED
 from pcqr.plan import Usage
 from pcqr.server.errors import Refusal
 
 ASKER = "pcqr.asker"
 """Where the door leaves it in the scope of a request."""
-
-NO_LIMIT = Usage(None, None)
 
 Role = Literal["asker", "holder"]
 
@@ -23,7 +22,7 @@ class Asker:
 
     name: str | None
     role: Role
-    allowance: Usage = NO_LIMIT
+    allowance: Usage = UNLIMITED
 
     @property
     def is_holder(self) -> bool:

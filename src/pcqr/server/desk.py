@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import LedgerError
-from pcqr.server.asking import Asked, Told, ask_together
 from pcqr.server.errors import Refusal
 
 MOST_ROWS = 4_096
@@ -32,8 +32,11 @@ RETRY_SECONDS = 1.0
 @dataclass(frozen=True, eq=False)
 class _Waiting:
     asked: Asked
-    rows: int
-    future: asyncio.Future[Told]
+    future: asyncio.Future[Told[Any]]
+
+    @property
+    def rows(self) -> int:
+        return int(self.asked.points.shape[0])
 
 
 class Desk:
@@ -42,6 +45,7 @@ class Desk:
     def __init__(self, open_release: Callable[[], Any]) -> None:
         self._open = open_release
         self.release: Any = open_release()
+        self._book = self.release.book()
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._is_closing = False
@@ -57,13 +61,13 @@ class Desk:
                 self._changed.notify()
         return self._failed_at is None and not self._is_closing
 
-    async def ask(self, asked: Asked, rows: int) -> Told:
+    async def ask(self, asked: Asked) -> Told[Any]:
         """What the release says to one request, once it is on disk."""
-        future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Told[Any]] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._is_closing:
                 raise Refusal("closing", "The server is about to end.")
-            self._waiting.append(_Waiting(asked, rows, future))
+            self._waiting.append(_Waiting(asked, future))
             self._changed.notify()
         return await future
 
@@ -90,18 +94,17 @@ class Desk:
                 self._changed.wait()
             if not self._waiting:
                 return None if self._is_closing else []
-            taken, rows = [self._waiting.popleft()], 0
-            rows += taken[0].rows
-            while self._waiting and rows + self._waiting[0].rows <= MOST_ROWS:
+            taken = [self._waiting.popleft()]
+            rows = taken[0].rows
+            while self._waiting and (rows := rows + self._waiting[0].rows) <= MOST_ROWS:
                 taken.append(self._waiting.popleft())
-                rows += taken[-1].rows
             return taken
 
-    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told] | None, Exception | None]:
+    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told[Any]] | None, Exception | None]:
         if self._failed_at is not None:
             return None, _closed()
         try:
-            return ask_together(self.release, [each.asked for each in taken]), None
+            return self.release.ask_together([each.asked for each in taken], self._book), None
         except LedgerError:
             self._failed_at = time.monotonic()
             return None, _closed()
@@ -114,6 +117,7 @@ class Desk:
         try:
             self.release.close()
             self.release = self._open()
+            self._book = self.release.book()
             self._failed_at = None
         except Exception:
             self._failed_at = time.monotonic()
@@ -127,7 +131,7 @@ def _closed() -> Refusal:
     )
 
 
-def _tell(taken: Sequence[_Waiting], told: Sequence[Told] | None, error: Exception | None) -> None:
+def _tell(taken: Sequence[_Waiting], told: Sequence[Told[Any]] | None, error: Exception | None) -> None:
     """Wake all handlers by one call."""
 
     def wake() -> None:

@@ -40,7 +40,7 @@ class Inference:
         """Refuse outputs that there are not, before anything is asked."""
         for each in self.outputs or ():
             if each.name not in names:
-                raise bad(f"There is no output {each.name!r}: there are {', '.join(names)}.", tensor=each.name)
+                raise bad(f"There is no output {each.name!r}: there are {', '.join(names)}.", each.name)
 
 
 class Output(NamedTuple):
@@ -111,7 +111,7 @@ def _inputs(given: object, view: memoryview, start: int) -> tuple[dict[str, Tens
         if not isinstance(name, str):
             raise bad("Each input must be an object with a name, a shape and a datatype.")
         if name in inputs:
-            raise bad(f"Tensor {name!r} is there twice.", tensor=name)
+            raise bad(f"Tensor {name!r} is there twice.", name)
         datatype, shape = check_datatype(each.get("datatype"), name), read_shape(each.get("shape"), name)
         size = _parameters(each, f"tensor {name!r}").get("binary_data_size")
         if size is None:
@@ -119,7 +119,8 @@ def _inputs(given: object, view: memoryview, start: int) -> tuple[dict[str, Tens
             continue
         if "data" in each or type(size) is not int or not 0 <= size <= len(view) - start:
             raise bad(
-                f"Tensor {name!r} has data, or as many bytes after the JSON as its binary_data_size says.", tensor=name
+                f"Tensor {name!r} has data, or as many bytes after the JSON as its binary_data_size says.",
+                name,
             )
         inputs[name] = from_binary(name, datatype, shape, view[start : start + size])
         start += size

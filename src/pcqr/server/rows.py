@@ -1,70 +1,188 @@
-"""The rows of a request as a table that a release or a model reads: columns by name, or a matrix where no schema is."""
+"""The rows of a request as a table: columns by name, or a matrix where there is no schema. Then its cells are checked.
+
+A request brings them as tensors, as JSON ({"rows": …}, {"columns": …} or {"x": …}) or as CSV.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pcqr.schema import Schema
+from pcqr.datasets.tables import parse_table
+from pcqr.errors import DataError
+from pcqr.hypotheses.base import Points
+from pcqr.schema import Column, Schema
+from pcqr.server.bodies import parse_object
 from pcqr.server.errors import Refusal
 from pcqr.server.tensors import BYTES, Tensor, bad
 
-
-@dataclass(frozen=True)
-class Rows:
-    """A table, and how many rows it has. Cells are checked when it is read."""
-
-    table: Any
-    count: int
+Table = dict[str, Any] | Points
+JSON, CSV = "application/json", "text/csv"
 
 
-def from_tensors(inputs: Mapping[str, Tensor], schema: Schema | None, features: int) -> Rows:
+def count_rows(table: Table) -> int:
+    return len(next(iter(table.values()))) if isinstance(table, dict) else table.shape[0]
+
+
+def from_tensors(inputs: Mapping[str, Tensor], schema: Schema | None, features: int) -> Table:
     """One tensor a column, or `x` with all of them."""
     if schema is None:
-        return _matrix(inputs, features)
-    names = schema.names
-    check_names(inputs, names, "input")
+        return _tensor_matrix(inputs, features)
+    if wrong := _wrong_names(inputs, schema):
+        raise Refusal("bad_tensor", *wrong)
     count = None
-    for name in names:
+    for name in schema.names:
         shape = inputs[name].shape
         if len(shape) > 2 or shape[1:] not in ((), (1,)):
-            raise bad(f"Tensor {name!r} must have the shape [rows] or [rows, 1].", tensor=name)
+            raise bad(f"Tensor {name!r} must have the shape [rows] or [rows, 1].", name)
         if count is not None and shape[0] != count:
-            raise bad(f"Tensor {name!r} must have as many rows as the others.", tensor=name)
+            raise bad(f"Tensor {name!r} must have as many rows as the others.", name)
         count = shape[0]
-    return Rows({name: inputs[name].cells for name in names}, _some(count or 0))
+    if not count:
+        raise bad("There must be at least one row.")
+    return {name: inputs[name].cells for name in schema.names}
 
 
-def check_names(given: Mapping[str, Any], names: tuple[str, ...], what: str) -> None:
-    """Refuse columns that are missing or unknown."""
-    if given.keys() == set(names):
-        return
-    missing = [name for name in names if name not in given]
-    unknown = [name for name in given if name not in names]
-    told = f"The {what}s must be the columns of the schema." + "".join(
-        f" {word}: {', '.join(map(repr, found[:20]))}{' …' if len(found) > 20 else ''}."
+def from_body(body: bytes, content_type: str, schema: Schema | None, features: int) -> Table:
+    """The table in a body of JSON or CSV."""
+    kind, _, parameters = content_type.partition(";")
+    kind, charset = kind.strip().lower(), parameters.strip().lower()
+    if kind not in (JSON, CSV) or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
+        raise Refusal("wrong_type", f"Send {JSON} or {CSV}, in UTF-8.")
+    table = _from_csv(body) if kind == CSV else _from_json(body, schema)
+    if isinstance(table, list) or schema is None:
+        return _matrix(table, schema, features)
+    if wrong := _wrong_names(table, schema):
+        raise Refusal("bad_value", *wrong)
+    if not count_rows(table):
+        raise Refusal("bad_value", "There must be at least one row.")
+    return table
+
+
+def checked(table: Table, schema: Schema | None, read: Callable[[Table], Points]) -> Points:
+    """The points of a table; a cell that the schema refuses is told by its column and its row."""
+    try:
+        with np.errstate(all="ignore"):
+            return read(table)
+    except DataError as error:
+        raise Refusal("bad_value", str(error), _blamed(table, schema)) from None
+
+
+def _blamed(table: Table, schema: Schema | None) -> dict[str, Any]:
+    """The first column with a cell that is refused, and the row of that cell, from 1. The cells are the asker's own."""
+    if schema is None or not isinstance(table, dict):
+        return {} if isinstance(table, dict) else {"row": int(np.argmin(np.isfinite(table).all(axis=1))) + 1}
+    for column in schema.columns:
+        cells = table[column.name]
+        if _is_refused(column, cells):
+            return {"column": column.name, "row": _first_refused(column, cells)}
+    return {}
+
+
+def _first_refused(column: Column, cells: Sequence[Any]) -> int:
+    """By bisection: some cell before `high` is refused, and none before `low`."""
+    low, high = 0, len(cells)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _is_refused(column, cells[low:middle]) else (middle, high)
+    return low + 1
+
+
+def _is_refused(column: Column, cells: Any) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            column.compact(cells)
+    except DataError:
+        return True
+    return False
+
+
+def _wrong_names(given: Mapping[str, Any], schema: Schema) -> tuple[str, dict[str, Any]] | None:
+    """What is wrong with the names of columns, in words and as details."""
+    if given.keys() == set(schema.names):
+        return None
+    missing = [name for name in schema.names if name not in given][:20]
+    unknown = [name for name in given if name not in schema.names][:20]
+    told = "The columns must be those of the schema." + "".join(
+        f" {word}: {', '.join(map(repr, found))}."
         for word, found in (("Missing", missing), ("Unknown", unknown))
         if found
     )
-    raise Refusal("bad_tensor" if what == "input" else "bad_value", told, {"missing": missing, "unknown": unknown})
+    return told, {"missing": missing, "unknown": unknown}
 
 
-def _matrix(inputs: Mapping[str, Tensor], features: int) -> Rows:
+def _tensor_matrix(inputs: Mapping[str, Tensor], features: int) -> Points:
     if set(inputs) != {"x"}:
         raise bad(f"There must be one input, 'x', of the shape [rows, {features}].")
     x = inputs["x"]
-    if len(x.shape) != 2 or x.shape[1] != features:
-        raise bad(f"Tensor 'x' must have the shape [rows, {features}].", tensor="x")
+    if len(x.shape) != 2 or x.shape[1] != features or not x.shape[0]:
+        raise bad(f"Tensor 'x' must have the shape [rows, {features}], and at least one row.", "x")
     if x.datatype == BYTES:
-        raise bad("Tensor 'x' must hold numbers.", tensor="x")
+        raise bad("Tensor 'x' must hold numbers.", "x")
+    return _numbers(x.cells).reshape(x.shape)
+
+
+def _from_csv(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise Refusal("not_utf8", "The body must be text in UTF-8.") from None
+    try:
+        return dict(parse_table(text, "the body"))
+    except DataError as error:
+        raise Refusal("bad_value", str(error)) from None
+
+
+def _from_json(body: bytes, schema: Schema | None) -> dict[str, Any] | list[Any]:
+    given = parse_object(body)
+    if len(given) != 1 or not given.keys() <= {"rows", "columns", "x"}:
+        raise Refusal("bad_value", "The body must have one of the members rows, columns and x.")
+    ((what, told),) = given.items()
+    if what == "columns":
+        return _columns(told)
+    if not isinstance(told, list) or not told:
+        raise Refusal("bad_value", f"{what} must be a list with at least one row.")
+    if what == "x":
+        return told
+    if schema is None:
+        raise Refusal("bad_value", "There are no named columns here: send x, a list of rows of numbers.")
+    return _transposed(told, schema)
+
+
+def _columns(told: object) -> dict[str, Any]:
+    if not isinstance(told, dict) or not told or not all(isinstance(cells, list) for cells in told.values()):
+        raise Refusal("bad_value", "columns must be an object with a list of cells for each column.")
+    if len({len(cells) for cells in told.values()}) > 1:
+        raise Refusal("bad_value", "The columns must have equal lengths.")
+    return told
+
+
+def _transposed(rows: list[Any], schema: Schema) -> dict[str, Any]:
+    for place, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise Refusal("bad_value", "Each row must be an object with a cell for each column.", {"row": place})
+        if wrong := _wrong_names(row, schema):
+            words, details = wrong
+            raise Refusal("bad_value", words, details | {"row": place})
+    return {name: [row[name] for row in rows] for name in schema.names}
+
+
+def _matrix(table: dict[str, Any] | list[Any], schema: Schema | None, features: int) -> Points:
+    if schema is not None:
+        raise Refusal("bad_value", "There are named columns here: send rows or columns, not x.")
+    if isinstance(table, dict):
+        raise Refusal("bad_value", "There are no named columns here: send x, a list of rows of numbers.")
+    for place, row in enumerate(table, start=1):
+        if not isinstance(row, list) or len(row) != features or not {type(cell) for cell in row} <= {int, float}:
+            raise Refusal("bad_value", f"Each row of x must be a list of {features} numbers.", {"row": place})
+    return _numbers([cell for row in table for cell in row]).reshape(len(table), features)
+
+
+def _numbers(cells: Any) -> Points:
     with np.errstate(all="ignore"):
-        return Rows(np.array(x.cells, dtype=np.float64).reshape(x.shape), _some(x.shape[0]))
-
-
-def _some(count: int) -> int:
-    if count < 1:
-        raise bad("There must be at least one row.")
-    return count
+        try:
+            return np.array(cells, dtype=np.float64)
+        except OverflowError:
+            raise Refusal("bad_value", "A number is too large for float64.") from None

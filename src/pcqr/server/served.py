@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from pcqr import release as releases
+from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
 from pcqr.models.kind import ScoredKind
+from pcqr.release.durable.entries import State
 from pcqr.schema import Schema
 from pcqr.server.askers import Asker
-from pcqr.server.asking import Asked, Told
 from pcqr.server.desk import Desk
-from pcqr.server.inference import Inference, Output
-from pcqr.server.rows import Rows, from_tensors
+from pcqr.server.inference import Output
+from pcqr.server.rows import Table, checked
 from pcqr.server.tensors import BOOL, BYTES, FP64, INT64
 
 MANY = 256
@@ -64,12 +66,17 @@ class ServedRelease:
         told = {"label": self.label_type, "kind": BYTES, "is_answer": BOOL}
         return [{"name": name, "datatype": datatype, "shape": [-1]} for name, datatype in told.items()]
 
-    def rows(self, asked: Inference) -> Rows:
-        return from_tensors(asked.inputs, self.schema, self.features)
+    def now(self) -> State:
+        """What is spent and left, read beside the desk."""
+        return State.read(self.release.book().ledger.state)
 
-    async def ask(self, rows: Rows, asker: Asker, token: bytes | None) -> Told:
-        """The replies of the release, on disk by then."""
-        return await self.desk.ask(Asked(rows.table, asker.name, asker.allowance, token), rows.count)
+    def points(self, table: Table) -> Points:
+        """The rows, read by the schema. Nothing is asked."""
+        return checked(table, self.schema, self.release.points)
+
+    async def ask(self, points: Points, asker: Asker, token: bytes | None) -> Told[Any]:
+        """The replies of the release, on disk by then. A token stands for these points: others are refused."""
+        return await self.desk.ask(Asked(points, asker.name, asker.allowance, token))
 
     def close(self) -> None:
         self.desk.close()
@@ -117,24 +124,28 @@ class ServedModel:
     def has_scores(self) -> bool:
         return isinstance(self.model.kind, ScoredKind)
 
-    def rows(self, asked: Inference) -> Rows:
-        return from_tensors(asked.inputs, self.schema, self.features)
+    def points(self, table: Table) -> Points:
+        """The rows, read by the schema."""
+        return checked(table, self.schema, self._encoded)
 
-    async def predict(self, rows: Rows, *, with_scores: bool = False) -> dict[str, Output]:
+    async def predict(self, points: Points, *, with_scores: bool = False) -> dict[str, Output]:
         """Labels and, where they are wanted, scores. Many rows are predicted in a thread."""
-        if rows.count < MANY:
-            return self._predicted(rows, with_scores)
-        return await asyncio.to_thread(self._predicted, rows, with_scores)
+        if points.shape[0] < MANY:
+            return self._predicted(points, with_scores)
+        return await asyncio.to_thread(self._predicted, points, with_scores)
 
     def close(self) -> None:
         """Nothing is open."""
 
+    def _encoded(self, table: Any) -> Points:
+        return self.schema.encode(table)
+
     @np.errstate(all="ignore")
-    def _predicted(self, rows: Rows, with_scores: bool) -> dict[str, Output]:
-        labels = self.model.predict(rows.table).tolist()
+    def _predicted(self, points: Points, with_scores: bool) -> dict[str, Output]:
+        labels = self.model.predict(points).tolist()
         outputs = {"label": Output(self.label_type, as_cells(labels, self.label_type))}
         if with_scores:
-            scores = self.model.decision_function(rows.table)
+            scores = self.model.decision_function(points)
             outputs["score"] = Output(FP64, scores.ravel().tolist(), scores.shape[1:])
         return outputs
 

@@ -41,35 +41,35 @@ class Tensor:
     cells: Cells
 
 
-def bad(message: str, **details: Any) -> Refusal:
+def bad(message: str, tensor: str | None = None) -> Refusal:
     """The refusal of a tensor."""
-    return Refusal("bad_tensor", message, details)
+    return Refusal("bad_tensor", message, {} if tensor is None else {"tensor": tensor})
 
 
 def read_shape(given: object, name: str) -> tuple[int, ...]:
     """A shape of whole numbers."""
     is_shape = isinstance(given, list) and 0 < len(given) <= _MOST_DIMENSIONS
     if not is_shape or any(type(size) is not int or not 0 <= size < 1 << 48 for size in given):  # type: ignore[attr-defined]
-        raise bad(f"The shape of tensor {name!r} must be a list of 1 to {_MOST_DIMENSIONS} whole numbers.", tensor=name)
+        raise bad(f"The shape of tensor {name!r} must be a list of 1 to {_MOST_DIMENSIONS} whole numbers.", name)
     return tuple(given)  # type: ignore[arg-type]
 
 
 def check_datatype(given: object, name: str) -> str:
     if isinstance(given, str) and (given in NUMPY or given == BYTES):
         return given
-    raise bad(f"The datatype of tensor {name!r} must be one of {', '.join([*NUMPY, BYTES])}.", tensor=name)
+    raise bad(f"The datatype of tensor {name!r} must be one of {', '.join([*NUMPY, BYTES])}.", name)
 
 
 def from_json(name: str, datatype: str, shape: tuple[int, ...], data: object) -> Tensor:
     """A tensor whose data are a JSON list."""
     count = math.prod(shape)
     if not isinstance(data, list):
-        raise bad(f"The data of tensor {name!r} must be a list.", tensor=name)
+        raise bad(f"The data of tensor {name!r} must be a list.", name)
     cells = data
     if cells and isinstance(cells[0], list):
         cells = _flat(data, shape, name)
     if len(cells) != count:
-        raise bad(f"Tensor {name!r} must have {count:,} elements, as its shape says.", tensor=name)
+        raise bad(f"Tensor {name!r} must have {count:,} elements, as its shape says.", name)
     _check_cells(cells, datatype, name)
     return Tensor(name, datatype, shape, cells)
 
@@ -81,13 +81,11 @@ def from_binary(name: str, datatype: str, shape: tuple[int, ...], data: memoryvi
         return Tensor(name, datatype, shape, _texts(data, count, name))
     kind = NUMPY[datatype]
     if len(data) != count * kind.itemsize:
-        raise bad(
-            f"Tensor {name!r} must have {count * kind.itemsize:,} bytes, as its shape and datatype say.", tensor=name
-        )
+        raise bad(f"Tensor {name!r} must have {count * kind.itemsize:,} bytes, as its shape and datatype say.", name)
     cells = np.frombuffer(data, dtype=kind)
     if datatype == BOOL:
         if (cells > 1).any():
-            raise bad(f"Tensor {name!r} is BOOL: its bytes must be 0 or 1.", tensor=name)
+            raise bad(f"Tensor {name!r} is BOOL: its bytes must be 0 or 1.", name)
         cells = cells.astype(np.bool_)
     return Tensor(name, datatype, shape, cells)
 
@@ -102,7 +100,7 @@ def to_binary(datatype: str, cells: Sequence[Any]) -> bytes:
 
 def _flat(data: list[Any], shape: tuple[int, ...], name: str) -> list[Any]:
     """Nested lists, which must have the shape, as one list."""
-    ragged = bad(f"The data of tensor {name!r} must be flat, or nested as its shape says.", tensor=name)
+    ragged = bad(f"The data of tensor {name!r} must be flat, or nested as its shape says.", name)
     level = data
     if len(level) != shape[0]:
         raise ragged
@@ -127,15 +125,15 @@ def _check_cells(cells: list[Any], datatype: str, name: str) -> None:
         words = {BYTES: "texts", BOOL: "true or false"}.get(
             datatype, "numbers" if float in allowed else "whole numbers"
         )
-        raise bad(f"Tensor {name!r} is {datatype}: its elements must be {words}.", tensor=name)
+        raise bad(f"Tensor {name!r} is {datatype}: its elements must be {words}.", name)
     if datatype in _LIMITS and cells:
         least, most = _LIMITS[datatype]
         if min(cells) < least or max(cells) > most:
-            raise bad(f"Tensor {name!r} has a number that {datatype} cannot hold.", tensor=name)
+            raise bad(f"Tensor {name!r} has a number that {datatype} cannot hold.", name)
 
 
 def _texts(data: memoryview, count: int, name: str) -> list[str]:
-    torn = bad(f"Tensor {name!r} must have {count:,} elements of BYTES, each after its length in 4 bytes.", tensor=name)
+    torn = bad(f"Tensor {name!r} must have {count:,} elements of BYTES, each after its length in 4 bytes.", name)
     if len(data) < 4 * count:
         raise torn
     found, start, end = [], 0, len(data)

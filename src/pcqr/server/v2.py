@@ -13,15 +13,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from pcqr import __version__
+from pcqr.algorithms.asking import Told
+from pcqr.hypotheses.base import Points
+from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.asking import Told
 from pcqr.server.bodies import check_encoding, check_rows
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
+from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
 from pcqr.server.routes import PlainRoute, idempotency_token, problems, read_aside, service_of, settings_of
-from pcqr.server.rows import Rows
+from pcqr.server.rows import count_rows, from_tensors
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
+from pcqr.server.stopping import check_whole
 from pcqr.server.tensors import BOOL, BYTES
 
 EXTENSIONS = ["binary_tensor_data"]
@@ -29,19 +33,19 @@ EXTENSIONS = ["binary_tensor_data"]
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol v2"], route_class=PlainRoute)
 
 
-@router.get("", responses=problems())
+@router.get("", response_model=shapes.Server, responses=problems())
 async def server_metadata(_: Request) -> Response:
     """The server: its name, its version, and the extensions of the protocol that it has."""
     return JSONResponse({"name": "pcqr", "version": __version__, "extensions": EXTENSIONS})
 
 
-@router.get("/health/live", responses=problems())
+@router.get("/health/live", response_model=shapes.Live, responses=problems())
 async def live(_: Request) -> Response:
     """Is there a server at all?"""
     return JSONResponse({"live": True})
 
 
-@router.get("/health/ready", responses=problems("ledger_closed"))
+@router.get("/health/ready", response_model=shapes.Ready, responses=problems("ledger_closed"))
 async def ready(request: Request) -> Response:
     """Can everything that is served be asked?"""
     if not service_of(request).is_ready:
@@ -49,8 +53,15 @@ async def ready(request: Request) -> Response:
     return JSONResponse({"ready": True})
 
 
-@router.get("/models/{name}", responses=problems("unknown_model"))
-@router.get("/models/{name}/versions/{version}", responses=problems("unknown_model"))
+@router.get(
+    "/models/{name}", response_model=shapes.Model, responses=problems("unknown_model"), openapi_extra=described(NAME)
+)
+@router.get(
+    "/models/{name}/versions/{version}",
+    response_model=shapes.Model,
+    responses=problems("unknown_model"),
+    openapi_extra=described(NAME, ONE_VERSION),
+)
 async def model_metadata(request: Request) -> Response:
     """The tensors that a release or a model takes and gives."""
     served = _served(request)
@@ -65,8 +76,18 @@ async def model_metadata(request: Request) -> Response:
     )
 
 
-@router.get("/models/{name}/ready", responses=problems("unknown_model", "ledger_closed"))
-@router.get("/models/{name}/versions/{version}/ready", responses=problems("unknown_model", "ledger_closed"))
+@router.get(
+    "/models/{name}/ready",
+    response_model=shapes.ModelReady,
+    responses=problems("unknown_model", "ledger_closed"),
+    openapi_extra=described(NAME),
+)
+@router.get(
+    "/models/{name}/versions/{version}/ready",
+    response_model=shapes.ModelReady,
+    responses=problems("unknown_model", "ledger_closed"),
+    openapi_extra=described(NAME, ONE_VERSION),
+)
 async def model_ready(request: Request) -> Response:
     """Can it be asked?"""
     served = _served(request)
@@ -75,8 +96,18 @@ async def model_ready(request: Request) -> Response:
     return JSONResponse({"name": served.name, "ready": True})
 
 
-@router.post("/models/{name}/infer", responses=problems("unknown_model", "ledger_closed"))
-@router.post("/models/{name}/versions/{version}/infer", responses=problems("unknown_model", "ledger_closed"))
+@router.post(
+    "/models/{name}/infer",
+    response_model=shapes.Inferred,
+    responses=problems("bad_tensor", *READING, *ASKING),
+    openapi_extra=described(NAME, TOKEN, body=INFERENCE),
+)
+@router.post(
+    "/models/{name}/versions/{version}/infer",
+    response_model=shapes.Inferred,
+    responses=problems("bad_tensor", *READING, *ASKING),
+    openapi_extra=described(NAME, ONE_VERSION, TOKEN, body=INFERENCE),
+)
 async def infer(request: Request) -> Response:
     """Ask for the labels of rows. Nothing is spent on a request that is refused."""
     served = _served(request)
@@ -85,23 +116,25 @@ async def infer(request: Request) -> Response:
     most, length = settings_of(request).most_rows, request.headers.get(HEADER_LENGTH)
     body = await request.body()
 
-    def read() -> tuple[Inference, Rows]:
+    def read() -> tuple[Inference, Points]:
         asked = read_inference(body, length)
         asked.check_outputs([each["name"] for each in served.outputs])
-        rows = served.rows(asked)
-        check_rows(rows.count, most)
-        return asked, rows
+        table = from_tensors(asked.inputs, served.schema, served.features)
+        check_rows(count_rows(table), most)
+        return asked, served.points(table)
 
-    asked, rows = await read_aside(body, read)
+    asked, points = await read_aside(body, read)
+    rows = points.shape[0]
     if isinstance(served, ServedModel):
-        outputs = await served.predict(rows, with_scores=asked.wants("score") and served.has_scores)
-        return reply(served.name, asked, outputs, rows.count, {})
-    told = await served.ask(rows, asker_of(request.scope), token)
-    check_whole(told, rows.count)
-    return reply(served.name, asked, outputs_of(told, served), rows.count, parameters_of(told))
+        outputs = await served.predict(points, with_scores=asked.wants("score") and served.has_scores)
+        return reply(served.name, asked, outputs, rows, {})
+    asker = asker_of(request.scope)
+    told = await served.ask(points, asker, token)
+    await check_whole(told, rows, served, asker)
+    return reply(served.name, asked, outputs_of(told, served), rows, parameters_of(told))
 
 
-def outputs_of(told: Told, served: ServedRelease) -> dict[str, Output]:
+def outputs_of(told: Told[Any], served: ServedRelease) -> dict[str, Output]:
     """The tensors of a reply."""
     replies = told.replies
     labels = [each.coin if each.label is None else each.label for each in replies]
@@ -112,28 +145,11 @@ def outputs_of(told: Told, served: ServedRelease) -> dict[str, Output]:
     }
 
 
-def parameters_of(told: Told) -> dict[str, Any]:
+def parameters_of(told: Told[Any]) -> dict[str, Any]:
     """What is spent and left after the last row."""
     last = told.replies[-1]
     return {"queries_answered": last.asked} | (
         {} if last.unstable_left is None else {"unstable_left": last.unstable_left}
-    )
-
-
-def check_whole(told: Told, requested: int) -> None:
-    """Refuse what could not be answered to its end; the answers that were given are in the refusal."""
-    if told.stopped is None:
-        return
-    details = {
-        "requested": requested,
-        "answered": [{"label": each.label, "coin": each.coin, "kind": each.kind} for each in told.replies],
-    }
-    if told.stopped == "quota":
-        raise Refusal("quota_spent", "The allowance of this key is used up.", details)
-    raise Refusal(
-        "budget_exhausted",
-        "The release has halted: what it may answer is used up for ever. Queries asked before are still answered.",
-        details,
     )
 
 

@@ -1,0 +1,151 @@
+"""Public facts of what is served, as plain values for JSON."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pcqr.guarantee import Guarantee
+from pcqr.models import PublishedModel
+from pcqr.models.card import guarantee_in_words
+from pcqr.plan import BatchCost, Usage
+from pcqr.plan.words import plan_facts, promise
+from pcqr.schema import Column, Schema
+from pcqr.schema.reading import iso_date
+from pcqr.server.errors import Refusal
+from pcqr.server.served import ServedModel, ServedRelease
+from pcqr.server.service import Served
+
+_drawing = threading.Lock()
+"""matplotlib's settings are those of the process."""
+
+
+def counts(usage: Usage) -> dict[str, int | None]:
+    return {"queries": usage.queries, "unstable": usage.unstable}
+
+
+def guarantee_facts(guarantee: Guarantee, words: str) -> dict[str, Any]:
+    told = guarantee.facts()
+    return told | {"unit": told.pop("adjacency"), "words": words}
+
+
+def facts(served: Served) -> dict[str, Any]:
+    """What `/v1/releases` says of it."""
+    told = {
+        "name": served.name,
+        "kind": served.kind,
+        "columns": None if served.schema is None else [column_facts(column) for column in served.schema.columns],
+        "features": served.features,
+        "classes": list(served.classes),
+    }
+    return told | (_model_facts(served) if isinstance(served, ServedModel) else _release_facts(served))
+
+
+def detail(served: Served) -> dict[str, Any]:
+    """The same with its plan and its classifier."""
+    model = published(served)
+    plan = None if isinstance(served, ServedModel) else served.release.plan_
+    expected = None if plan is None or plan.prediction is None else asdict(plan.prediction)
+    return facts(served) | {
+        "plan": None if plan is None else plan_facts(plan),
+        "expectation": expected,
+        "rules": None if model is None else model.rules(),
+        "picture": None if model is None else f"/v1/releases/{served.name}/picture.svg",
+    }
+
+
+def state_of(served: ServedRelease) -> dict[str, Any]:
+    """What was spent, what is left, and whether more can be asked, of one moment."""
+    now = served.now()
+    state = "published" if now.is_published else "halted" if now.left.is_nothing else "open"
+    return {"state": state, "spent": counts(now.spent), "left": counts(now.left)}
+
+
+def published(served: Served) -> PublishedModel | None:
+    """The classifier that is public, if there is one."""
+    if isinstance(served, ServedModel):
+        return served.model
+    release = served.release
+    if not getattr(release, "is_published_", False):
+        return None
+    return PublishedModel.from_learner(release)
+
+
+def picture(served: Served) -> bytes:
+    """The published classifier as SVG, drawn anew: a file that lies there may hold anything."""
+    model = published(served)
+    if model is None:
+        raise Refusal("unknown_path", "Nothing is published here yet.")
+    with _drawing, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.svg"
+        model.draw(path)
+        return path.read_bytes()
+
+
+def column_facts(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "categories": list(column.categories) if column.kind == "categorical" else None,
+        "bounds": None if column.bounds is None else list(column.bounds),
+        "missing": column.missing,
+        "other": column.other,
+    }
+
+
+def cost_facts(cost: BatchCost) -> dict[str, Any]:
+    told = asdict(cost)
+    return told | {"is_certain": cost.is_certain, "is_refused": cost.is_refused, "words": str(cost)}
+
+
+def decoded(schema: Schema | None, point: Any) -> dict[str, Any] | list[float]:
+    """A row as it was asked, up to what the schema reads as the same: clipped to bounds, texts as declared."""
+    row: list[float] = np.asarray(point).ravel().tolist()
+    if schema is None:
+        return row
+    found: dict[str, Any] = {}
+    start = 0
+    for column in schema.columns:
+        found[column.name] = _cell(column, row[start : start + column.width])
+        start += column.width
+    return found
+
+
+def _cell(column: Column, entries: list[float]) -> float | str | None:
+    if column.kind == "categorical":
+        place = entries.index(1.0)
+        if place < len(column.categories):
+            return column.categories[place]
+        return "(other)" if column.other and place == len(column.categories) else None
+    if column.missing and entries[1]:
+        return None
+    return iso_date(int(entries[0])) if column.kind == "date" else entries[0]
+
+
+def _release_facts(served: ServedRelease) -> dict[str, Any]:
+    release = served.release
+    return {
+        "algorithm": type(release).__name__,
+        "guarantee": guarantee_facts(release.guarantee_, promise(release.guarantee_, release.n_records_)),
+        "planned_queries": release.plan_.queries,
+        "records": release.n_records_,
+        **state_of(served),
+    }
+
+
+def _model_facts(served: ServedModel) -> dict[str, Any]:
+    model = served.model
+    return {
+        "algorithm": model.kind.title,
+        "guarantee": guarantee_facts(model.guarantee, guarantee_in_words(model.guarantee, model.provenance.records)),
+        "state": "published",
+        "spent": None,
+        "left": None,
+        "planned_queries": None,
+        "records": model.provenance.records,
+    }

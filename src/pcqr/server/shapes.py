@@ -1,0 +1,239 @@
+"""The shapes of what `/v1` says, for /openapi.json and for those who check what they get."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+Label = bool | int | float | str
+Kind = Literal["stable", "unstable", "published", "repeated"]
+
+
+class Counts(BaseModel):
+    """Queries, and unstable answers among them; null where there is no limit."""
+
+    queries: int | None
+    unstable: int | None
+
+
+class Promise(BaseModel):
+    """What is promised to every person or row in the private records."""
+
+    epsilon: float
+    delta: float
+    unit: str = Field(description="Whom it protects: what neighbouring tables differ in.")
+    words: str = Field(description="The guarantee in a sentence.")
+    is_private: bool = Field(description="False where the randomness was seeded, as for tests.")
+    assumptions: list[str] = Field(description="What is treated as public.")
+    proof: str = Field(description="The note in proofs/ of pcqr.")
+    steps: list[str]
+
+
+class ColumnFacts(BaseModel):
+    """One column of x, as the schema declares it."""
+
+    name: str
+    kind: Literal["numeric", "categorical", "date"]
+    categories: list[str] | None = Field(description="For categorical columns.")
+    bounds: list[float] | list[str] | None = Field(description="What numbers, or dates, are clipped to.")
+    missing: bool = Field(description="May a number or a date be missing? A category always may.")
+    other: bool = Field(description="May a category be one that is not declared?")
+
+
+class ReleaseFacts(BaseModel):
+    """A release or a published model."""
+
+    name: str
+    kind: Literal["release", "model"]
+    algorithm: str = Field(description="The estimator that answers; for a model, what kind of classifier it is.")
+    guarantee: Promise
+    columns: list[ColumnFacts] | None = Field(description="null: rows are lists of so many numbers as `features` says.")
+    features: int
+    classes: list[Label]
+    state: Literal["open", "published", "halted"]
+    spent: Counts | None = Field(description="null for a model, which spends nothing.")
+    left: Counts | None
+    planned_queries: int | None = Field(description="m, for which accuracy was planned.")
+    records: int | None = Field(description="n, which is public.")
+
+
+class ReleaseDetail(ReleaseFacts):
+    """The same with all numbers of its plan and, once it is published, the classifier."""
+
+    plan: dict[str, Any] | None
+    expectation: dict[str, Any] | None = Field(description="What the planner's model expects: no bound.")
+    rules: str | None = Field(description="The published classifier as text.")
+    picture: str | None = Field(description="The path of its picture.")
+
+
+class Releases(BaseModel):
+    releases: list[ReleaseFacts]
+
+
+class Moment(BaseModel):
+    """What had been spent by a time, in seconds since 1970."""
+
+    time: int
+    queries: int
+    unstable: int
+
+
+class Mine(BaseModel):
+    """What the asker's key has used, and may use in all."""
+
+    name: str | None
+    used: Counts
+    allowance: Counts
+
+
+class AskerUse(BaseModel):
+    name: str | None = Field(description="null: asked without a key.")
+    used: Counts
+
+
+class Budget(BaseModel):
+    release: str
+    guarantee: Promise
+    state: Literal["open", "published", "halted"]
+    spent: Counts
+    left: Counts
+    planned_queries: int | None
+    history: list[Moment]
+    mine: Mine
+    askers: list[AskerUse] | None = Field(description="For the holder alone.")
+
+
+class AnswerLine(BaseModel):
+    """One answer that was given; a repeated query has one line for each who asked it."""
+
+    number: int
+    time: int | None = Field(description="Seconds since 1970; null where nobody noted it.")
+    asker: str | None
+    x: dict[str, float | str | None] | list[float]
+    label: Label | None
+    coin: Label | None = Field(description="What stands in for an unstable answer where a label is wanted.")
+    kind: Kind
+
+
+class Answers(BaseModel):
+    answers: list[AnswerLine]
+    next: int | None = Field(description="The `after` of the next page; null: this was the last.")
+
+
+class Cost(BaseModel):
+    """What a batch will cost, as long as nobody asks in between."""
+
+    requested: int
+    repeated: int
+    new: int
+    published: int
+    certain: int = Field(description="The first so many rows get an answer whatever the votes say.")
+    left: Counts
+    beyond_plan: int
+    expected_unstable: float | None
+    unstable_range: list[float] | None
+    chance_of_halting: float | None
+    is_certain: bool
+    is_refused: bool
+    epsilon: float
+    delta: float
+    words: str
+
+
+class Said(BaseModel):
+    """One answer. The label is null where the vote was unstable; `coin` is what `predict` says then."""
+
+    label: Label | None
+    coin: Label | None
+    kind: Kind
+
+
+class Asked(BaseModel):
+    answers: list[Said]
+    spent: Counts | None
+    left: Counts | None
+
+
+class Charge(BaseModel):
+    """One release that was charged, whatever became of it."""
+
+    number: int
+    time: str
+    what: str
+    epsilon: float
+    delta: float
+    price: dict[str, float]
+    facts: dict[str, Any]
+
+
+class Account(BaseModel):
+    """What may ever be spent on the private table, and what was. All but `account` is left out where there is none.
+
+    `limit`, `spent` and `left` have `delta` and, by the filter, `epsilon` or `rho`.
+    """
+
+    account: str | None
+    epsilon: float = 0.0
+    delta: float = 0.0
+    filter: str = ""
+    limit: dict[str, float] = {}
+    conversion_delta: float | None = None
+    unit: dict[str, str | int | None] = {}
+    created: str = ""
+    spent: dict[str, float] = {}
+    left: dict[str, float] = {}
+    charges: list[Charge] = []
+
+
+class Server(BaseModel):
+    name: str
+    version: str
+    extensions: list[str]
+
+
+class Live(BaseModel):
+    live: bool
+
+
+class Ready(BaseModel):
+    ready: bool
+
+
+class ModelReady(BaseModel):
+    name: str
+    ready: bool
+
+
+class TensorFacts(BaseModel):
+    """A tensor that is taken or given; -1 is the number of rows."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+
+
+class Model(BaseModel):
+    name: str
+    versions: list[str]
+    platform: str
+    inputs: list[TensorFacts]
+    outputs: list[TensorFacts]
+
+
+class OutputTensor(BaseModel):
+    name: str
+    datatype: str
+    shape: list[int]
+    data: list[Label] | None = Field(None, description="Left out of a binary tensor.")
+    parameters: dict[str, Any] | None = None
+
+
+class Inferred(BaseModel):
+    """The reply to an inference; with binary tensors it is followed by them."""
+
+    model_name: str
+    model_version: str
+    id: str | None = None
+    parameters: dict[str, Any] | None = None
+    outputs: list[OutputTensor]

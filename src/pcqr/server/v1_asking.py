@@ -1,0 +1,97 @@
+"""Asking by `/v1`: the cost of rows beforehand, and their answers. Written by hand, as the inference protocol is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pcqr.hypotheses.base import Points
+from pcqr.plan import BatchCost, Usage
+from pcqr.server import shapes
+from pcqr.server.askers import asker_of
+from pcqr.server.bodies import check_encoding, check_rows
+from pcqr.server.facts import cost_facts, counts
+from pcqr.server.openapi import ASKING, NAME, READING, ROWS, TOKEN, described
+from pcqr.server.routes import PlainRoute, idempotency_token, problems, read_aside, service_of, settings_of
+from pcqr.server.rows import Table, count_rows, from_body
+from pcqr.server.served import ServedModel
+from pcqr.server.service import Served
+from pcqr.server.stopping import check_whole, said
+
+router = APIRouter(prefix="/v1/releases", tags=["pcqr"], route_class=PlainRoute)
+
+
+@router.post(
+    "/{name}/preview",
+    response_model=shapes.Cost,
+    responses=problems(*READING, "ledger_closed"),
+    openapi_extra=described(NAME, body=ROWS),
+)
+async def preview(request: Request) -> Response:
+    """What rows would cost. Asks for nothing."""
+    served = service_of(request).named(request.path_params["name"])
+    table, points = await _read(request, served)
+    if isinstance(served, ServedModel):
+        return _response(cost_facts(_free(points.shape[0])))
+    return _response(cost_facts(await asyncio.to_thread(served.release.preview, table)))
+
+
+@router.post(
+    "/{name}/ask",
+    response_model=shapes.Asked,
+    responses=problems(*READING, *ASKING),
+    openapi_extra=described(NAME, TOKEN, body=ROWS),
+)
+async def ask(request: Request) -> Response:
+    """The labels of rows. Nothing is spent on a request that is refused, but for what its refusal holds."""
+    served = service_of(request).named(request.path_params["name"])
+    token = idempotency_token(request.headers)
+    _, points = await _read(request, served)
+    if isinstance(served, ServedModel):
+        labels = (await served.predict(points))["label"].cells
+        answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
+        return _response({"answers": answers, "spent": None, "left": None})
+    asker = asker_of(request.scope)
+    told = await served.ask(points, asker, token)
+    await check_whole(told, points.shape[0], served, asker)
+    last = told.replies[-1]
+    spent, left = Usage(last.asked, last.unstable), Usage(last.queries_left, last.unstable_left)
+    return _response({"answers": said(told), "spent": counts(spent), "left": counts(left)})
+
+
+async def _read(request: Request, served: Served) -> tuple[Table, Points]:
+    """The rows of the body, as they came and as they are read."""
+    check_encoding(request)
+    most, content_type = settings_of(request).most_rows, request.headers.get("content-type", "")
+    body = await request.body()
+
+    def read() -> tuple[Table, Points]:
+        table = from_body(body, content_type, served.schema, served.features)
+        check_rows(count_rows(table), most)
+        return table, served.points(table)
+
+    return await read_aside(body, read)
+
+
+def _free(rows: int) -> BatchCost:
+    """What a published model costs."""
+    return BatchCost(
+        requested=rows,
+        repeated=0,
+        new=0,
+        published=rows,
+        certain=rows,
+        left=Usage(None, None),
+        beyond_plan=0,
+        expected_unstable=None,
+        chance_of_halting=0.0,
+    )
+
+
+def _response(told: dict[str, Any]) -> Response:
+    return Response(json.dumps(told).encode(), media_type="application/json")

@@ -1,0 +1,253 @@
+"""The endpoints of pcqr's own: what is served, spent, answered, and what rows cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.kept import HARD, kept
+from support.serving import CLINIC, clinic_place, release_place, serving
+
+from pcqr.release import Account
+from pcqr.server.facts import decoded
+
+PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}
+
+
+def test_everything_that_is_served_is_listed(client: httpx.Client) -> None:
+    told = client.get("/v1/releases").json()["releases"]
+    by_name = {each["name"]: each for each in told}
+    assert set(by_name) == {"ages", "clinic", "tree"}
+    ages, clinic, tree = by_name["ages"], by_name["clinic"], by_name["tree"]
+    assert (ages["kind"], ages["columns"], ages["features"], ages["classes"]) == ("release", None, 1, [0, 1])
+    assert clinic["columns"][0] == {
+        "name": "age",
+        "kind": "numeric",
+        "categories": None,
+        "bounds": [0, 100],
+        "missing": False,
+        "other": False,
+    }
+    assert clinic["columns"][1]["categories"] == ["female", "male"]
+    assert clinic["columns"][2]["missing"]
+    assert clinic["guarantee"]["epsilon"] <= 4.0
+    assert "Replace any one of the 3,000 private records" in clinic["guarantee"]["words"]
+    assert clinic["state"] == "open"
+    assert clinic["left"]["unstable"] >= 1
+    assert (tree["kind"], tree["state"], tree["spent"]) == ("model", "published", None)
+
+
+def test_a_release_has_its_plan_and_a_model_its_rules_and_picture(client: httpx.Client) -> None:
+    told = client.get("/v1/releases/clinic").json()
+    assert told["plan"]["vote"]["teachers"] > 1
+    assert 0 <= told["expectation"]["unanswered_share"] <= 1
+    assert told["rules"] is None
+    told = client.get("/v1/releases/tree").json()
+    assert "predict ill" in told["rules"]
+    picture = client.get(told["picture"])
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert picture.text.startswith("<?xml")
+    assert "<script" not in picture.text
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ({"rows": [PATIENT, PATIENT | {"age": 91}]}, None),
+        ({"columns": {"sex": ["female"] * 2, "age": [12, 91], "seen": ["2020-01-02"] * 2}}, None),
+        ("age,sex,seen\n12,female,2020-01-02\n91,female,2020-01-02\n", "text/csv"),
+        ("\ufeffseen;age;sex\n2020-01-02;12.0;female\n2020-01-02;91;female\n", "text/csv; charset=utf-8"),
+    ],
+)
+def test_rows_are_previewed_and_asked_in_every_form(client: httpx.Client, body: Any, content_type: str | None) -> None:
+    how: dict[str, Any] = (
+        {"json": body}
+        if content_type is None
+        else {
+            "content": body.encode(),
+            "headers": {"content-type": content_type},
+        }
+    )
+    cost = client.post("/v1/releases/clinic/preview", **how).json()
+    assert cost["requested"] == 2
+    assert cost["is_certain"] in (True, False)
+    assert "adds nothing to ε" in cost["words"]
+    told = client.post("/v1/releases/clinic/ask", **how).json()
+    assert [each["label"] for each in told["answers"]] == ["well", "ill"]
+    assert told["spent"]["queries"] >= 2
+    assert client.post("/v1/releases/clinic/preview", **how).json()["repeated"] == 2
+    told = client.post("/v1/releases/tree/ask", **how).json()
+    assert told["answers"] == [{"label": each, "coin": None, "kind": "published"} for each in ("well", "ill")]
+    assert client.post("/v1/releases/tree/preview", **how).json()["published"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "details"),
+    [
+        ("clinic", {"rows": [PATIENT, PATIENT | {"sex": "other"}]}, {"column": "sex", "row": 2}),
+        ("clinic", {"rows": [PATIENT] * 7 + [PATIENT | {"age": None}, PATIENT]}, {"column": "age", "row": 8}),
+        ("clinic", {"rows": [PATIENT | {"age": []}]}, {"column": "age", "row": 1}),
+        ("clinic", {"rows": [PATIENT | {"age": 10**400}]}, {"column": "age", "row": 1}),
+        ("clinic", {"rows": [PATIENT | {"seen": 7}]}, {"column": "seen", "row": 1}),
+        ("clinic", {"rows": [{"age": 3}]}, {"missing": ["sex", "seen"], "unknown": [], "row": 1}),
+        ("clinic", {"rows": [PATIENT | {"\ud800": 1}]}, None),
+        ("clinic", {"rows": []}, {}),
+        ("clinic", {"rows": 7}, {}),
+        ("clinic", {"rows": [7]}, {"row": 1}),
+        ("clinic", {"columns": {"age": [1], "sex": [], "seen": []}}, {}),
+        ("clinic", {"columns": {"age": [], "sex": [], "seen": []}}, {}),
+        ("clinic", {"columns": []}, {}),
+        ("clinic", {"x": [[1, 0, 1, 0, 0, 0]]}, {}),
+        ("clinic", {"rows": [PATIENT], "x": []}, {}),
+        ("clinic", {}, {}),
+        ("ages", {"rows": [{"x": 1}]}, {}),
+        ("ages", {"columns": {"x": [1]}}, {}),
+        ("ages", {"x": [[1], [1, 2]]}, {"row": 2}),
+        ("ages", {"x": [[True]]}, {"row": 1}),
+        ("ages", {"x": [[10**400]]}, {}),
+        ("ages", {"x": [["1"]]}, {"row": 1}),
+    ],
+)
+def test_rows_that_cannot_be_read_are_refused(client: httpx.Client, name: str, body: Any, details: Any) -> None:
+    before = client.get(f"/v1/budget?release={name}").json()["spent"]
+    for action in ("ask", "preview"):
+        content, headers = json.dumps(body), {"content-type": "application/json"}
+        response = client.post(f"/v1/releases/{name}/{action}", content=content, headers=headers)
+        assert (response.status_code, response.json()["code"]) == (400, "bad_value"), response.text
+        assert details is None or response.json()["details"] == details
+    assert client.get(f"/v1/budget?release={name}").json()["spent"] == before
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "code"),
+    [
+        (b"{}", {"content-type": "text/plain"}, "wrong_type"),
+        (b"{}", {}, "wrong_type"),
+        (b"{}", {"content-type": "application/json; charset=latin-1"}, "wrong_type"),
+        (b"{}", {"content-type": "application/json", "content-encoding": "gzip"}, "wrong_type"),
+        (b"{", {"content-type": "application/json"}, "bad_json"),
+        (b"\xff", {"content-type": "application/json"}, "not_utf8"),
+        (b"\xff", {"content-type": "text/csv"}, "not_utf8"),
+        (b"", {"content-type": "text/csv"}, "bad_value"),
+        (b'age\n"', {"content-type": "text/csv"}, "bad_value"),
+        (b"age\n" * 10_002, {"content-type": "text/csv"}, "bad_value"),
+    ],
+)
+def test_bodies_that_cannot_be_read_are_refused(
+    client: httpx.Client, content: bytes, headers: dict[str, str], code: str
+) -> None:
+    response = client.post("/v1/releases/clinic/ask", content=content, headers=headers)
+    assert response.json()["code"] == code
+
+
+def test_too_many_rows_are_refused(client: httpx.Client) -> None:
+    response = client.post("/v1/releases/ages/ask", json={"x": [[0.5]] * 10_001})
+    assert (response.status_code, response.json()["code"]) == (413, "too_many_rows")
+
+
+def test_the_budget_and_the_answers_are_told_page_by_page(tmp_path: Path) -> None:
+    with serving(clinic_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
+        rows = [PATIENT | {"age": age} for age in range(5)]
+        client.post("/v1/releases/clinic/ask", json={"rows": rows})
+        told = client.get("/v1/budget?release=clinic").json()
+        assert told["spent"]["queries"] == 5
+        assert told["history"][-1]["queries"] == 5
+        assert told["mine"] == {
+            "name": None,
+            "used": told["spent"],
+            "allowance": {"queries": None, "unstable": None},
+        }
+        assert told["askers"] == [{"name": None, "used": told["spent"]}]
+        found: list[Any] = []
+        after: int | None = 0
+        while after is not None:
+            page = client.get("/v1/answers", params={"release": "clinic", "after": after, "limit": 2}).json()
+            found += page["answers"]
+            after = page["next"]
+        assert [each["x"] for each in found] == rows
+        assert {each["label"] for each in found} == {"well"}
+        assert len({each["number"] for each in found}) == 5
+
+
+def test_a_row_is_told_as_it_was_asked() -> None:
+    point = CLINIC.encode({"age": [-5, 7], "sex": [None, "male"], "seen": [None, "1969-12-30"]})
+    assert decoded(CLINIC, point[:1]) == {"age": 0.0, "sex": None, "seen": None}
+    assert decoded(CLINIC, point[1:]) == {"age": 7.0, "sex": "male", "seen": "1969-12-30"}
+
+
+def test_a_token_gets_the_same_reply_and_belongs_to_one_request(client: httpx.Client) -> None:
+    headers = {"idempotency-key": "mine-1"}
+
+    def ask(*values: float) -> httpx.Response:
+        return client.post("/v1/releases/ages/ask", json={"x": [[value] for value in values]}, headers=headers)
+
+    first = ask(0.171, 0.172)
+    assert [each["kind"] for each in first.json()["answers"]] != ["repeated", "repeated"]
+    assert ask(0.171, 0.172).json() == first.json(), "kinds and counts as they were"
+    refused = ask(0.173)
+    assert (refused.status_code, refused.json()["code"]) == (409, "token_reused")
+    assert client.post("/v1/releases/ages/preview", json={"x": [[0.173]]}).json()["new"] == 1, "nothing was asked"
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a" * 129, "é".encode("latin-1")])
+def test_a_token_that_is_none_is_refused(client: httpx.Client, token: Any) -> None:
+    response = client.post("/v1/releases/ages/ask", json={"x": [[0.5]]}, headers={b"idempotency-key": token})
+    assert (response.status_code, response.json()["code"]) == (400, "bad_value")
+
+
+def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_path: Path) -> None:
+    kept(tmp_path, unstable=1)
+    with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
+        x = [[0.05], *HARD.tolist()]
+        response = client.post("/v1/releases/ages/ask", json={"x": x})
+        told = response.json()
+        assert (response.status_code, told["code"]) == (410, "budget_exhausted")
+        answered = told["details"]["answered"]
+        assert answered[-1]["kind"] == "unstable"
+        assert answered[-1]["label"] is None
+        assert answered[-1]["coin"] in (0, 1)
+        assert told["details"]["requested"] == len(x)
+        again = client.post("/v1/releases/ages/ask", json={"x": x[: len(answered)]}).json()
+        assert [each["label"] for each in again["answers"]] == [each["label"] for each in answered]
+        tensor = {"name": "x", "datatype": "FP64", "shape": [1, 1], "data": [0.99]}
+        response = client.post("/v2/models/ages/infer", json={"inputs": [tensor]})
+        assert (response.status_code, response.json()["details"]["answered"]) == (410, [])
+        assert client.get("/v1/releases").json()["releases"][0]["state"] == "halted"
+        tensor = {"name": "x", "datatype": "FP64", "shape": [1, 1], "data": x[len(answered) - 1]}
+        outputs = client.post("/v2/models/ages/infer", json={"inputs": [tensor]}).json()["outputs"]
+        assert {each["name"]: each["data"] for each in outputs} == {
+            "label": [answered[-1]["coin"]],
+            "kind": ["repeated"],
+            "is_answer": [False],
+        }
+
+
+def test_a_universal_release_publishes_over_http(tmp_path: Path) -> None:
+    kept(tmp_path, "universal")
+    with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
+        x = [[place / 1000] for place in range(40)]
+        told = client.post("/v1/releases/ages/ask", json={"x": x}).json()
+        assert told["answers"][-1]["kind"] == "published"
+        told = client.get("/v1/releases/ages").json()
+        assert told["state"] == "published"
+        assert "predict" in told["rules"]
+        assert client.get(told["picture"]).status_code == 200
+
+
+def test_a_release_without_an_account_says_so(client: httpx.Client) -> None:
+    assert client.get("/v1/account?release=ages").json() == {"account": None}
+
+
+def test_the_account_of_a_release_is_for_the_holder(home: Path) -> None:
+    account = Account.create("hospital", epsilon=10.0, delta=1e-5)
+    place = home / "served"
+    kept(place, account="hospital")
+    del account
+    with serving(release_place(place)) as address, httpx.Client(base_url=address) as client:
+        told = client.get("/v1/account?release=ages").json()
+        assert told["account"] == "hospital"
+        assert told["spent"]["epsilon"] <= told["limit"]["epsilon"] == 10.0
+        assert told["charges"][0]["what"] == "AgnosticRelease"
