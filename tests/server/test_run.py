@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support.certificates import certificate
 from support.kept import kept
 from support.workers import fails_at_once, says_its_number
 from typer.testing import CliRunner, Result
@@ -80,29 +80,6 @@ def test_a_port_in_use_is_said_plainly() -> None:
 def test_a_host_that_is_none_is_said_plainly(host: str) -> None:
     with pytest.raises(ParameterError, match="--host"):
         bind(Settings(host=host, port=0)).close()
-
-
-def certificate(folder: Path, password: bytes | None = None) -> tuple[Path, Path]:
-    """A certificate for localhost, signed by itself, and its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    locked = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
-    (folder / "key.pem").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, locked))
-    return folder / "cert.pem", folder / "key.pem"
 
 
 def test_tls_files_that_do_not_do_are_said_plainly(tmp_path: Path) -> None:

@@ -80,7 +80,11 @@ def connect(url: str, key: str | None = None, *, timeout: float = 30.0, verify: 
             stacklevel=2,
         )
     wire = Wire(address, client_of(address, secret, timeout, verify), timeout)
-    return Remote(wire)
+    try:
+        return Remote(wire)
+    except BaseException:
+        wire.close()
+        raise
 
 
 class Remote:

@@ -1,0 +1,150 @@
+"""A client and a real server: the face, the values and the errors of a release that is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from support.certificates import certificate
+from support.kept import HARD, QUERIES, kept, reopened
+from support.serving import CLINIC, clinic, clinic_place, model_place, release_place, running, serving
+
+import pcqr
+from pcqr import BudgetExhausted, DataError
+from pcqr.client import Remote
+from pcqr.client.address import Address
+from pcqr.client.errors import BadReply, NotAdmitted, QuotaSpent, ServiceError
+from pcqr.client.wire import Wire
+from pcqr.plan import Usage
+from pcqr.server.app import make_app
+from pcqr.server.gate import Gate
+from pcqr.server.keys import KeyFile
+from pcqr.server.listening import tls
+from pcqr.server.metrics import Metrics
+from pcqr.server.service import Service
+from pcqr.server.settings import Settings
+
+pytestmark = pytest.mark.usefixtures("pauses")
+
+
+def test_a_release_that_is_served_is_the_release(tmp_path: Path) -> None:
+    place = clinic_place(tmp_path / "served")
+    clinic_place(tmp_path / "here")
+    local: Any = reopened(tmp_path / "here")
+    with serving(place) as address, pcqr.connect(f"{address}/clinic") as remote:
+        assert remote.guarantee_ == local.guarantee_
+        assert remote.schema_ == local.schema_ == CLINIC
+        assert remote.classes_.tolist() == local.classes_.tolist()
+        assert remote.n_features_in_ == local.n_features_in_
+        queries = {name: [*values, values[0]] for name, values in clinic(300, seed=5).items()}
+        assert remote.preview(queries) == local.preview(queries)
+        assert list(remote.answers(queries)) == list(local.answers(queries))
+        assert remote.preview(queries) == local.preview(queries)
+        one = {"age": 91, "sex": None, "seen": "2021-02-03"}
+        assert remote.answer(one) == local.answer(one)
+        assert remote.answer(one) == local.answer(one), "repeated"
+        assert (remote.queries_answered_, remote.unstable_left_) == (local.queries_answered_, local.unstable_left_)
+        assert remote.predict(queries).tolist() == local.predict(queries).tolist()
+        truth = ["ill" if age > 60 else "well" for age in queries["age"]]
+        assert remote.score(queries, truth) == local.score(queries, truth) == 1.0
+        assert not remote.is_published_
+    local.close()
+
+
+def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
+    kept(tmp_path)
+    with serving(release_place(tmp_path)) as address, pcqr.connect(address) as remote:
+        assert remote.schema_ is None
+        assert remote.predict(QUERIES).tolist() == (QUERIES[:, 0] > 0.4).astype(int).tolist()
+        with pytest.raises(BudgetExhausted) as halted:
+            remote.predict(np.random.default_rng(1).uniform(0.395, 0.405, (3_000, 1)))
+        assert halted.value.left.unstable == 0
+        assert halted.value.requested == 3_000 - len(halted.value.answers)
+        assert [answer.spent.queries for answer in halted.value.answers][-1] == halted.value.spent.queries
+        assert remote.predict(QUERIES[:5]).tolist() == [0] * 5, "what was asked before is still answered"
+        with pytest.raises(DataError, match="1 columns"):
+            remote.predict([[1.0, 2.0]])
+
+
+def test_a_published_model_predicts(tmp_path: Path) -> None:
+    with serving(model_place(tmp_path)) as address, pcqr.connect(f"{address}/tree") as remote:
+        assert remote.predict(clinic(400))[:5].tolist() == [
+            "ill" if age > 60 else "well" for age in clinic(400)["age"][:5]
+        ]
+        assert remote.answer({"age": 3, "sex": "male", "seen": None}).kind == "published"
+        assert remote.preview(clinic(3)).is_certain
+        assert remote.is_published_
+        assert remote.queries_answered_ == 0
+
+
+def test_a_reply_that_was_lost_is_not_answered_twice(tmp_path: Path) -> None:
+    class Losing(httpx.HTTPTransport):
+        """Loses the first reply to each question, when the server has given it."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.lost: set[str] = set()
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = super().handle_request(request)
+            token = request.headers.get("idempotency-key", "")
+            if not token or token in self.lost:
+                return response
+            self.lost.add(token)
+            response.read()
+            response.close()
+            raise httpx.ReadError("lost")
+
+    kept(tmp_path)
+    losing = Losing()
+    with serving(release_place(tmp_path)) as address:
+        remote = Remote(Wire(Address.read(f"{address}/ages"), lambda: httpx.Client(transport=losing), 30.0))
+        kinds = [answer.kind for answer in remote.answers(np.concatenate([QUERIES, HARD[:3]]))]
+        assert "repeated" not in kinds, "the replies are those that were lost"
+        assert remote.queries_answered_ == len(QUERIES) + 3
+        assert len(losing.lost) == 1
+        remote.close()
+
+
+def test_keys_are_asked_for_and_their_quotas_end_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(tmp_path)
+    key = KeyFile(tmp_path / "keys.json").create("ward", "asker", Usage(3, None))
+    (tmp_path / "key").write_text(key)
+    monkeypatch.delenv("PCQR_KEY", raising=False)
+    with serving(release_place(tmp_path), keys=tmp_path / "keys.json") as address:
+        with pytest.raises(NotAdmitted, match="pcqr keys create"):
+            pcqr.connect(f"{address}/ages")
+        monkeypatch.setenv("PCQR_KEY", "pcqr_wrong")
+        with pytest.raises(NotAdmitted) as wrong:
+            pcqr.connect(f"{address}/ages")
+        assert "pcqr_wrong" not in str(wrong.value)
+        remote = pcqr.connect(f"{address}/ages", f"file:{tmp_path / 'key'}")
+        with pytest.raises(QuotaSpent) as spent:
+            remote.predict(QUERIES[:5])
+        assert (len(spent.value.answers), spent.value.requested, spent.value.used.queries) == (3, 2, 3)
+        assert remote.predict(QUERIES[:3]).tolist() == [0, 0, 0], "what was asked before is free"
+        remote.close()
+    assert key not in str(spent.value) + repr(remote)
+
+
+def test_names_that_are_not_served(tmp_path: Path) -> None:
+    kept(tmp_path)
+    with serving(release_place(tmp_path)) as address, pytest.raises(ServiceError, match="unknown_model"):
+        pcqr.connect(f"{address}/other")
+
+
+def test_a_certificate_is_verified(tmp_path: Path) -> None:
+    kept(tmp_path)
+    chain, key = certificate(tmp_path)
+    settings = Settings(certificate=chain, certificate_key=key)
+    service = Service.open([release_place(tmp_path)])
+    gate = Gate(settings, Metrics())
+    with running(make_app(service, settings, gate), gate, tls(settings)) as server:
+        address = f"https://localhost:{server.port}/ages"
+        with pytest.raises(BadReply, match="cannot prove who it is"):
+            pcqr.connect(address)
+        with pcqr.connect(address, verify=str(chain)) as remote:
+            assert remote.answer([0.9]).label == 1
