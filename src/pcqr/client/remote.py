@@ -91,8 +91,8 @@ class Remote:
     """A release or a published model on a server: `answer`, `answers`, `predict`, `preview`, `score` as a local one.
 
     `connect` makes it. Queries are read and checked here, by the schema of the server, and sent in batches of 256; the
-    values that come back and the errors are those of a local release. Threads take turns; `connect` once for each
-    thread that should not wait.
+    values that come back and the errors are those of a local release; an unstable answer has no label, whatever
+    `on_unstable` the release was fitted with. Threads take turns: `connect` once for each that should not wait.
 
     Parameters
     ----------
