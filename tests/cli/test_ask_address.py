@@ -85,6 +85,25 @@ def test_a_server_that_goes_away_midway_leaves_a_run_to_go_on_with(
     assert kinds.count("stable") == 600, "what the first run wrote is kept"
 
 
+def test_a_server_that_goes_away_at_the_start_is_not_taken_for_another_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "queries.csv", clinic(3))
+    called = Wire.call
+
+    def breaking(self: Wire, method: str, path: str, *more: Any) -> Any:
+        wire = Wire(self.address, _nobody, 1.0) if path.endswith("/preview") else self
+        return called(wire, method, path, *more)
+
+    with serving(clinic_place(tmp_path / "there")) as address:
+        assert ask(f"{address}/clinic", tmp_path).exit_code == 0
+        monkeypatch.setattr(Wire, "call", breaking)
+        result = ask(f"{address}/clinic", tmp_path)
+    assert result.exit_code == 2
+    assert "does not answer" in result.output
+    assert "--overwrite" not in result.output
+
+
 def _nobody() -> Any:
     def away(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("away")

@@ -120,6 +120,8 @@ def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:
     if is_same and rows:
         try:
             is_same = [_text(answer.label) for answer in _logged(release, table, rows)] == [found[i][0] for i in rows]
+        except ServiceError:
+            raise
         except PcqrError:
             is_same = False
     if not is_same:
