@@ -105,16 +105,20 @@ def sync_content(descriptor: int) -> None:
 
 
 @contextmanager
-def own_directory(directory: Path) -> Iterator[None]:
+def own_directory(directory: Path, mode: int = 0o777) -> Iterator[None]:
     """`directory`, made where it does not exist, for this process alone. What was made and stays empty is removed."""
     made = [place for place in (directory, *directory.parents) if not place.exists()]
-    directory.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(directory, os.O_RDONLY)
+    directory.mkdir(parents=True, exist_ok=True, mode=mode)
+    for place in made:
+        sync_directory(place.parent)
+    descriptor = os.open(directory, os.O_RDONLY) if fcntl is not None else None  # Windows opens no directories
     try:
-        lock(descriptor)
+        if descriptor is not None:
+            lock(descriptor)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
         with suppress(OSError):  # not empty: it was made for something
             for place in made:
                 place.rmdir()

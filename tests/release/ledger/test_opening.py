@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from support.ledgers import Shelf, add, bodies
 
-from pcqr.errors import HeadMissing, LedgerError, LedgerRolledBack, LedgerTooNew, NotALedger, ParameterError
+from pcqr.errors import (
+    HeadMissing,
+    LedgerClosed,
+    LedgerError,
+    LedgerRolledBack,
+    LedgerTooNew,
+    NotALedger,
+    ParameterError,
+)
 from pcqr.release.ledger import create_ledger, open_ledger, tables
 from pcqr.release.ledger.chain import Link
 from pcqr.release.ledger.head import BLOCK, slot
@@ -41,6 +49,23 @@ def test_adopting_writes_over_no_file_and_leaves_no_entry_when_it_is_refused(she
     shelf.head.unlink()
     with shelf.open(adopt=True) as adopted:
         assert [entry.kind for entry in adopted.entries()] == ["answer", "adopted"]
+
+
+def test_an_empty_ledger_can_be_discarded_with_its_head_and_another_one_be_made(shelf: Shelf) -> None:
+    with shelf.create() as ledger:
+        identity = ledger.identity
+        assert ledger.discard()
+        with pytest.raises(LedgerClosed):
+            add(ledger, b"one")
+    assert not shelf.head.exists()
+    with pytest.raises(NotALedger):
+        shelf.open()
+    with shelf.create() as ledger:
+        assert ledger.identity != identity
+        add(ledger, b"one")
+        assert not ledger.discard()
+    with shelf.open() as again:
+        assert bodies(again) == [b"one"]
 
 
 def test_nothing_is_adopted_while_there_is_a_head(shelf: Shelf) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.log import MemoryLog
 from pcqr.errors import LedgerError, ParameterError, ReleaseError
-from pcqr.files import real, sync_directory, write_whole
+from pcqr.files import InUse, own_directory, real, sync_directory, write_whole
 from pcqr.plan import Usage
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+from pcqr.release.ledger.head import default_path
 from pcqr.release.ledger.opening import rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
@@ -64,41 +66,39 @@ def keep(
     `key` says where the key is that encrypts the secret (`read_key`). Whatever is refused before that leaves nothing
     behind, and the release in memory as it was.
     """
-    directory = checked_place(place)
     found_key = None if key is None else read_key(key)
-    made = [each for each in (directory, *directory.parents) if not each.exists()]
-    kept: Ledger | None = None
-    try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        checksum = (
-            None if secret is None else write_secret(directory / SECRET, secret.document, secret.arrays, found_key)
-        )
-        reached("secret written")
-        kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
-        told = LEDGER if ledger is None else written_place(os.fspath(ledger))
-        text = replace(facts, ledger=told, identity=kept.identity).to_json()
-        write_whole(directory / FACTS, text)
-        for each in made:
-            sync_directory(each.parent)
-        reached("facts written")
-    except BaseException as error:
-        _remove(directory, made, kept)
-        if isinstance(error, OSError):
-            raise _unmade(directory, error) from None
-        raise
-    log.give_up()
-    try:
-        with kept.turn() as turn:
-            names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
-            turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
-            move(log, left, turn)
-    except BaseException:
-        kept.close()
-        if _is_surely_empty(_ledger_place(directory, ledger), head):
-            _remove(directory, made, None)
-            log.take_back()
-        raise
-    return LedgerLog(kept, forget=_Forget(directory))
+    with _claimed(place, head) as directory:
+        kept: Ledger | None = None
+        try:
+            checksum = (
+                None if secret is None else write_secret(directory / SECRET, secret.document, secret.arrays, found_key)
+            )
+            reached("secret written")
+            kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+            told = LEDGER if ledger is None else written_place(os.fspath(ledger))
+            text = replace(facts, ledger=told, identity=kept.identity).to_json()
+            write_whole(directory / FACTS, text)
+            reached("facts written")
+        except BaseException:
+            if kept is not None:
+                with suppress(LedgerError, OSError):
+                    kept.discard()
+                kept.close()
+            _remove_files(directory)
+            raise
+        log.give_up()
+        try:
+            with kept.turn() as turn:
+                names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
+                turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
+                move(log, left, turn)
+        except BaseException:
+            kept.close()
+            if _was_surely_empty(_ledger_place(directory, ledger), head):
+                _remove_files(directory)
+                log.take_back()
+            raise
+        return LedgerLog(kept, forget=_Forget(directory))
 
 
 def rehearse(
@@ -109,17 +109,13 @@ def rehearse(
     key: str | None = None,
 ) -> None:
     """Refuse now what `keep` would refuse once a release has been paid for. Nothing is left behind."""
-    directory = checked_place(place)
     found_key = None if key is None else read_key(key)
-    made = [each for each in (directory, *directory.parents) if not each.exists()]
-    try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_secret(directory / SECRET, {}, {}, found_key)
-        rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
-    except OSError as error:
-        raise _unmade(directory, error) from None
-    finally:
-        _remove(directory, made, None)
+    with _claimed(place, head) as directory:
+        try:
+            write_secret(directory / SECRET, {}, {}, found_key)
+            rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+        finally:
+            _remove_files(directory)
 
 
 def find(
@@ -133,6 +129,8 @@ def find(
 ) -> Kept:
     """The release in a directory, if all of it is there and is what was written. To read, no secret is touched."""
     directory = _directory(place)
+    if adopt:
+        _check_apart(directory, head)
     text = _read_facts(directory)
     facts = _facts(directory, text)
     where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
@@ -237,28 +235,44 @@ def _names(directory: Path, ledger: Ledger) -> dict[str, Any]:
     return names
 
 
-def _is_surely_empty(place: str | Path, head: str | os.PathLike[str] | None) -> bool:
-    """Was nothing recorded? Whoever opens a ledger after a failure can read that; where nobody can, it is not known."""
+def _was_surely_empty(place: str | Path, head: str | os.PathLike[str] | None) -> bool:
+    """Was nothing recorded? Whoever opens a ledger after a failure can read that; where nobody can, it is not known.
+
+    An empty one is removed.
+    """
     try:
         with open_ledger(place, RELEASE, None if head is None else Path(head)) as ledger:
-            return ledger.last.seq == 0
+            return ledger.discard()
     except LedgerError:
         return False
 
 
-def _unmade(directory: Path, error: OSError) -> ReleaseError:
-    return ReleaseError(str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind.")
+@contextmanager
+def _claimed(place: str | os.PathLike[str], head: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The directory, made, empty, and this process's alone: what a failed attempt removes must be its own."""
+    directory = checked_place(place)
+    _check_apart(directory, head)
+    try:
+        with own_directory(directory, mode=0o700):
+            checked_place(directory)  # another process may have had it until now
+            yield directory
+    except InUse:
+        raise ReleaseError(str(directory), "is being made by another process", "Take another place.") from None
+    except OSError as error:
+        raise ReleaseError(
+            str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind."
+        ) from None
 
 
-def _remove(directory: Path, made: list[Path], ledger: Ledger | None) -> None:
+def _check_apart(directory: Path, head: str | os.PathLike[str] | None) -> None:
+    """Raise if the head would be in the directory: brought back with it, it could not tell that both are old."""
+    path = real(default_path("") if head is None else Path(head))
+    if path.is_relative_to(directory):
+        raise ParameterError("head", "a path outside the directory of the release, and not copied with it", str(path))
+
+
+def _remove_files(directory: Path) -> None:
     """What a failed attempt has left: nobody can have been told of it."""
-    if ledger is not None:
-        try:
-            ledger.close()
-        except LedgerError:
-            return
-    with suppress(OSError):  # a directory that was never made
+    with suppress(OSError):
         for name in (SECRET, FACTS, LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.lock"):
             (directory / name).unlink(missing_ok=True)
-        for each in made:
-            each.rmdir()

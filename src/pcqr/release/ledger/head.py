@@ -112,6 +112,11 @@ class Head:
             unlock(self._descriptor)
         self.leave()
 
+    def remove(self) -> None:
+        """Of a ledger that is no more."""
+        self._check_in_place()
+        self.path.unlink()
+
     def leave(self) -> None:
         """Close the file in a process that was forked, and leave the lock to the one that has it."""
         with suppress(OSError):

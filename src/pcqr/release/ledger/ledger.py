@@ -144,6 +144,17 @@ class Ledger:
             finally:
                 self._owner = None
 
+    def discard(self) -> bool:
+        """Remove the ledger and its head, and close it, if it has no entry: nothing was ever replied from it."""
+        self._check_writable()
+        self._check_no_turn()
+        with self._lock:
+            is_gone = self._store.remove_empty()
+            if is_gone and self._head is not None:
+                self._head.remove()
+                self._shut("was removed", "Create another one.")
+        return is_gone
+
     def close(self) -> None:
         """Let others write. Everything that was replied is on disk already."""
         self._check_no_turn()

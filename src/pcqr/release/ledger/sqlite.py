@@ -125,6 +125,13 @@ class SqliteStore(Store):
         reason = reasons.get(code, f"cannot be used: SQLite gives up with error {code}")
         return LedgerUnwritable(self.place, reason, f"Mend that first. {_REOPEN}")
 
+    def remove_empty(self) -> bool:
+        is_gone = super().remove_empty()
+        if is_gone:
+            for end in ("", "-wal", "-shm", ".lock"):
+                self.path.with_name(f"{self.path.name}{end}").unlink(missing_ok=True)
+        return is_gone
+
     def close(self) -> None:
         with suppress(SQLAlchemyError):
             super().close()

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Executable, and_, bindparam, insert, select, update
+from sqlalchemy import Connection, Engine, Executable, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
@@ -214,6 +214,16 @@ class Store(ABC):
             raise self.damaged() from None
         last = entries[-1]
         self._say(connection, _MOVE, new_seq=last.seq, new_hash=last.hash, new_state=state)
+
+    def remove_empty(self) -> bool:
+        """Remove the ledger if it has its genesis alone; says whether it did."""
+        with self.begin() as connection, self.explaining():
+            if self.snapshot(connection, keep=True).last.seq != 0:
+                return False
+            connection.execute(delete(ENTRIES).where(ENTRIES.c.ledger == self._number))
+            connection.execute(delete(LEDGERS).where(LEDGERS.c.number == self._number))
+            connection.commit()
+        return True
 
     def close(self) -> None:
         self._engine.dispose()
