@@ -250,6 +250,34 @@ def test_adopt_after_the_head_was_lost(home: Path, files: Path) -> None:
     assert charges() == ["SemiPrivateLearner"]
 
 
+def test_a_head_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:
+    head = home / "another disk" / "head"
+    created("--head", head)
+    assert head.exists()
+    assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 2
+    result = publish(files, "--epsilon", 1, "--account", "hospital", "--account-head", head)
+    assert result.exit_code == 0, result.output
+    assert json.loads(run("account", "show", "hospital", "--head", head, "--json").output)["confirmed"]
+    told = run("account", "show", "hospital")
+    assert "head of hospital is missing" in said(told)
+    assert len(json.loads(run("account", "show", "hospital", "--head", head, "--json").output)["charges"]) == 1
+    head.unlink()
+    assert run("account", "adopt", "hospital", "--head", head).exit_code == 0
+    assert head.exists()
+    assert "--account-head" in said(publish(files, "--epsilon", 1, "--account-head", head, out="other"))
+
+
+def test_an_account_whose_head_is_lost_says_so_wherever_it_is_shown(home: Path) -> None:
+    created()
+    assert json.loads(run("account", "show", "hospital", "--json").output)["confirmed"]
+    assert "NO HEAD" not in said(run("account", "list"))
+    shutil.rmtree(home / "state")
+    told = json.loads(run("account", "list", "--json").output)["accounts"][0]
+    assert not told["confirmed"]
+    assert "(NO HEAD)" in said(run("account", "list"))
+    assert "head of hospital is missing" in said(run("account", "show", "hospital"))
+
+
 def test_help_says_what_each_is_for() -> None:
     words = said(run("account", "--help"))
     assert all(name in words for name in ("create", "show", "list", "adopt"))

@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pcqr.cli import jobs, key_jobs, service_jobs
+from pcqr.cli import account_jobs, jobs, key_jobs, service_jobs
 from pcqr.cli.main import app
 from pcqr.cli.options import Drop, command
 from pcqr.errors import ParameterError
@@ -30,10 +30,10 @@ JOBS = {
     "demo": jobs.Demo,
     "audit": jobs.Audit,
     "datasets": jobs.Datasets,
-    "account create": jobs.CreateAccount,
-    "account show": jobs.ShowAccount,
-    "account adopt": jobs.AdoptAccount,
-    "account list": jobs.ListAccounts,
+    "account create": account_jobs.CreateAccount,
+    "account show": account_jobs.ShowAccount,
+    "account adopt": account_jobs.AdoptAccount,
+    "account list": account_jobs.ListAccounts,
     "keys create": key_jobs.CreateKey,
     "keys list": key_jobs.ListKeys,
     "keys revoke": key_jobs.RevokeKey,

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
 from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn
-from pcqr.cli.jobs import AdoptAccount, CreateAccount, OnPrivateFiles, ShowAccount
+from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output
 from pcqr.guarantee import Guarantee
@@ -32,11 +33,13 @@ _MOST_LINES = 40
 def account_of(job: OnPrivateFiles, command: str) -> Account | None:
     """The account that a command is to charge, found before anything private is read."""
     if job.account is None:
+        if job.account_head is not None:
+            raise ParameterError("--account-head", "left out without --account", str(job.account_head))
         return None
     if job.seed is not None:
         raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
     with _naming("--account"):
-        return Account.open(job.account).on_behalf_of(command)
+        return Account.open(job.account, head=job.account_head).on_behalf_of(command)
 
 
 def account_line(account: Account | None) -> str:
@@ -75,9 +78,9 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
         raise ParameterError("--rows", allowed, job.rows)
     unit = RECORD if job.rows is None else Unit.person(job.rows)
     with _naming("NAME"):
-        account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit)
+        account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, head=job.head)
     if as_json:
-        print_json(told_account(account))
+        print_json(_told(account))
         return
     named = shlex.quote(job.place)
     Console().print(
@@ -97,7 +100,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
     with _naming("NAME"):
-        account = Account.open(job.place)
+        account = Account.open(job.place, head=job.head)
     if job.verify:
         account.verify()
     charges, left = account.charges, account.left
@@ -105,7 +108,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         warn(f"the head of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
     if as_json:
-        facts = told_account(account) | {"charges": [told_charge(account, charge) for charge in charges]}
+        facts = _told(account) | {"charges": [told_charge(account, charge) for charge in charges]}
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
     console = Console()
@@ -122,9 +125,9 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
 
 def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     with _naming("NAME"):
-        account = Account.open(job.place, adopt=True)
+        account = Account.open(job.place, head=job.head, adopt=True)
     if as_json:
-        print_json(told_account(account))
+        print_json(_told(account))
         return
     spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
     Console().print(field_table({"account": account.name, "adopted": account.place, "spent by it": spent}))
@@ -145,6 +148,7 @@ def run_list(*, as_json: bool) -> None:
         if isinstance(account, Account):
             limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"
             left = account.told(account.left, is_left=True)
+            left += "" if account.is_confirmed else " (NO HEAD)"
             table.add_row(name, account.filter.name, limit, left, f"{len(account.charges):,}")
         else:
             table.add_row(name, "", Text(str(account)))
@@ -160,7 +164,7 @@ def _or_error(name: str) -> tuple[str, Account | PcqrError]:
 
 def _listed(found: tuple[str, Account | PcqrError]) -> dict[str, Any]:
     name, account = found
-    return told_account(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
+    return _told(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
 
 
 def _terms(account: Account) -> dict[str, str]:
@@ -230,6 +234,10 @@ def _described(charge: Charge) -> str:
 
 def _counted(charges: Sequence[Charge]) -> str:
     return "1 charge" if len(charges) == 1 else f"{len(charges):,} charges"
+
+
+def _told(account: Account) -> dict[str, Any]:
+    return told_account(account) | {"confirmed": account.is_confirmed}
 
 
 @contextmanager

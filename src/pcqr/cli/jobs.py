@@ -10,6 +10,7 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.options import (
+    AccountHeadOption,
     AccountOption,
     AlgorithmOption,
     Alpha,
@@ -30,7 +31,6 @@ from pcqr.cli.options import (
     Mode,
     OnUnstable,
     Overwrite,
-    Place,
     PlannedClass,
     Private,
     PublicRows,
@@ -52,6 +52,7 @@ class OnPrivateFiles:
     drop: list[str]
     labels: str | None
     account: str | None
+    account_head: Path | None
     seed: int | None
 
     @property
@@ -127,6 +128,7 @@ class Answer(Voting):
     drop: Drop = field(default_factory=list)
     labels: TwoLabels = None
     account: AccountOption = None
+    account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
     show: Annotated[
         bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
@@ -168,6 +170,7 @@ class Fit(Voting):
     drop: Drop = field(default_factory=list)
     labels: TwoLabels = None
     account: AccountOption = None
+    account_head: AccountHeadOption = None
     ledger: LedgerOption = None
     head: HeadOption = None
     key: KeyOption = None
@@ -261,6 +264,7 @@ class Publish(OnPrivateFiles):
     ] = None
     drop: Drop = field(default_factory=list)
     account: AccountOption = None
+    account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     overwrite: Overwrite = False
 
@@ -346,55 +350,3 @@ class Audit:
 @dataclass(frozen=True, kw_only=True)
 class Datasets:
     """Of `pcqr datasets`: none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CreateAccount:
-    """Of `pcqr account create`."""
-
-    place: Annotated[
-        str,
-        typer.Argument(
-            help="A name, for the user's data directory (or PCQR_DATA_DIR), or a path that ends in .account.",
-            metavar="NAME",
-        ),
-    ]
-    epsilon: Annotated[float, typer.Option(help="ε that all releases on the table together may have.")]
-    delta: Annotated[float, typer.Option(help="δ that they may have, far below 1/n; 0 is possible with basic.")]
-    filter_name: Annotated[
-        Literal["basic", "zcdp"],
-        typer.Option(
-            "--filter",
-            help="How releases add up. basic: ε and δ do. zcdp: ρ, about ε²/2 or less, and δ do: better for many small "
-            "releases, worse for a few large ones.",
-        ),
-    ] = "basic"
-    unit: Annotated[
-        Literal["record", "person"],
-        typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
-    ] = "record"
-    rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="With --unit person: the most rows that a person has.")
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShowAccount:
-    """Of `pcqr account show`."""
-
-    place: Place
-    plot: Annotated[Path | None, typer.Option(help="Draw what was spent when, and for what: .svg, .png, .pdf.")] = None
-    verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the file, not only the last.")] = False
-    overwrite: Overwrite = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdoptAccount:
-    """Of `pcqr account adopt`."""
-
-    place: Place
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListAccounts:
-    """Of `pcqr account list`: none."""

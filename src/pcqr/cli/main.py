@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pcqr import __version__
-from pcqr.cli import jobs, key_jobs, service_jobs
+from pcqr.cli import account_jobs, jobs, key_jobs, service_jobs
 from pcqr.cli.options import command
 
 app = typer.Typer(
@@ -236,8 +236,8 @@ def datasets(_: jobs.Datasets, /, *, as_json: bool) -> None:
     run(as_json=as_json)
 
 
-@command(accounts, jobs.CreateAccount)
-def create(job: jobs.CreateAccount, /, *, as_json: bool) -> None:
+@command(accounts, account_jobs.CreateAccount)
+def create(job: account_jobs.CreateAccount, /, *, as_json: bool) -> None:
     """Make an account for a private table: what may ever be spent on it. Its terms are fixed for ever.
 
     Give its name as --account to every command that spends. What is charged stays charged, and what does not fit is
@@ -250,8 +250,8 @@ def create(job: jobs.CreateAccount, /, *, as_json: bool) -> None:
     run_create(job, as_json=as_json)
 
 
-@command(accounts, jobs.ShowAccount)
-def show(job: jobs.ShowAccount, /, *, as_json: bool) -> None:
+@command(accounts, account_jobs.ShowAccount)
+def show(job: account_jobs.ShowAccount, /, *, as_json: bool) -> None:
     """What was spent, when and for what, and what is left. Nothing private is in an account.
 
     Exit codes: 0 done; 2 there is no such account, or it cannot be believed.
@@ -261,8 +261,8 @@ def show(job: jobs.ShowAccount, /, *, as_json: bool) -> None:
     run_show(job, as_json=as_json)
 
 
-@command(accounts, jobs.AdoptAccount)
-def adopt(job: jobs.AdoptAccount, /, *, as_json: bool) -> None:
+@command(accounts, account_jobs.AdoptAccount)
+def adopt(job: account_jobs.AdoptAccount, /, *, as_json: bool) -> None:
     """Take an account that was moved or restored, and whose head is missing, to be the newest copy.
 
     The head remembers, away from the account, how far that had come. Without it an older copy, which has forgotten what
@@ -275,8 +275,8 @@ def adopt(job: jobs.AdoptAccount, /, *, as_json: bool) -> None:
     run_adopt(job, as_json=as_json)
 
 
-@command(accounts, jobs.ListAccounts, "list")
-def list_accounts(_: jobs.ListAccounts, /, *, as_json: bool) -> None:
+@command(accounts, account_jobs.ListAccounts, "list")
+def list_accounts(_: account_jobs.ListAccounts, /, *, as_json: bool) -> None:
     """All accounts that have a name, with what is left of each."""
     from pcqr.cli.account import run_list  # noqa: PLC0415
 

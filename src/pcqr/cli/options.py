@@ -120,6 +120,18 @@ AccountOption = Annotated[
         "what does not fit is refused. Without it nothing is remembered.",
     ),
 ]
+AccountHeadOption = Annotated[
+    Path | None,
+    typer.Option("--account-head", help="Where the account's head is, if not in the user's state directory."),
+]
+OfAccountHead = Annotated[
+    Path | None,
+    typer.Option(
+        "--head",
+        help="Where is remembered how far the account has come, away from it. Default: the user's state directory. "
+        "Elsewhere, name it in every command: --head of pcqr account, --account-head of those that spend.",
+    ),
+]
 Mode = Annotated[
     Literal["calibrated", "paper"], typer.Option(help="paper: the paper's constants, for 10⁹ records and more.")
 ]

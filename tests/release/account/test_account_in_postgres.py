@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support.postgres import MISSING, Server, server
 
-from pcqr.errors import AccountExhausted, LedgerError, PcqrError
+from pcqr.errors import AccountExhausted, ParameterError, PcqrError
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import Account, places
 
@@ -51,7 +51,7 @@ def test_processes_take_turns_and_stay_within_the_cap(address: str) -> None:
 
 
 def test_it_is_made_once_and_must_be_there(address: str) -> None:
-    with pytest.raises(LedgerError):
+    with pytest.raises(ParameterError, match="To make it: pcqr account create"):
         Account.open(address)
     Account.create(address, 1.0, 1e-5)
     with pytest.raises(PcqrError):

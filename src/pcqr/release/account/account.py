@@ -11,7 +11,7 @@ import os
 from copy import copy
 from pathlib import Path
 
-from pcqr.errors import AccountExhausted, LedgerDamaged, ParameterError
+from pcqr.errors import AccountExhausted, LedgerDamaged, NotALedger, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import places
 from pcqr.release.account.entries import (
@@ -29,7 +29,7 @@ from pcqr.release.account.entries import (
 )
 from pcqr.release.account.figures import Tally, at_least, at_most
 from pcqr.release.account.filters import Filter, new_filter
-from pcqr.release.account.keeping import PURPOSE, existing_place, ledger_at, new_place
+from pcqr.release.account.keeping import PURPOSE, existing_place, ledger_at, missing, new_place
 from pcqr.unit import RECORD, Unit
 
 
@@ -183,8 +183,13 @@ class Account:
             When it is an older copy, damaged, or cannot be read; the message names the remedy.
         """
         where = existing_place(place)
-        with ledger_at(where, head, adopt=adopt, writing=adopt) as ledger:
-            terms = next((json.loads(entry.body) for entry in ledger.entries() if entry.kind == TERMS), None)
+        try:
+            with ledger_at(where, head, adopt=adopt, writing=adopt) as ledger:
+                terms = next((json.loads(entry.body) for entry in ledger.entries() if entry.kind == TERMS), None)
+        except NotALedger as error:
+            if not error.reason.startswith("does not exist"):
+                raise
+            raise missing(place) from None
         if terms is None:
             raise LedgerDamaged(
                 places.without_password(str(where)),

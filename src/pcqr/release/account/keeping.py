@@ -59,11 +59,16 @@ def new_place(place: str | os.PathLike[str]) -> str | Path:
 def existing_place(place: str | os.PathLike[str]) -> str | Path:
     where = places.found(place)
     if isinstance(where, Path) and not os.path.lexists(where):
-        name = os.fspath(place)
-        raise ParameterError(
-            "account",
-            f"one that exists (there is nothing at {where}). To make it: pcqr account create {name} --epsilon … "
-            "--delta …, or Account.create in Python",
-            name,
-        )
+        raise missing(place)
     return where
+
+
+def missing(place: str | os.PathLike[str]) -> ParameterError:
+    """What is said where there is no account: how to make one."""
+    name, where = (places.without_password(str(each)) for each in (os.fspath(place), places.found(place)))
+    return ParameterError(
+        "account",
+        f"one that exists (there is nothing at {where}). To make it: pcqr account create {name} --epsilon … "
+        "--delta …, or Account.create in Python",
+        name,
+    )
