@@ -20,6 +20,7 @@ from pcqr.mechanisms.sparse_vector import (
     best_one_sided,
     calibrated_sparse_vector,
 )
+from pcqr.mechanisms.sparse_vector.margin import smaller_excess, smallest_excess
 
 
 @given(
@@ -103,6 +104,13 @@ def test_the_margin_is_the_smallest_that_suffices(
     margin = parameters.margin_needed(queries, failure)
     assert chance_of_any_failure(parameters, margin, queries) <= failure
     assert chance_of_any_failure(parameters, margin - 1, queries) > failure * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("parameters", CALIBRATED, ids=lambda parameters: type(parameters).__name__)
+def test_a_margin_is_looked_for_only_where_it_is_small_enough(parameters: CalibratedSparseVector) -> None:
+    smallest = smallest_excess(parameters, 100, 0.05)
+    for most in (-(10**6), smallest - 1, smallest, smallest + 1, smallest + 1_000):
+        assert smaller_excess(parameters, 100, 0.05, most) == (smallest if most >= smallest else None)
 
 
 @pytest.mark.parametrize("scale", [900.0, 3456.7])

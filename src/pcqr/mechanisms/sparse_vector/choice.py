@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability
+from pcqr.mechanisms.sparse_vector.margin import smaller_excess
 from pcqr.mechanisms.sparse_vector.one_sided import OneSidedSparseVector
 from pcqr.mechanisms.sparse_vector.renyi import RenyiSparseVector
 
@@ -66,12 +67,17 @@ def best_one_sided(epsilon: float, delta: float, unstable: int, queries: int, fa
     check_integer("queries", queries, least=1)
     check_probability("failure", failure)
     share, miss = np.ix_(_SHARES, _MISSES)
-    margin = np.log(1.0 / delta / failure / miss) / share
-    margin = margin + 2.0 * unstable * np.log(queries / failure / (1.0 - miss)) / (1.0 - share)
-    start = float(_SHARES[np.unravel_index(int(np.argmin(margin)), margin.shape)[0]])
-    candidates = (
+    bound = np.log(1.0 / delta / failure / miss) / share
+    bound = bound + 2.0 * unstable * np.log(queries / failure / (1.0 - miss)) / (1.0 - share)
+    start = float(_SHARES[np.unravel_index(int(np.argmin(bound)), bound.shape)[0]])
+    best, *others = (
         OneSidedSparseVector.calibrate(epsilon, delta, unstable, float(share))
         for share in start * _NEARBY
         if share < 1.0
     )
-    return min(candidates, key=lambda candidate: candidate.margin_needed(queries, failure))
+    margin = best.margin_needed(queries, failure)
+    for other in others:
+        excess = smaller_excess(other, queries, failure, margin - 1 - other.threshold)
+        if excess is not None:
+            best, margin = other, other.threshold + excess
+    return best

@@ -40,6 +40,21 @@ class Noises(Protocol):
 
 def smallest_excess(noises: Noises, queries: int, failure: float) -> int:
     """The smallest integer D for which `queries` = m queries with d ≥ w + D are all answered but for `failure`."""
+    z, enough = _judge(noises, queries, failure)
+    low, high = int(z[0]), int(z[-1]) + 1
+    while not enough(high):
+        low, high = high + 1, high + 2 * (high - low)
+    return _least(enough, low, high)
+
+
+def smaller_excess(noises: Noises, queries: int, failure: float, most: int) -> int | None:
+    """`smallest_excess` if it is at most `most`, else None: to see that it is larger takes a single look."""
+    z, enough = _judge(noises, queries, failure)
+    return _least(enough, int(z[0]), most) if most >= z[0] and enough(most) else None
+
+
+def _judge(noises: Noises, queries: int, failure: float) -> tuple[Integers, Callable[[int], bool]]:
+    """The points of ρ, and whether an excess D is enough, which it is from the smallest one on."""
     check_integer("queries", queries, least=1)
     check_probability("failure", failure)
     left_out = 1e-9 * failure
@@ -51,9 +66,11 @@ def smallest_excess(noises: Noises, queries: int, failure: float) -> int:
         chance = float(mass[first:].sum()) - float((mass[:first] * np.expm1(queries * passes)).sum())
         return chance + 2.0 * left_out <= failure
 
-    low, high = int(z[0]), int(z[-1]) + 1
-    while not enough(high):
-        low, high = high + 1, high + 2 * (high - low)
+    return z, enough
+
+
+def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest integer from `low` to `high` that is `enough`; `high` is."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
