@@ -6,6 +6,8 @@ import copy
 import datetime
 import json
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import httpx
@@ -18,7 +20,7 @@ from support.replying import FACTS, ROW, answered, refused, remote, rows_in, sai
 import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
 from pcqr.client.errors import KeyInClear, NotAdmitted, QuotaSpent, ServiceError
-from pcqr.errors import Halted, ParameterError
+from pcqr.errors import Halted, MissingExtra, ParameterError
 from pcqr.plan import Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
@@ -254,3 +256,15 @@ def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
 def test_certificates_to_trust_must_be_there() -> None:
     with pytest.raises(ParameterError, match="verify"):
         pcqr.connect("https://127.0.0.1:1/x", verify="no-such-file.pem")
+
+
+def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingExtra, match=r"pcqr\[client\]"):
+        pcqr.connect("http://127.0.0.1:1/x")
+
+
+def test_nothing_of_it_is_imported_before_it_is_needed() -> None:
+    code = "import sys, pcqr, pcqr.client; print(sorted({'httpx', 'fastapi', 'uvicorn'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    assert result.stdout.strip() == "[]"

@@ -118,6 +118,12 @@ def test_facts_that_are_none_are_refused(changed: dict[str, Any]) -> None:
         remote(answered, facts=FACTS | changed)
 
 
+def test_a_server_with_very_many_categories_holds_nobody_up() -> None:
+    """Minutes, where each name is compared with each."""
+    column = {"name": "town", "kind": "categorical", "categories": [f"town {i}" for i in range(100_000)]}
+    assert facts_of(FACTS | {"columns": [column]}).features == 100_001
+
+
 def test_the_words_of_a_server_are_fit_for_a_terminal() -> None:
     def handler(_: httpx.Request) -> httpx.Response:
         evil = {"error": "\x1b[2J\x07" + "A" * 5_000 + "\n", "code": "bad_json", "status": 400, "details": {}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -321,8 +322,8 @@ class Column:
         except TypeError:
             raise ParameterError(what, "texts, numbers, truth values or dates", "a value of another type") from None
         # "3" and "3.0": one gap turns all of the first into the second. "NA": text in some tables, a gap in others.
-        named = list(zip(self.categories, texts, strict=True))
-        if doubtful := [name for name, text in named if text is None or texts.count(text) > 1]:
+        named, times = zip(self.categories, texts, strict=True), Counter(texts)
+        if doubtful := [name for name, text in named if text is None or times[text] > 1]:
             allowed = "names that are read as different ones, and not as a gap, which has a column of its own"
             raise ParameterError(what, allowed, doubtful)
         names = tuple(map(_spelt, self.categories))
