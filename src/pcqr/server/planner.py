@@ -9,6 +9,8 @@ import asyncio
 import json
 import os
 import sys
+import time
+from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -24,9 +26,13 @@ from pcqr.server.errors import Refusal
 SCHEMA = "pcqr.plan-service/1"
 CLASSES = {"thresholds": 1, "intervals": 1, "stumps": None, "rectangles": None, "halfspaces": 2}
 """Classes that can be planned for within seconds, and how many columns they take; None: any number."""
-_SECONDS = 60.0
+SECONDS = 60.0
+"""After which a process that has not answered is ended."""
+WAIT_SECONDS = 20.0
+"""For the question of somebody else."""
+_LOOK_SECONDS = 0.05
+_REMEMBERED = 64
 _NICER = 10
-_busy = Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,27 +58,46 @@ class Planned:
         return Question(hypotheses=registry.resolve(family.make)(), **known)
 
 
-async def planned(asked: Planned, *, seconds: float = _SECONDS) -> bytes:
-    """The reply as JSON, made by another process. One at a time: whoever comes in between is to come again."""
-    if not _busy.acquire(blocking=False):
-        raise Refusal("overloaded", "The planner is busy with another question. Please ask again in a few seconds.")
+_turn = Lock()
+_told: OrderedDict[Planned, bytes] = OrderedDict()
+"""The last replies: they never change."""
+
+
+async def planned(asked: Planned, *, seconds: float = SECONDS, wait_seconds: float = WAIT_SECONDS) -> bytes:
+    """The reply as JSON, made by another process. One at a time: others wait, and are refused when that is long."""
+    if asked in _told:
+        _told.move_to_end(asked)
+        return _told[asked]
+    end = time.monotonic() + wait_seconds
+    while not _turn.acquire(blocking=False):
+        if time.monotonic() > end:
+            raise Refusal("overloaded", "The planner is busy with another question. Please ask again in a few seconds.")
+        await asyncio.sleep(_LOOK_SECONDS)
     try:
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", __name__, json.dumps(asdict(asked))),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            told, _ = await asyncio.wait_for(child.communicate(), seconds)
-        except TimeoutError:
-            raise Refusal("overloaded", "This plan takes too long. On the command line, pcqr plan has time.") from None
-        finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
+        told = await _computed(asked, seconds)
     finally:
-        _busy.release()
+        _turn.release()
+    _told[asked] = told
+    if len(_told) > _REMEMBERED:
+        _told.popitem(last=False)
+    return told
+
+
+async def _computed(asked: Planned, seconds: float) -> bytes:
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", __name__, json.dumps(asdict(asked))),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        told, _ = await asyncio.wait_for(child.communicate(), seconds)
+    except TimeoutError:
+        raise Refusal("overloaded", "This plan takes too long. On the command line, pcqr plan has time.") from None
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
     if child.returncode != 0:
         raise Refusal("internal", "The planner failed.")
     if told.startswith(b'"'):

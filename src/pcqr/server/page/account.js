@@ -4,14 +4,17 @@ import * as api from "./api.js";
 import { bar, legend } from "./chart.js";
 import { make, scrolling, table } from "./dom.js";
 import { notice } from "./states.js";
-import { counted, inPowers, roundedUp, when } from "./words.js";
+import { counted, small, roundedUp, when } from "./words.js";
 
 export async function account(one) {
-  const found = await api.account(one.name);
+  const found = await api.account(one.name).catch((error) => {
+    if (error.code === "unknown_path") return { account: null, why: error.message };
+    throw error;
+  });
   if (!found.account)
     return notice(
       "No account",
-      "This release was made without one, so nothing says what else was spent on the same table.",
+      found.why ?? "This release was made without one, so nothing says what else was spent on the same table.",
     );
   const loss = "rho" in found.limit ? "rho" : "epsilon";
   const sign = loss === "rho" ? "ρ" : "ε";
@@ -21,7 +24,7 @@ export async function account(one) {
     when(charge.time),
     charge.what,
     roundedUp(charge.epsilon),
-    inPowers(charge.delta),
+    small(charge.delta),
   ]);
   return make(
     "section",
@@ -30,7 +33,7 @@ export async function account(one) {
     make(
       "p",
       { class: "promise-lead" },
-      `Over all releases, at most ε = ${roundedUp(found.epsilon)} and δ = ${inPowers(found.delta)} may ever be spent on this table.`,
+      `Over all releases, at most ε = ${roundedUp(found.epsilon)} and δ = ${small(found.delta)} may ever be spent on this table.`,
     ),
     bar([{ tone: "published", value: found.spent[loss] }], found.limit[loss]),
     legend([

@@ -68,7 +68,7 @@ export function table(caption, heads, rows, { numeric = [], shown = false } = {}
 
 // A wide table scrolls in its own box, which the keyboard reaches, and never the page.
 export function scrolling(label, content) {
-  return make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": label }, content);
+  return make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": `Table: ${label}` }, content);
 }
 
 // Offer text as a file.

@@ -118,7 +118,7 @@ function inputFor(column, attributes) {
       option("", "Choose …"),
       column.categories.map((name) => option(name, name)),
       column.other ? option(OTHER, "another value …") : null,
-      column.missing === false ? null : option(MISSING, "not known"),
+      option(MISSING, "not known"),
     );
   }
   const [least, most] = column.bounds ?? [null, null];

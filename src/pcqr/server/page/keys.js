@@ -28,7 +28,7 @@ export async function keys(go, error = null) {
     make(
       "div",
       { class: "field" },
-      make("label", { for: id }, "Key"),
+      make("label", { for: id }, "Your key"),
       input,
       make(
         "p",

@@ -69,11 +69,11 @@ async function show() {
     const words = served.length
       ? "Choose one from the list."
       : "The data holder can start the server with a release or a model: pcqr serve RELEASE.";
-    landed(put, title, notice(title, words));
+    landed(put, title, notice(title, words, { heading: "h1" }));
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
     if (["missing_key", "wrong_key"].includes(error.code)) return landed(put, "Key", ...(await keys(show, error)));
-    landed(put, "Not shown", refusal(error, { retry: show }));
+    landed(put, "Not shown", refusal(error, { retry: show, heading: "h1" }));
   }
 }
 

@@ -4,26 +4,28 @@ import * as api from "./api.js";
 import { bar, chart, legend, numbers, times } from "./chart.js";
 import { draw, make, scrolling, table } from "./dom.js";
 import { notice } from "./states.js";
-import { beliefs, count, counted, inPowers, moment, percent, roundedUp, usage } from "./words.js";
+import { beliefs, count, counted, moment, percent, roundedUp, small, usage } from "./words.js";
 
 export async function overview(one) {
   const spent = one.kind === "model" ? [] : budget(one, await api.budget(one.name));
   return [warnings(one.guarantee), promise(one), ...spent].filter(Boolean);
 }
 
-function warnings({ is_private: isPrivate, caveats = [] }) {
+const publishes = ({ algorithm }) => algorithm === "UniversalRelease";
+
+function warnings({ is_private: isPrivate }) {
   if (isPrivate === false)
     return notice(
       "This is not private",
       "Its randomness was seeded, so it can be drawn again. It is good for trying things out, and for nothing else.",
       { tone: "warning" },
     );
-  return caveats.length ? notice("The promise is weak", caveats, { tone: "unstable" }) : null;
+  return null;
 }
 
 function promise(one) {
-  const { epsilon, delta, unit, assumptions = [] } = one.guarantee;
-  const person = unit?.kind === "person";
+  const { epsilon, delta, unit, words, assumptions = [] } = one.guarantee;
+  const person = unit.includes("person");
   const whom = person ? "one person" : "one record";
   const [least, most] = beliefs(epsilon);
   const shown =
@@ -49,7 +51,7 @@ function promise(one) {
       part(
         "Who is protected",
         person
-          ? `Every person in the private table, with all of their rows${unit.rows ? ` (at most ${count(unit.rows)})` : ""}.`
+          ? `Every person in the private table, with all of their rows${unit.replace(/^.* who has/, ":")}.`
           : "Everybody whose record is in the private table: each record by itself. Somebody with several records is protected less.",
         `It covers ${shown}, for ever, whoever asks and whatever they know already.`,
       ),
@@ -57,15 +59,16 @@ function promise(one) {
         make("span", { class: "symbol" }, `ε = ${roundedUp(epsilon, 6)}`),
         `Seeing all of it changes the odds of any guess about ${whom} by a factor of at most ${epsilon < 20 ? roundedUp(Math.exp(epsilon)) : `e^${roundedUp(epsilon)}`}.`,
         belief(least, most),
-        `A guess that was worth 50 % is worth ${percent(least)} to ${percent(most)} afterwards.`,
+        `A guess that was worth 50 % can end up anywhere from ${percent(least)} to ${percent(most)}.`,
       ),
       delta > 0
         ? part(
-            make("span", { class: "symbol" }, `δ = ${inPowers(delta)}`),
+            make("span", { class: "symbol" }, `δ = ${small(delta)}`),
             "Roughly, the chance that more than that is given away. Exactly, it is what may be added to each probability in the definition.",
           )
         : part(make("span", { class: "symbol" }, "δ = 0"), "There is no exception: the bound holds whatever happens."),
     ),
+    make("p", { class: "muted" }, make("strong", {}, "In one sentence. "), words),
     make(
       "div",
       { class: "stack tight" },
@@ -114,11 +117,13 @@ function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
   const tiles = [
     ["stable", count(queries - unstable), "stable answers"],
     ["unstable", count(unstable), allowed === null ? "unstable answers" : `of ${count(allowed)} unstable answers`],
-    [
-      "published",
-      published ? "public" : "not yet",
-      published ? "its classifier: any number of answers" : "a published classifier",
-    ],
+    published
+      ? ["published", "public", "its classifier answers from now on"]
+      : [
+          "published",
+          publishes(one) ? "not yet" : "none",
+          publishes(one) ? "its classifier is published" : "published: it gives single answers",
+        ],
   ];
   return [
     make(
@@ -142,7 +147,7 @@ function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
               { tone: "unstable", words: `${count(unstable)} used` },
               {
                 tone: "rest",
-                words: `${count(left.unstable)} left before it ${one.algorithm === "UniversalRelease" ? "publishes" : "halts"}`,
+                words: `${count(left.unstable)} left before it ${publishes(one) ? "publishes" : "halts"}`,
               },
             ]),
           ),

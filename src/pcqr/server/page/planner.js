@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { chart, legend, numbers } from "./chart.js";
 import { fresh, make, say, scrolling, table } from "./dom.js";
 import { refusal, waiting } from "./states.js";
-import { algorithm, count, inPowers, percent, roundedUp } from "./words.js";
+import { algorithm, count, percent, roundedUp } from "./words.js";
 
 const CLASSES = {
   thresholds: "One number: above it, or below.",
@@ -28,12 +28,13 @@ const FIELDS = [
   { name: "delta", title: "δ", above: 0, below: 1, help: "Far below one over the number of records, such as 1e-6." },
   { name: "queries", title: "Queries", least: 1, whole: true, help: "How many answers are planned for." },
 ];
+const VARIED = ["epsilon", "records", "queries"];
+const VARIED_WORDS = { epsilon: "privacy budget ε", records: "records n", queries: "queries m" };
 const TONES = {
   SubsampleAggregate: "unstable",
   AgnosticRelease: "votes",
   UniversalRelease: "published",
   NoisyMaxAggregate: "others",
-  SemiPrivateLearner: "others",
 };
 
 let entered = null; // what was typed, for as long as the page is open
@@ -72,11 +73,15 @@ export async function planner(served) {
     if (submit.disabled) return;
     const wrong = fields.filter(({ check }) => !check());
     if (wrong.length) return wrong[0].focus();
+    const asked = { ...entered };
     submit.disabled = true;
     result.replaceChildren(waiting("Planning. This takes a few seconds …"));
     try {
-      const told = await api.plan({ ...entered });
-      result.replaceChildren(...outlook(told));
+      const told = await api.plan(asked);
+      const panels = VARIED.map((over) => [over, make("div", {}, waiting("Drawing …"))]);
+      const space = around(panels.map(([, panel]) => panel));
+      result.replaceChildren(...outlook(told), space);
+      filled(panels, asked, () => space.isConnected);
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
       result.replaceChildren(refusal(error, { retry: () => form.requestSubmit() }));
@@ -171,116 +176,122 @@ function field({ name, title, help, least = -Infinity, above = -Infinity, below 
 }
 
 function outlook(told) {
-  const best = told.recommendation ?? {};
-  const reason = (told.algorithms ?? []).reduce(
-    (text, one) => text.replaceAll(one.algorithm, one.estimator),
-    best.reason ?? "",
-  ); // one name for one thing
-  const expected = (told.algorithms ?? []).filter((one) => one.expected);
+  const best = told.recommendation;
+  const expected = told.algorithms.filter((one) => one.expected);
+  // one name for one thing
+  const reason = told.algorithms.reduce((text, one) => text.replaceAll(one.algorithm, one.estimator), best.reason);
+  const needed =
+    told.needed === null
+      ? "No number of records is known to be enough for a proof"
+      : `A proof needs ${count(told.needed)} records`;
   say("The plan is shown.");
   return [
     make(
       "section",
       { class: "card stack", "aria-labelledby": "advice" },
-      make(
-        "h2",
-        { id: "advice", tabindex: "-1" },
-        best.estimator ? `${algorithm(best.estimator)}: ${best.estimator}` : "No way is recommended",
-      ),
-      reason ? make("p", {}, reason) : null,
-      expected.length ? scrolling("Ways to answer", ways(expected, best.estimator)) : null,
+      make("h2", { id: "advice" }, best.estimator ? `Answers by votes: ${best.estimator}` : "Answers by votes"),
+      make("p", {}, reason),
+      expected.length ? scrolling("ways to answer", ways(expected, best.estimator)) : null,
       make(
         "p",
         { class: "muted small" },
-        "Expected means: by the planner's model, an estimate. Proved means: a bound. Error counts what goes beyond the best classifier of this kind, a coin where there is no answer.",
+        "Extra error is what goes beyond the best classifier of this kind; a query without an answer counts as a coin. ",
+        "Expected means by the planner's model, which is no bound. ",
+        `${needed} that the extra error stays below ${percent(told.asked.alpha)}.`,
       ),
-      changes(told.nearest_changes ?? {}),
     ),
-    curves(told.curves ?? []),
-    (told.notes ?? []).length
+    published(told.published),
+  ];
+}
+
+function published({ way, estimator, reason, loss, tables, extrapolated, notes }) {
+  const points = (value) => String(Number((100 * value).toFixed(1))).replace("-", "−");
+  const lost = loss
+    ? `Accuracy was ${points(loss[0])} to ${points(loss[1])} points below boosting without privacy on ${tables.length} real tables${extrapolated ? ", the nearest that were measured" : " of this size and ε"}. Another table may do better or worse.`
+    : "It was not measured at numbers like these.";
+  return make(
+    "section",
+    { class: "card stack tight", "aria-labelledby": "published" },
+    make("h2", { id: "published" }, `Did best on real tables: ${way} (${estimator})`),
+    make("p", {}, reason),
+    make("p", {}, lost),
+    notes.length
       ? make(
-          "section",
-          { class: "card stack tight", "aria-labelledby": "notes" },
-          make("h2", { id: "notes" }, "Notes"),
+          "details",
+          {},
+          make("summary", {}, "What to keep in mind"),
           make(
             "ul",
             { class: "plain" },
-            told.notes.map((note) => make("li", {}, note)),
+            notes.map((note) => make("li", {}, note)),
           ),
         )
       : null,
-  ].filter(Boolean);
+  );
 }
 
 function ways(expected, best) {
-  const rows = expected.map(({ estimator, expected: model, certified }) => [
+  const rows = expected.map(({ estimator, expected: model, proved }) => [
     make("span", { class: "way" }, estimator, make("span", { class: "muted small" }, algorithm(estimator))),
     percent(model.unanswered_share),
     percent(model.excess_error),
-    certified?.excess_error ? `≤ ${roundedUp(certified.excess_error)}` : "–",
+    proved === null ? "–" : `≤ ${roundedUp(proved)}`,
   ]);
-  const content = table(
-    "Ways to answer",
-    ["way", "without an answer, expected", "extra error, expected", "extra error, proved"],
-    rows,
-    { numeric: [1, 2, 3] },
-  );
+  const heads = ["way", "without an answer, expected", "extra error, expected", "extra error, proved"];
+  const content = table("Ways to answer", heads, rows, { numeric: [1, 2, 3] });
   expected.forEach(({ estimator }, place) =>
     content.tBodies[0].rows[place].classList.toggle("best", estimator === best),
   );
   return content;
 }
 
-function changes(nearest) {
-  const words = {
-    records: (value) => `${count(value)} records`,
-    epsilon: (value) => `ε = ${roundedUp(value, 4)}`,
-    alpha: (value) => `an error of ${roundedUp(value, 3)}`,
-    queries: (value) => `${count(value)} queries`,
-    delta: (value) => `δ = ${inPowers(value)}`,
-  };
-  const told = Object.entries(nearest)
-    .map(([name, value]) => words[name]?.(value))
-    .filter(Boolean);
-  return told.length ? make("p", {}, `For a proof, any one of these would do: ${told.join("; ")}.`) : null;
+// One after the other, as long as they are shown: the server plans one at a time.
+async function filled(panels, asked, isShown) {
+  for (const [over, panel] of panels) {
+    if (!isShown()) return;
+    try {
+      panel.replaceChildren(curve(asked, (await api.plan({ ...asked, over })).curves));
+    } catch (error) {
+      if (!(error instanceof api.Refused)) throw error;
+      panel.replaceChildren(make("p", { class: "muted" }, `Not drawn. ${error.message}`));
+    }
+  }
 }
 
-// [{over: "epsilon" | "records" | "queries", at, series: [{estimator, points: [[x, share without an answer or error]]}]}]
-function curves(found) {
-  if (!found.length) return null;
-  const drawn = [...new Set(found.flatMap(({ series }) => series.map(({ estimator }) => estimator)))];
-  const names = { epsilon: "privacy budget ε", records: "records n", queries: "queries m" };
-  const shares = {
-    ...numbers("expected extra error"),
-    least: 0.05,
-    tick: (value) => percent(value),
-    format: (value) => percent(value),
-  };
-  const panel = ({ over, at, series }) => {
-    const known = series.filter(({ points }) => points.some(([, value]) => value !== null));
-    if (!known.length) return null;
-    const axis = numbers(names[over] ?? over, { scale: "log" });
-    const description = known
-      .map(
-        ({ estimator, points }) =>
-          `${estimator}: from ${percent(points[0][1])} at ${axis.format(points[0][0])} to ${percent(points.at(-1)[1])} at ${axis.format(points.at(-1)[0])}`,
-      )
-      .join("; ");
-    return chart({
-      title: `Expected extra error and ${names[over] ?? over}`,
-      description: `${description}.`,
-      series: known.map(({ estimator, points }) => ({ name: estimator, tone: TONES[estimator] ?? "others", points })),
-      x: axis,
-      y: shares,
-      mark: at ?? null,
-    });
-  };
+function around(panels) {
   return make(
     "section",
     { class: "card stack", "aria-labelledby": "curves" },
     make("h2", { id: "curves" }, "If the numbers were others"),
-    make("p", { class: "muted" }, "One number varies; the others stay as they are. The upright line marks yours."),
-    legend(drawn.map((name) => ({ tone: TONES[name] ?? "others", words: name }))),
-    make("div", { class: "cards" }, found.map(panel)),
+    make("p", { class: "muted" }, "One number varies, the others stay as they are. The upright line marks yours."),
+    legend(Object.entries(TONES).map(([words, tone]) => ({ tone, words }))),
+    make("div", { class: "cards" }, panels),
   );
+}
+
+// The expected extra error of each way while one number varies.
+function curve(asked, { over, at, expected }) {
+  const axis = numbers(VARIED_WORDS[over], { scale: "log" });
+  const shares = { ...numbers("extra error"), least: 0.05, tick: percent, format: percent };
+  const series = Object.entries(expected)
+    .filter(([, values]) => values.some((value) => value !== null))
+    .map(([name, values]) => ({
+      name,
+      tone: TONES[name] ?? "others",
+      points: at.map((place, index) => [place, values[index]]),
+    }));
+  const ends = ({ name, points }) => {
+    const known = points.filter(([, value]) => value !== null);
+    return `${name} from ${percent(known[0][1])} to ${percent(known.at(-1)[1])}`;
+  };
+  const title = `Expected extra error by ${VARIED_WORDS[over]}`;
+  if (!series.length) return make("p", { class: "muted" }, `${title}: nothing can be planned.`);
+  return chart({
+    title,
+    description: `${series.map(ends).join("; ")}.`,
+    series,
+    x: axis,
+    y: shares,
+    mark: Number(asked[over]),
+  });
 }

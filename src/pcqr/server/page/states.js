@@ -7,11 +7,11 @@ export function waiting(words = "One moment …") {
   return make("p", { class: "waiting" }, words);
 }
 
-export function notice(title, sentences, { tone = "", acts = [] } = {}) {
+export function notice(title, sentences, { tone = "", acts = [], heading = "h2" } = {}) {
   return make(
     "section",
     { class: `notice stack tight ${tone && `notice-${tone}`}`, "aria-label": title },
-    make("h2", {}, title),
+    make(heading, {}, title),
     [sentences].flat().map((sentence) => make("p", {}, sentence)),
     acts.length ? make("p", { class: "acts" }, acts) : null,
   );
@@ -21,10 +21,10 @@ const again = (retry) => (retry ? [make("button", { type: "button", on: { click:
 const toKey = () => [make("a", { class: "button", href: "#/key" }, "Enter a key")];
 
 // Any refusal in words: what happened, and what to do about it. It is said to screen readers, too.
-export function refusal(error, { retry = null } = {}) {
+export function refusal(error, { retry = null, heading = "h2" } = {}) {
   const { title, sentences, tone = "warning", acts = [] } = explained(error, retry);
   say(`${title}. ${[sentences].flat().join(" ")}`);
-  return notice(title, sentences, { tone, acts });
+  return notice(title, sentences, { tone, acts, heading });
 }
 
 function explained(error, retry) {

@@ -29,13 +29,18 @@ export function inPowers(value, digits = 2) {
   return Number(digit) === 1 ? `10${raised}` : `${Number(digit)}·10${raised}`;
 }
 
+// δ: as people write it, and never rounded down.
+export const small = (value) => inPowers(Number(roundedUp(value, 2)));
+
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "below 0.1 %";
+  if (share < 1 && share > 0.9995) return "above 99.9 %";
   const shown = 100 * share;
   return `${Number(shown.toFixed(shown < 10 ? 1 : 0))} %`;
 }
 
-export function usage({ queries, unstable }) {
+export function usage(numbers) {
+  const { queries, unstable } = numbers ?? { queries: null, unstable: null };
   const asked = queries === null ? "any number of queries" : counted(queries, "query", "queries");
   if (unstable === null) return asked;
   const close = counted(unstable, "unstable answer");
