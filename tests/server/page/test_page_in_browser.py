@@ -71,7 +71,7 @@ def with_curves(page: Page) -> None:
 
     def tell(route: Route) -> None:
         over: Any = parse_qs(urlsplit(route.request.url).query)["over"][0]
-        errors = {"AgnosticRelease": (None, 0.3, 0.1), "UniversalRelease": (0.2, 0.1, 0.05)}
+        errors: Any = {"AgnosticRelease": (None, 0.3, 0.1), "UniversalRelease": (0.2, 0.1, 0.05)}
         route.fulfill(json={"curves": asdict(Curves(over, (0.5, 1.0, 2.0), errors, None))})
 
     page.route("**/v1/plan?*over=*", tell)

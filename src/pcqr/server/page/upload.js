@@ -120,7 +120,7 @@ function sentences(cost) {
   );
   if (cost.expected_unstable !== null && cost.expected_unstable !== undefined && cost.new > 0) {
     const range = cost.unstable_range
-      ? ` (${rough(cost.unstable_range[0])} to ${rough(cost.unstable_range[1])} on real tables)`
+      ? ` (${rough(cost.unstable_range[0])} to ${rough(cost.unstable_range[1])} if the model is as far off as on real tables)`
       : "";
     told.push(
       `About ${rough(cost.expected_unstable)} unstable answers are expected${range}. This is an estimate, not a bound.`,

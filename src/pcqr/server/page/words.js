@@ -33,10 +33,10 @@ export function inPowers(value, digits = 2) {
 export const small = (value) => inPowers(Number(roundedUp(value, 2)));
 
 export function percent(share) {
-  if (share > 0 && share < 0.0005) return "below 0.1 %";
-  if (share < 1 && share > 0.9995) return "above 99.9 %";
+  if (share > 0 && share < 0.0005) return "below 0.1\u00a0%";
+  if (share < 1 && share > 0.9995) return "above 99.9\u00a0%";
   const shown = 100 * share;
-  return `${Number(shown.toFixed(shown < 10 ? 1 : 0))} %`;
+  return `${Number(shown.toFixed(shown < 10 ? 1 : 0))}\u00a0%`;
 }
 
 export function usage(numbers) {
