@@ -135,7 +135,6 @@ def shoot(browser: Browser, address: str, folder: Path) -> None:
         page.get_by_role("img").wait_for()
         keep(page, "model")
         view(page, f"{address}/#/plan")
-        page.get_by_label("Columns").fill("100")
         page.get_by_role("button", name="Show what to expect").click()
         expect(page.locator(".chart svg")).to_have_count(3, timeout=PATIENCE)
         keep(page, "planner")

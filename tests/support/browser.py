@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 CHROMIUM = os.environ.get("PCQR_CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = (
@@ -20,6 +20,8 @@ ARGUMENTS = (
     *("--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 )
 DESK, PHONE = 1280, 390
+PATIENCE = 30_000
+"""Milliseconds, for a busy machine."""
 REFUSED = "Failed to load resource: the server responded with a status of "
 """How Chromium reports every reply above 399, whatever the page makes of it."""
 WITHIN_THE_PAGE = ("data", "blob")
@@ -30,6 +32,7 @@ def chromium() -> Iterator[Browser]:
     """The browser of a module of tests; they are skipped where there is none."""
     if not Path(CHROMIUM).exists():
         pytest.skip(f"There is no Chromium at {CHROMIUM}: install it, or say where it is with PCQR_CHROMIUM.")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         try:
@@ -49,7 +52,7 @@ class Visit:
     foreign: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", self._sent)

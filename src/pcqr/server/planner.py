@@ -32,7 +32,7 @@ WAIT_SECONDS = 20.0
 """For the question of somebody else."""
 _LOOK_SECONDS = 0.05
 _REMEMBERED = 64
-_NICER = 10
+_NICER = 5
 
 
 @dataclass(frozen=True, kw_only=True)
