@@ -3,9 +3,10 @@
 Handlers run on the event loop and wait for the desk without holding it up. While a turn is on its way to disk, requests
 gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait.
 
-A ledger that cannot be written closes itself, and nothing was answered then. The desk opens it anew for the next
-request, at most once a second: when the disk has room again, the release goes on, and no one has to start the server
-anew. Until then requests are refused (503, ledger_closed), and the server is not ready.
+A ledger that cannot be written closes itself, and nothing of that turn is told. The desk opens it anew for the next
+request, or the next look at whether it is ready, at most once a second: when the disk has room again, the release goes
+on, and no one has to start the server anew. Until then requests are refused (503, ledger_closed), and the server is not
+ready. What the failed turn may have recorded after all is found again then, as for a process that was killed.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pcqr.algorithms.asking import Asked, Told
-from pcqr.errors import LedgerError
+from pcqr.errors import LedgerError, PcqrError
 from pcqr.server.errors import Refusal
 
 MOST_ROWS = 4_096
@@ -114,20 +116,22 @@ class Desk:
     def _try_again(self) -> None:
         if self._failed_at is None or time.monotonic() - self._failed_at < RETRY_SECONDS:
             return
-        try:
+        with suppress(PcqrError, OSError):  # it has closed itself
             self.release.close()
+        try:
             self.release = self._open()
             self._book = self.release.book()
-            self._failed_at = None
-        except Exception:
+        except (PcqrError, OSError):
             self._failed_at = time.monotonic()
+        else:
+            self._failed_at = None
 
 
 def _closed() -> Refusal:
     return Refusal(
         "ledger_closed",
-        "The log of this release cannot be written now: nothing was answered. The holder must see to it (is the disk "
-        "full?); the release is tried again with later requests.",
+        "The log of this release cannot be written now, so nothing was told. The holder must see to it: is the disk "
+        "full? Please ask again later: the log is tried again, and what it has recorded is not counted twice.",
     )
 
 

@@ -1,0 +1,246 @@
+"""The desk: all that wait share a turn, nobody waits for ever, and a ledger that fails is opened again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from support.kept import HARD, kept
+from support.serving import release_place, serving
+
+from pcqr.algorithms.asking import Asked, Reply, Told
+from pcqr.errors import LedgerUnwritable
+from pcqr.plan import Usage
+from pcqr.server import desk as desks
+from pcqr.server.desk import Desk
+from pcqr.server.errors import Refusal
+from pcqr.server.keys import KeyFile
+from pcqr.server.service import Service
+
+
+class Fake:
+    """A release that answers when it is let, and notes what it was asked together."""
+
+    def __init__(self, fails: Callable[[], Exception | None] = lambda: None) -> None:
+        self.turns: list[list[float]] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self.fails = fails
+        self.is_closed = False
+
+    def book(self) -> None:
+        return None
+
+    def ask_together(self, asked: Sequence[Asked], _: None) -> list[Told[int]]:
+        assert self.may_answer.wait(10)
+        if (failure := self.fails()) is not None:
+            raise failure
+        self.turns.append([float(each.points[0, 0]) for each in asked])
+        return [Told([Reply(int(each.points[0, 0]), None, "stable", 1, 0, None, 1, False)]) for each in asked]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def point(value: float, rows: int = 1) -> Asked:
+    return Asked(np.full((rows, 1), value))
+
+
+def test_all_that_wait_share_a_turn_and_each_gets_its_own_answer() -> None:
+    release = Fake()
+    desk = Desk(lambda: release)
+
+    async def ask() -> list[Any]:
+        release.may_answer.clear()
+        first = asyncio.create_task(desk.ask(point(0)))
+        await asyncio.sleep(0.05)
+        others = [asyncio.create_task(desk.ask(point(number))) for number in range(1, 50)]
+        await asyncio.sleep(0)
+        release.may_answer.set()
+        return [(await each).replies[0].label for each in (first, *others)]
+
+    assert asyncio.run(ask()) == list(range(50))
+    assert release.turns == [[0.0], [float(number) for number in range(1, 50)]]
+    desk.close()
+    assert release.is_closed
+
+
+def test_a_turn_has_a_bounded_number_of_rows() -> None:
+    release = Fake()
+    desk = Desk(lambda: release)
+
+    async def ask() -> None:
+        release.may_answer.clear()
+        waiting = [asyncio.create_task(desk.ask(point(number, rows=desks.MOST_ROWS - 1))) for number in range(3)]
+        waiting += [asyncio.create_task(desk.ask(point(3))), asyncio.create_task(desk.ask(point(4, rows=10_000)))]
+        await asyncio.sleep(0.05)
+        release.may_answer.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(ask())
+    assert release.turns == [[0.0], [1.0], [2.0, 3.0], [4.0]]
+    desk.close()
+
+
+def test_whoever_stops_waiting_does_not_disturb_the_others() -> None:
+    release = Fake()
+    desk = Desk(lambda: release)
+
+    async def ask() -> Any:
+        release.may_answer.clear()
+        gone, stays = asyncio.create_task(desk.ask(point(1))), asyncio.create_task(desk.ask(point(2)))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        release.may_answer.set()
+        return await stays
+
+    assert asyncio.run(ask()).replies[0].label == 2
+    desk.close()
+
+
+def test_what_waits_when_the_desk_closes_is_answered_and_nothing_after_that() -> None:
+    release = Fake()
+    desk = Desk(lambda: release)
+
+    async def ask() -> Any:
+        release.may_answer.clear()
+        waiting = asyncio.create_task(desk.ask(point(7)))
+        await asyncio.sleep(0.05)
+        closing = asyncio.create_task(asyncio.to_thread(desk.close))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Refusal, match="about to end"):
+            await desk.ask(point(8))
+        release.may_answer.set()
+        await closing
+        return await waiting
+
+    assert asyncio.run(ask()).replies[0].label == 7
+    assert not desk.is_open
+
+
+def test_a_ledger_that_fails_is_opened_again_when_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+    opened: list[Fake] = []
+    full = True
+
+    def fails() -> Exception | None:
+        return LedgerUnwritable("here", "cannot be written", "Make room.") if full else None
+
+    def open_release() -> Fake:
+        if opened and len(opened) == 1 and not opened[0].is_closed:
+            raise AssertionError
+        if len(opened) == 2 and full:
+            opened.append(Fake())
+            raise LedgerUnwritable("here", "cannot be opened", "Make room.")
+        opened.append(Fake(fails))
+        return opened[-1]
+
+    desk = Desk(open_release)
+
+    async def ask() -> Any:
+        nonlocal full
+        for _ in range(3):
+            with pytest.raises(Refusal) as refused:
+                await desk.ask(point(1))
+            assert refused.value.code == "ledger_closed"
+            assert refused.value.headers["Retry-After"]
+        full = False
+        return await desk.ask(point(2))
+
+    assert asyncio.run(ask()).replies[0].label == 2
+    assert desk.is_open
+    assert len(opened) > 2
+    desk.close()
+
+
+def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
+    failures = iter([ValueError("a secret"), None])
+    desk = Desk(lambda: Fake(lambda: next(failures)))
+
+    async def ask() -> Any:
+        with pytest.raises(ValueError, match="a secret"):
+            await desk.ask(point(1))
+        return await desk.ask(point(2))
+
+    assert asyncio.run(ask()).replies[0].label == 2
+    desk.close()
+
+
+def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+    kept(tmp_path)
+    opened: list[Service] = []
+    place = release_place(tmp_path)
+    original = Service.open.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        Service, "open", classmethod(lambda cls, places: opened.append(original(cls, places)) or opened[0])
+    )
+    with serving(place) as address, httpx.Client(base_url=address) as client:
+        assert client.post("/v1/releases/ages/ask", json={"x": [[0.1]]}).status_code == 200
+        opened[0].release("ages").release.close()  # as it does itself when the disk is full
+        refused = client.post("/v1/releases/ages/ask", json={"x": [[0.2]]})
+        assert (refused.status_code, refused.json()["code"]) == (503, "ledger_closed")
+        assert "Retry-After" in refused.headers
+        again = client.post("/v1/releases/ages/ask", json={"x": [[0.1], [0.2]]})
+        assert [each["kind"] for each in again.json()["answers"]] == ["repeated", "stable"]
+        assert client.get("/v2/health/ready").status_code == 200
+
+
+def test_a_key_has_its_quota_its_own_answers_and_no_more(tmp_path: Path) -> None:
+    kept(tmp_path)
+    file = KeyFile(tmp_path / "keys.json")
+    asker, other, holder = (
+        {"Authorization": f"Bearer {file.create(name, role, allowance)}"}
+        for name, role, allowance in (
+            ("ward-7", "asker", Usage(3, 1)),
+            ("ward-8", "asker", Usage(None, 0)),
+            ("me", "holder", Usage(None, None)),
+        )
+    )
+    with serving(release_place(tmp_path), keys=file.path) as address, httpx.Client(base_url=address) as client:
+
+        def ask(key: dict[str, str], *values: float, **more: str) -> httpx.Response:
+            return client.post("/v1/releases/ages/ask", json={"x": [[x] for x in values]}, headers=key | more)
+
+        assert ask(asker, 0.1, 0.2).status_code == 200
+        refused = ask(asker, 0.1, 0.3, 0.4)
+        told = refused.json()
+        assert (refused.status_code, told["code"]) == (403, "quota_spent")
+        assert [each["kind"] for each in told["details"]["answered"]] == ["repeated", "stable"]
+        assert told["details"]["used"] == {"queries": 3, "unstable": 0}
+        assert told["details"]["allowance"] == {"queries": 3, "unstable": 1}
+        assert ask(asker, 0.1, 0.2, 0.3).status_code == 200, "what was asked before is free"
+        assert ask(holder, 0.4).status_code == 200
+        assert ask(asker, 0.4).status_code == 200, "by whomever"
+        assert ask(other, 0.5).json()["code"] == "quota_spent", "no unstable answer is left to it, so nothing new"
+        own = client.get("/v1/answers?release=ages", headers=asker).json()["answers"]
+        assert [each["x"] for each in own] == [[0.1], [0.2], [0.3], [0.4]]
+        everything = client.get("/v1/answers?release=ages", headers=holder).json()["answers"]
+        assert {each["asker"] for each in everything} == {"ward-7", "me"}
+        budget = client.get("/v1/budget?release=ages", headers=asker).json()
+        assert budget["mine"]["used"]["queries"] == 3
+        assert budget["askers"] is None
+        names = [each["name"] for each in client.get("/v1/budget?release=ages", headers=holder).json()["askers"]]
+        assert sorted(names) == ["me", "ward-7"]
+        assert client.get("/v1/account?release=ages", headers=asker).json()["code"] == "not_allowed"
+        same = {"Idempotency-Key": "one"}
+        assert ask(holder, 0.6, **same).status_code == 200
+        assert ask(asker, 0.7, **same).json()["code"] == "quota_spent", "a token is one's own"
+
+
+def test_unstable_answers_of_a_key_end_with_its_quota(tmp_path: Path) -> None:
+    kept(tmp_path)
+    file = KeyFile(tmp_path / "keys.json")
+    key = {"Authorization": f"Bearer {file.create('ward-7', 'asker', Usage(None, 1))}"}
+    with serving(release_place(tmp_path), keys=file.path) as address, httpx.Client(base_url=address) as client:
+        refused = client.post("/v1/releases/ages/ask", json={"x": HARD.tolist()}, headers=key)
+        told = refused.json()
+        assert (refused.status_code, told["code"]) == (403, "quota_spent"), told
+        assert [each["kind"] for each in told["details"]["answered"]].count("unstable") == 1
+        assert client.get("/v1/releases", headers=key).json()["releases"][0]["state"] == "open"
