@@ -49,3 +49,15 @@ def test_pcqr_itself_imports_nothing_of_the_server() -> None:
     )
     command = [sys.executable, "-c", code]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "set()\n"  # noqa: S603
+
+
+def test_the_document_names_what_is_served_and_every_refusal_of_a_route(client: httpx.Client) -> None:
+    told = client.get("/openapi.json").json()
+    infer = told["paths"]["/v2/models/{name}/infer"]["post"]
+    assert infer["parameters"][0]["schema"]["enum"] == ["ages", "clinic", "tree"]
+    assert set(infer["requestBody"]["content"]) == {"application/json", "application/octet-stream"}
+    assert {"200", "400", "404", "409", "410", "413", "415", "503"} <= set(infer["responses"])
+    assert infer["responses"]["410"]["description"] == "budget_exhausted"
+    budget = told["paths"]["/v1/budget"]["get"]
+    assert budget["parameters"][0]["schema"]["enum"] == ["ages", "clinic"]
+    assert "422" not in budget["responses"], "FastAPI's own shape of errors is never sent"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache, partial
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -19,7 +22,9 @@ from pcqr.server import door, v1, v1_asking, v1_plan, v2, watching
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
+from pcqr.server.openapi import with_names
 from pcqr.server.page import pages
+from pcqr.server.served import ServedRelease
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
 from pcqr.server.shortcut import Shortcut
@@ -55,7 +60,15 @@ def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> 
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(Refusal, _told)
     app.add_exception_handler(Exception, _told)
+    app.openapi = cache(partial(_document, app, service))  # type: ignore[method-assign]
     return app
+
+
+def _document(app: FastAPI, service: Service) -> dict[str, Any]:
+    """/openapi.json: the routes, with the names of what is served here."""
+    told = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    names = [each.name for each in service.all]
+    return with_names(told, names, [each.name for each in service.all if isinstance(each, ServedRelease)])
 
 
 def _hot() -> list[APIRoute]:

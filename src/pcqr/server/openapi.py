@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pcqr.server.tensors import BYTES, NUMPY
@@ -100,3 +101,18 @@ def described(*parameters: dict[str, Any], body: dict[str, Any] | None = None) -
     """The parameters and the body of a route."""
     told: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
     return told if body is None else told | {"requestBody": {"required": True, "content": body}}
+
+
+def with_names(document: dict[str, Any], names: Sequence[str], releases: Sequence[str]) -> dict[str, Any]:
+    """The document with the names of what is served wherever a path or a query asks for one.
+
+    And without FastAPI's status for parameters that it refuses: here they are refused as everything is.
+    """
+    for operation in (each for path in document["paths"].values() for each in path.values()):
+        operation["responses"].pop("422", None)
+        for parameter in operation.get("parameters", ()):
+            if parameter["name"] == "name" and parameter["in"] == "path":
+                parameter["schema"] = {"type": "string", "enum": list(names)}
+            if parameter["name"] == "release" and parameter["in"] == "query":
+                parameter["schema"] = {"type": "string", "enum": list(releases)}
+    return document

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from pcqr.plan import Usage
 from pcqr.server.askers import check_holder
@@ -20,7 +20,7 @@ from pcqr.server.service import Service
 router = APIRouter(tags=["Operation"], route_class=PlainRoute)
 
 
-@router.get("/metrics", responses=problems())
+@router.get("/metrics", response_class=PlainTextResponse, responses=problems())
 async def metrics(request: Request) -> Response:
     """Requests, and what releases have spent, in the text format of Prometheus."""
     check_holder(request.scope)
