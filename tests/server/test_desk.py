@@ -12,16 +12,20 @@ import httpx
 import numpy as np
 import pytest
 from support.kept import HARD, kept
-from support.serving import release_place, serving
+from support.serving import release_place, running, serving
 
 from pcqr.algorithms.asking import Asked, Reply, Told
 from pcqr.errors import LedgerUnwritable
 from pcqr.plan import Usage
 from pcqr.server import desk as desks
+from pcqr.server.app import make_app
 from pcqr.server.desk import Desk
 from pcqr.server.errors import Refusal
+from pcqr.server.gate import Gate
 from pcqr.server.keys import KeyFile
+from pcqr.server.metrics import Metrics
 from pcqr.server.service import Service
+from pcqr.server.settings import Settings
 
 
 class Fake:
@@ -175,15 +179,13 @@ def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
 def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
     kept(tmp_path)
-    opened: list[Service] = []
-    place = release_place(tmp_path)
-    original = Service.open.__func__  # type: ignore[attr-defined]
-    monkeypatch.setattr(
-        Service, "open", classmethod(lambda cls, places: opened.append(original(cls, places)) or opened[0])
-    )
-    with serving(place) as address, httpx.Client(base_url=address) as client:
+    service, gate = Service.open([release_place(tmp_path)]), Gate(Settings(), Metrics())
+    with (
+        running(make_app(service, gate.settings, gate), gate) as server,
+        httpx.Client(base_url=server.address) as client,
+    ):
         assert client.post("/v1/releases/ages/ask", json={"x": [[0.1]]}).status_code == 200
-        opened[0].release("ages").release.close()  # as it does itself when the disk is full
+        service.release("ages").release.close()  # as it does itself when the disk is full
         refused = client.post("/v1/releases/ages/ask", json={"x": [[0.2]]})
         assert (refused.status_code, refused.json()["code"]) == (503, "ledger_closed")
         assert "Retry-After" in refused.headers
@@ -195,14 +197,9 @@ def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, mon
 def test_a_key_has_its_quota_its_own_answers_and_no_more(tmp_path: Path) -> None:
     kept(tmp_path)
     file = KeyFile(tmp_path / "keys.json")
-    asker, other, holder = (
-        {"Authorization": f"Bearer {file.create(name, role, allowance)}"}
-        for name, role, allowance in (
-            ("ward-7", "asker", Usage(3, 1)),
-            ("ward-8", "asker", Usage(None, 0)),
-            ("me", "holder", Usage(None, None)),
-        )
-    )
+    asker = {"Authorization": f"Bearer {file.create('ward-7', 'asker', Usage(3, 1))}"}
+    other = {"Authorization": f"Bearer {file.create('ward-8', 'asker', Usage(None, 0))}"}
+    holder = {"Authorization": f"Bearer {file.create('me', 'holder', Usage(None, None))}"}
     with serving(release_place(tmp_path), keys=file.path) as address, httpx.Client(base_url=address) as client:
 
         def ask(key: dict[str, str], *values: float, **more: str) -> httpx.Response:
