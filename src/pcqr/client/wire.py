@@ -58,7 +58,7 @@ class Wire:
         self._timeout = timeout
         self._turn = threading.Lock()
         self._client: httpx.Client | None = None
-        self._owner = 0
+        self._owner = os.getpid()
         self._stream: Any = None
 
     def call(self, method: str, path: str, body: bytes | None = None, token: str | None = None) -> Reply:
@@ -70,6 +70,7 @@ class Wire:
         if token is not None:
             headers["Idempotency-Key"] = token
         why = ""
+        self._part_from_parent()
         for attempt in range(TRIES):
             try:
                 with self._turn:
@@ -100,7 +101,7 @@ class Wire:
         """One try: the reply, and the seconds after which the server wants to be asked again."""
         import httpx  # noqa: PLC0415 - an extra
 
-        client = self._of_this_process()
+        client = self._client = self._client or self._open_client()
         with self._deadline() as is_over:
             try:
                 with client.stream(
@@ -165,11 +166,10 @@ class Wire:
     def _bad(self, reason: str) -> BadReply:
         return BadReply(self.address.server, reason, "Is that the address of a pcqr server?")
 
-    def _of_this_process(self) -> httpx.Client:
-        """A forked process must not share a connection."""
-        if self._client is None or self._owner != os.getpid():
-            self._client, self._owner = self._open_client(), os.getpid()
-        return self._client
+    def _part_from_parent(self) -> None:
+        """A forked process must share no connection, nor wait for a thread that it has not."""
+        if self._owner != os.getpid():
+            self._client, self._turn, self._owner = None, threading.Lock(), os.getpid()
 
     def _traced(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
