@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from benchmarks import timing
+from benchmarks.accuracy import markdown
 from benchmarks.timing import CASES, Times
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_has_the_table_of_the_results() -> None:
+    cases = json.loads((ROOT / timing.RESULTS).read_text(encoding="utf-8"))["cases"]
+    table = markdown(timing.HEADER, [timing.Found(**case).row() for case in cases])
+    assert f"<!-- timing -->\n{table}\n<!-- end of timing -->" in (ROOT / timing.PAGE).read_text(encoding="utf-8")
 
 
 def made_up(shift: float, count: int = 4_000) -> Times:

@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -25,6 +26,7 @@ from pcqr.plan import Usage
 from pcqr.server.keys import KeyFile
 from pcqr.server.listening import address_of, bind, tls
 from pcqr.server.run import serve
+from pcqr.server.service import Place
 from pcqr.server.settings import Settings
 from pcqr.server.workers import WorkersFailed, watch
 
@@ -155,8 +157,11 @@ def test_several_workers_serve_one_address_and_are_started_anew() -> None:
     numbers: set[int] = set()
 
     def ask() -> int:
-        with socket.create_connection(bound.getsockname(), timeout=10) as connection:
-            return int(connection.recv(20))
+        """Who serves. A connection that a killed worker had taken is lost: another one is made."""
+        while True:
+            with suppress(OSError), socket.create_connection(bound.getsockname(), timeout=10) as connection:
+                if told := connection.recv(20):
+                    return int(told)
 
     def scene() -> None:
         try:
@@ -181,6 +186,28 @@ def test_several_workers_serve_one_address_and_are_started_anew() -> None:
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
+def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
+    place = Place("ages", kept(tmp_path), head=tmp_path / "head")
+    with pytest.raises(ParameterError, match="--workers must be 1 for ages, whose log is a file"):
+        serve([place], Settings(port=0, workers=2), never)
+
+
+def test_workers_tell_their_numbers_together(tmp_path: Path) -> None:
+    """Two processes with one folder: either tells the sum, and what releases have spent once."""
+    words = (
+        "from pcqr.server.metrics import *; from pcqr.plan import Usage as U;"
+        "m = Metrics(lambda: [Counts('a', U(3, 1), U(None, 4))]); m.begin(); m.end('GET', '/v2', 200, 0.1);"
+        "print(m.text().decode())"
+    )
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for number in (1, 2):
+        told = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", words], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+        assert f'pcqr_requests_total{{method="GET",route="/v2",status="200"}} {number}.0' in told
+        assert told.count('pcqr_queries_spent_total{release="a"} 3.0') == 1
 
 
 def test_a_worker_that_cannot_begin_ends_all() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import socket
 import sys
@@ -9,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from pcqr.errors import PcqrError
+from pcqr.errors import ParameterError, PcqrError
+from pcqr.release.durable.directory import FACTS
 from pcqr.server import logs, workers
 from pcqr.server.app import make_app
 from pcqr.server.door import SECURITY_HEADERS, is_loopback, own_names
@@ -37,6 +39,8 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
         check_keys(settings.keys)
     own_names(settings)
     tls(settings)
+    if settings.workers > 1:
+        _check_ledgers(places)
     with bind(settings) as bound:
         logs.configure()
         if settings.certificate is None and not is_loopback(bound.getsockname()[0]):
@@ -47,6 +51,15 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
             workers.watch(work, bound, settings.workers, lambda: say(address))
         else:
             _serve(Service.open(places), settings, bound, lambda _: say(address))
+
+
+def _check_ledgers(places: Sequence[Place]) -> None:
+    """Several processes can write to one log in PostgreSQL alone."""
+    for place in places:
+        facts = place.path / FACTS
+        if facts.exists() and "://" not in (place.ledger or str(json.loads(facts.read_text()).get("ledger"))):
+            allowed = f"1 for {place.name}, whose log is a file: several share a log in PostgreSQL (pcqr fit --ledger)"
+            raise ParameterError("--workers", allowed, "more")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+from prometheus_client.multiprocess import mark_process_dead
+
 from pcqr.errors import PcqrError
 from pcqr.server.metrics import SHARED
 
@@ -94,6 +96,7 @@ class _Watch:
                     if not worker.is_ready:
                         raise WorkersFailed("A worker could not begin to serve: all of them are ended.")
                     worker.line.close()
+                    mark_process_dead(worker.process.pid)  # type: ignore[no-untyped-call]
                     workers[place] = self._started()
             if not is_told and all(worker.is_ready for worker in workers):
                 is_told = True
