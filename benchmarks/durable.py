@@ -2,18 +2,21 @@
 
     python -m benchmarks.durable [--answers N]
 
-A class on the line (thresholds), queries far from the border, in batches of 100. The directory and the head are in a
-temporary directory, with full sync; "no disk" puts them into memory, where the system has such a place, and shows what
-the processor does. Numbers of this machine: run it on an idle one.
+A class on the line (thresholds), queries far from the border, in batches of 100, by one thread or by several, which
+share turns. The directory and the head are in a temporary directory, with full sync; "no disk" puts them into memory,
+where the system has such a place, and shows what the processor does. A batch of one thread waits for two syncs: how
+long one takes is measured beside it, a block in place. Numbers of this machine: run it on an idle one.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +25,13 @@ import numpy as np
 
 import pcqr.release
 from benchmarks.accuracy import show, wide_console, write_json
+from pcqr.files import sync_content
 from pcqr.hypotheses import Thresholds
 
 RESULTS = Path("benchmarks/results/durable.json")
 BATCH = 100
 MANY = 1_000_000
+THREADS = 8
 MEMORY_DISK = Path("/dev/shm")  # noqa: S108
 HEADER = ("what", "answers", "seconds", "a second", "processor's seconds", "peak memory, MB")
 
@@ -64,6 +69,22 @@ def ask(release: Any, rng: np.random.Generator, answers: int) -> None:
         release.predict(rng.uniform(0.0, 4.0, size=(BATCH, 1)))
 
 
+def ask_in_threads(release: Any, rng: np.random.Generator, answers: int) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        parts = [pool.submit(ask, release, own, answers // THREADS) for own in rng.spawn(THREADS)]
+        for part in parts:
+            part.result()
+
+
+def sync(folder: Path, times: int) -> None:
+    """Write and sync a block, so many times: what a disk gives to anybody who waits for it."""
+    descriptor = os.open(folder / "block", os.O_RDWR | os.O_CREAT, 0o600)
+    for number in range(times):
+        os.pwrite(descriptor, b"%0200d" % number, 0)
+        sync_content(descriptor)
+    os.close(descriptor)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=MANY, help="for memory and opening")
@@ -72,6 +93,8 @@ def main() -> None:
     in_memory = fitted()
     ask(in_memory, rng, BATCH)
     rows = [measured("in memory", few, lambda: ask(in_memory, rng, few))]
+    threads = f", {THREADS} threads"
+    rows.append(measured(f"in memory{threads}", few, lambda: ask_in_threads(in_memory, rng, few)))
     places = [("kept", None)] + ([("kept, no disk", MEMORY_DISK)] if MEMORY_DISK.is_dir() else [])
     for what, disk in places:
         folder = Path(tempfile.mkdtemp(dir=disk))
@@ -79,6 +102,8 @@ def main() -> None:
             kept = fitted().save(folder / "release", head=folder / "head")
             ask(kept, rng, BATCH)
             rows.append(measured(what, few, lambda kept=kept: ask(kept, rng, few)))
+            rows.append(measured(f"{what}{threads}", few, lambda kept=kept: ask_in_threads(kept, rng, few)))
+            rows.append(measured("syncs", few // BATCH, lambda folder=folder: sync(folder, few // BATCH)))
             if disk is None:
                 rows.append(measured("kept, all", chosen.answers, lambda kept=kept: ask(kept, rng, chosen.answers)))
             kept.close()

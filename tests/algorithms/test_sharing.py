@@ -169,3 +169,14 @@ def test_many_threads_get_right_answers_in_few_turns_and_never_more_than_t_unsta
         assert each.stopped == "halted" or each.replies[0].label == (None if value < 0 else value % 2)
     assert protocol.unstable <= 5
     assert log.turns < 100, "turns were shared"
+
+
+def test_who_is_never_woken_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that should have woken it was interrupted once more, on its way out."""
+    monkeypatch.setattr(sharing, "PATIENCE", 0.01)
+    calls = Calls(SharedTurns(Lock()), 0)
+    calls.shared._waiting.append(sharing._Call([Asked(rows(5))], None))
+    monkeypatch.setattr(calls.shared._waiting[0], "thread", -1)
+    (told,) = calls.shared.ask([Asked(rows(1))], None, calls)
+    assert told.replies[0].label == 1
+    assert calls.served == [[5.0, 1.0]]

@@ -37,7 +37,7 @@ class Reply(NamedTuple, Generic[L]):
 
     def named(self, names: Mapping[L | None, Any]) -> Reply[Any]:
         """The same with other labels."""
-        return self._replace(label=names[self.label], coin=names[self.coin])
+        return Reply(names[self.label], names[self.coin], *self[2:])
 
     def without_end(self) -> Reply[L]:
         """The same, where other answers follow when the votes are over."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -267,7 +267,12 @@ class Release(KeptRelease[V]):
         (1, 'stable', 'repeated')
         """
         check_is_fitted(self, "plan_")
-        return [self._with_names(told) for told in self._protocol.ask_together(asked, book)]
+        names: dict[int | None, Any] = {None: None}
+        names |= {number: plain_name(name) for number, name in enumerate(self.classes_)}
+        return [
+            Told([reply.named(names) for reply in told.replies], told.stopped, told.is_replay)
+            for told in self._protocol.ask_together(asked, book)
+        ]
 
     @np.errstate(all="ignore")
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -324,11 +329,6 @@ class Release(KeptRelease[V]):
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
         """An answer as the caller gets it."""
         return self._named(answer)
-
-    def _with_names(self, told: Told[int]) -> Told[Any]:
-        names: dict[int | None, Any] = {None: None}
-        names |= {number: plain_name(name) for number, name in enumerate(self.classes_)}
-        return replace(told, replies=[reply.named(names) for reply in told.replies])
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if hypotheses.labels != 2:

@@ -175,7 +175,7 @@ def test_entries_and_states_have_one_length(
     """What a turn writes must not depend on its answers."""
     turn, point = _Turn(Bytes()), np.array([[1.5, -2.0]])
     entry = Entry(point, label, coin if label is None else None)
-    append_answer(turn, point.tobytes(), entry, asked, asked)  # type: ignore[arg-type]
+    append_answer(turn, point.tobytes(), bytes(32), entry, asked, asked)  # type: ignore[arg-type]
     assert len(turn.drafts[0].body) == 18 + 16
     state = State(Usage(asked, 3), Usage(*left), published)
     assert len(state.written()) == 34

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from hashlib import sha256
 
 import numpy as np
 
@@ -49,11 +48,11 @@ class State:
         return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), bool(published))
 
 
-def append_answer(turn: Turn, key: bytes, entry: Entry, asked: int, unstable: int) -> int:
-    """Add an answer, with the counts after it; returns its number."""
+def append_answer(turn: Turn, key: bytes, digest: bytes, entry: Entry, asked: int, unstable: int) -> int:
+    """Add an answer, with the counts after it; returns its number. `digest` is SHA-256 of the key."""
     label = _NONE if entry.label is None else entry.label
     coin = _NONE if entry.coin is None else entry.coin
-    return turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=sha256(key).digest())
+    return turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=digest)
 
 
 def append_published(turn: Turn, hypothesis: Hypothesis) -> None:

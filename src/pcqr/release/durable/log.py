@@ -50,7 +50,8 @@ class LedgerLog:
         return state.spent
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        return {key: entry_of(kept.body) for key, kept in _found(keys, self.ledger.find).items()}
+        digests = {key: sha256(key).digest() for key in keys}
+        return {key: entry_of(kept.body) for key, kept in _found(digests, self.ledger.find).items()}
 
     def entries(self) -> Iterator[Entry]:
         return (entry_of(entry.body) for entry in self.ledger.entries() if entry.kind == ANSWER)
@@ -100,6 +101,7 @@ class Turn:
         self._turn = turn
         self._log = log
         self._seqs: dict[bytes, int] = {}
+        self._digests: dict[bytes, bytes] = {}
         self._asked, self._unstable = before.spent.queries or 0, before.spent.unstable or 0
         self._is_published = before.is_published
 
@@ -116,14 +118,15 @@ class Turn:
         return State(self.spent, left, self._is_published)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        found = _found(keys, self._turn.find)
+        self._digests = {key: sha256(key).digest() for key in keys}
+        found = _found(self._digests, self._turn.find)
         self._seqs.update((key, kept.seq) for key, kept in found.items())
         return {key: entry_of(kept.body) for key, kept in found.items()}
 
     def add(self, key: bytes, entry: Entry) -> None:
         self._asked += 1
         self._unstable += entry.label is None
-        self._seqs[key] = append_answer(self._turn, key, entry, self._asked, self._unstable)
+        self._seqs[key] = append_answer(self._turn, key, self._digests[key], entry, self._asked, self._unstable)
 
     def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
         if not isinstance(book, Book) or book.ledger is not self._log.ledger:
@@ -141,12 +144,15 @@ def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
     asked = unstable = 0
     for key, entry in log.keyed():
         asked, unstable = asked + 1, unstable + (entry.label is None)
-        append_answer(turn, key, entry, asked, unstable)
+        append_answer(turn, key, sha256(key).digest(), entry, asked, unstable)
     if log.published is not None:
         append_published(turn, log.published)
     turn.state = State(Usage(asked, unstable), left, log.published is not None).written()
 
 
-def _found(keys: Sequence[bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]) -> dict[bytes, Kept]:
-    hashed = {sha256(key).digest(): key for key in keys}
-    return {hashed[digest]: kept for digest, kept in find(list(hashed)).items()}
+def _found(
+    digests: Mapping[bytes, bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]
+) -> dict[bytes, Kept]:
+    """The entries of the ledger, by the keys of the protocol: the ledger has their `digests`."""
+    found = find(list(digests.values()))
+    return {key: found[digest] for key, digest in digests.items() if digest in found} if found else {}

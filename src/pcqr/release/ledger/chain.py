@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from struct import Struct
+from typing import NamedTuple
 
 TAG = b"pcqr ledger 1"
 BEFORE_ALL = bytes(32)
@@ -29,32 +30,36 @@ class Link:
         return f"entry {self.seq:,} ({self.hash.hex()[:12]}…)"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What a caller appends, before it has a number and a hash. Its contents may be private: `repr` is silent."""
 
     kind: str
-    body: bytes = field(repr=False)
-    key: bytes | None = field(repr=False)
+    body: bytes
+    key: bytes | None
+
+    def __repr__(self) -> str:
+        return f"Draft(kind={self.kind!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of the log. `closing`, in the last entry of a turn, is SHA-256 of the state after it.
 
-    Contents may be private: `repr` shows number, kind and hash alone.
+    Contents may be private: `repr` shows number, kind and hash alone. Fields are in the order of the table's columns.
     """
 
     seq: int
     kind: str
-    key: bytes | None = field(repr=False)
-    body: bytes = field(repr=False)
+    key: bytes | None
+    body: bytes
     hash: bytes
-    closing: bytes | None = field(default=None, repr=False)
+    closing: bytes | None = None
 
     @property
     def link(self) -> Link:
         return Link(self.seq, self.hash)
+
+    def __repr__(self) -> str:
+        return f"Entry(seq={self.seq!r}, kind={self.kind!r}, hash={self.hash!r})"
 
 
 class BrokenChain(Exception):
@@ -73,10 +78,11 @@ def hashed(
     previous: bytes, identity: bytes, seq: int, kind: str, key: bytes | None, body: bytes, closing: bytes | None
 ) -> bytes:
     """hash_n. Every field has its length before it, so that no two entries have the same bytes."""
-    name, own, end = kind.encode(), b"" if key is None else b"\1" + key, closing or b""
-    number = seq.to_bytes(8, "big")
-    sizes = (_eight(len(name)), _eight(len(own)), _eight(len(body)), _eight(len(end)))
-    parts = (previous, _named(identity), number, sizes[0], name, sizes[1], own, sizes[2], body, sizes[3], end)
+    own, end = b"" if key is None else b"\1" + key, closing or b""
+    parts = (
+        *(previous, _named(identity), _eight(seq), _kind(kind)),
+        *(_eight(len(own)), own, _eight(len(body)), body, _eight(len(end)), end),
+    )
     return sha256(b"".join(parts)).digest()
 
 
@@ -84,6 +90,12 @@ def hashed(
 def _named(identity: bytes) -> bytes:
     """The first two fields, which all entries of a ledger share, and the length of the third."""
     return _eight(len(TAG)) + TAG + _eight(len(identity)) + identity + _eight(8)
+
+
+@lru_cache(maxsize=16)
+def _kind(kind: str) -> bytes:
+    name = kind.encode()
+    return _eight(len(name)) + name
 
 
 def genesis(identity: bytes, purpose: str, state: bytes = b"") -> Entry:
@@ -96,11 +108,11 @@ def genesis(identity: bytes, purpose: str, state: bytes = b"") -> Entry:
 
 def chained(last: Link, identity: bytes, drafts: Sequence[Draft], state: bytes) -> list[Entry]:
     """The entries of one turn after `last`: the last of them closes it with `state`."""
-    entries, previous = [], last.hash
-    for seq, draft in enumerate(drafts, start=last.seq + 1):
-        closing = digest(state) if seq == last.seq + len(drafts) else None
-        previous = hashed(previous, identity, seq, draft.kind, draft.key, draft.body, closing)
-        entries.append(Entry(seq, draft.kind, draft.key, draft.body, previous, closing))
+    entries, previous, final = [], last.hash, last.seq + len(drafts)
+    for seq, (kind, body, key) in enumerate(drafts, start=last.seq + 1):
+        closing = digest(state) if seq == final else None
+        previous = hashed(previous, identity, seq, kind, key, body, closing)
+        entries.append(Entry(seq, kind, key, body, previous, closing))
     return entries
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Executable, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Executable, and_, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
@@ -24,18 +24,17 @@ from pcqr.release.ledger.tables import ENTRIES, LEDGERS
 Note = tuple[Executable, Sequence[Mapping[str, object]]]
 """A statement, and the rows that it writes beside the chain."""
 
-KEYS_AT_ONCE = 500
+KEYS_AT_ONCE = 512
 """Keys of one look-up: databases limit the parameters of a statement."""
 _FIELDS = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body, ENTRIES.c.hash, ENTRIES.c.closing)
 _BEFORE = ENTRIES.alias("before")
-_FOUND = (
-    select(*_FIELDS, _BEFORE.c.hash)
-    .outerjoin(_BEFORE, and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - 1))
-    .where(ENTRIES.c.key.in_(bindparam("keys", expanding=True)))
-    .where(
-        ENTRIES.c.ledger + 0 == bindparam("number")
-    )  # "+ 0": SQLite expects ledgers to be short, and would read it all
+_ONE_EARLIER = and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - literal_column("1"))
+_OF_THIS_LEDGER = ENTRIES.c.ledger + literal_column("0") == bindparam("number")
+"""With "+ 0": SQLite expects ledgers to be short, and would read it all."""
+WITH_KEYS = (
+    select(*_FIELDS, _BEFORE.c.hash).select_from(ENTRIES.outerjoin(_BEFORE, _ONE_EARLIER)).where(_OF_THIS_LEDGER)
 )
+_FOUND = WITH_KEYS.where(ENTRIES.c.key.in_(bindparam("keys", expanding=True)))
 _ROWS = (
     select(*_FIELDS)
     .where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq.between(bindparam("first"), bindparam("final")))
@@ -44,7 +43,7 @@ _ROWS = (
 _SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state).where(LEDGERS.c.number == bindparam("number"))
 _HASH_AT = select(ENTRIES.c.hash).where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq == bindparam("at"))
 _SNAPSHOT_KEPT = _SNAPSHOT.with_for_update()
-_INSERT = insert(ENTRIES)
+INSERT = insert(ENTRIES)
 _MOVE = (
     update(LEDGERS)
     .where(LEDGERS.c.number == bindparam("number"))
@@ -78,6 +77,10 @@ class Store(ABC):
     identity: str
     """Hexadecimal, once `bind` has found the ledger."""
 
+    errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
+    """What its database raises."""
+    clashes: tuple[type[Exception], ...] = (IntegrityError,)
+    """What it raises where a number or a key is there already."""
     version = 0
     """That of its tables, once `bind` has found the ledger."""
 
@@ -89,10 +92,7 @@ class Store(ABC):
         self._number = 0
         self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
         """The database's own, for `leave`."""
-        self._texts: dict[Executable, str] = {
-            statement: str(statement.compile(dialect=engine.dialect))
-            for statement in (_INSERT, _ROWS, _SNAPSHOT, _SNAPSHOT_KEPT, _HASH_AT, _MOVE)
-        }
+        self._texts: dict[Executable, str] = {}
         """What every turn says, put into words once."""
 
     @abstractmethod
@@ -156,23 +156,29 @@ class Store(ABC):
         """One snapshot, in which nothing changes."""
         with self.explaining(), self._engine.connect() as connection:
             self._begin_reading(connection)
+            connection.begin()
             yield connection
 
     def begin(self) -> Connection:
         """The only transaction that writes: to be committed or closed, which rolls it back."""
         with self.explaining():
             connection = self._engine.connect()
-            self._begin_writing(connection)
+            try:
+                self._begin_writing(connection)
+                connection.begin()
+            except BaseException:
+                connection.close()
+                raise
             return connection
 
     def snapshot(self, connection: Connection, *, keep: bool = False) -> Snapshot:
         """The ledger's end; with `keep`, nobody else moves it before the transaction ends."""
-        row = self._say(connection, _SNAPSHOT_KEPT if keep else _SNAPSHOT).one()
-        return Snapshot(Link(row[0], row[1]), row[2])
+        ((seq, hashed, state),) = self._say(connection, _SNAPSHOT_KEPT if keep else _SNAPSHOT)
+        return Snapshot(Link(seq, hashed), state)
 
     def hash_at(self, connection: Connection, seq: int) -> bytes | None:
-        found: bytes | None = self._say(connection, _HASH_AT, at=seq).scalar_one_or_none()
-        return found
+        found: Sequence[tuple[bytes]] = self._say(connection, _HASH_AT, at=seq)
+        return found[0][0] if found else None
 
     def final_seq(self, connection: Connection) -> int:
         """The largest number that an entry has."""
@@ -187,8 +193,7 @@ class Store(ABC):
         """The entries that have one of `keys`, each with the hash of the one before it (empty where there is none)."""
         found: list[tuple[Entry, bytes]] = []
         for start in range(0, len(keys), KEYS_AT_ONCE):
-            wanted = keys[start : start + KEYS_AT_ONCE]
-            rows = connection.execute(_FOUND, {"number": self._number, "keys": wanted})
+            rows = self._looked_up(connection, keys[start : start + KEYS_AT_ONCE])
             found += ((Entry(*fields), before or b"") for *fields, before in rows)
         return found
 
@@ -200,20 +205,20 @@ class Store(ABC):
     def note(self, connection: Connection, notes: Sequence[Note]) -> None:
         """Write beside the chain, in the caller's transaction."""
         for statement, rows in notes:
-            connection.execute(statement, [{"number": self._number, **row} for row in rows])
+            self._do_all(connection, statement, [{"number": self._number, **row} for row in rows])
 
     def write(self, connection: Connection, entries: Sequence[Entry], state: bytes) -> None:
         """One turn, in the caller's transaction. Raises `DuplicateKey`."""
         try:
             self._insert(connection, entries)
-        except IntegrityError:  # of the key, or of the number
+        except self.clashes:
             connection.rollback()
             is_there = self.found(connection, [entry.key for entry in entries if entry.key is not None])
             if is_there:
                 raise DuplicateKey from None
             raise self.damaged() from None
         last = entries[-1]
-        self._say(connection, _MOVE, new_seq=last.seq, new_hash=last.hash, new_state=state)
+        self._do(connection, _MOVE, new_seq=last.seq, new_hash=last.hash, new_state=state)
 
     def remove_empty(self) -> bool:
         """Remove the ledger if it has its genesis alone; says whether it did."""
@@ -240,7 +245,9 @@ class Store(ABC):
             yield
         except PcqrError:
             raise
-        except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self.explained(error) from None
+        except self.errors as error:
             raise self.explained(error) from None
 
     @abstractmethod
@@ -249,25 +256,27 @@ class Store(ABC):
     @abstractmethod
     def _begin_writing(self, connection: Connection) -> None: ...
 
-    def _say(self, connection: Connection, statement: Executable, **values: object) -> Any:
-        return connection.exec_driver_sql(self._texts[statement], {"number": self._number, **values})
+    def _say(self, connection: Connection, statement: Executable, **values: object) -> Sequence[Any]:
+        found: Sequence[Any] = self._do(connection, statement, **values).fetchall()
+        return found
+
+    def _do(self, connection: Connection, statement: Executable, **values: object) -> Any:
+        return connection.exec_driver_sql(self._text(statement), {"number": self._number, **values})
+
+    def _do_all(self, connection: Connection, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
+        connection.exec_driver_sql(self._text(statement), list(rows))
+
+    def _looked_up(self, connection: Connection, keys: Sequence[bytes]) -> Sequence[Any]:
+        return connection.execute(_FOUND, {"number": self._number, "keys": keys}).all()
 
     def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        connection.exec_driver_sql(
-            self._texts[_INSERT],
-            [
-                {
-                    "ledger": self._number,
-                    "seq": entry.seq,
-                    "kind": entry.kind,
-                    "key": entry.key,
-                    "body": entry.body,
-                    "hash": entry.hash,
-                    "closing": entry.closing,
-                }
-                for entry in entries
-            ],
-        )
+        names = ENTRIES.columns.keys()
+        self._do_all(connection, INSERT, [dict(zip(names, (self._number, *entry), strict=True)) for entry in entries])
+
+    def _text(self, statement: Executable) -> str:
+        if statement not in self._texts:
+            self._texts[statement] = str(statement.compile(dialect=self._engine.dialect))  # type: ignore[attr-defined]
+        return self._texts[statement]
 
     def _begin_migrating(self, connection: Connection) -> None:  # noqa: B027
         """Keep other processes from doing the same."""
