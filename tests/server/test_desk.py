@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from support.kept import HARD, kept
-from support.serving import release_place, running, serving
+from support.kept import kept
+from support.serving import BORDER, release_place, running, serving
 
 from pcqr.algorithms.asking import Asked, Reply, Told
 from pcqr.errors import LedgerUnwritable
@@ -236,7 +236,7 @@ def test_unstable_answers_of_a_key_end_with_its_quota(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     key = {"Authorization": f"Bearer {file.create('ward-7', 'asker', Usage(None, 1))}"}
     with serving(release_place(tmp_path), keys=file.path) as address, httpx.Client(base_url=address) as client:
-        refused = client.post("/v1/releases/ages/ask", json={"x": HARD.tolist()}, headers=key)
+        refused = client.post("/v1/releases/ages/ask", json={"x": BORDER}, headers=key)
         told = refused.json()
         assert (refused.status_code, told["code"]) == (403, "quota_spent"), told
         assert [each["kind"] for each in told["details"]["answered"]].count("unstable") == 1

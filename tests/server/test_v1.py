@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from support.kept import HARD, kept
-from support.serving import CLINIC, clinic_place, release_place, serving
+from support.kept import kept
+from support.serving import BORDER, CLINIC, clinic_place, release_place, serving
 
 from pcqr.release import Account
 from pcqr.server.facts import decoded
@@ -201,7 +201,7 @@ def test_a_token_that_is_none_is_refused(client: httpx.Client, token: Any) -> No
 def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_path: Path) -> None:
     kept(tmp_path, unstable=1)
     with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
-        x = [[0.05], *HARD.tolist()]
+        x = [[0.05], *BORDER]
         response = client.post("/v1/releases/ages/ask", json={"x": x})
         told = response.json()
         assert (response.status_code, told["code"]) == (410, "budget_exhausted")

@@ -83,6 +83,8 @@ def release_place(folder: Path, name: str = "ages") -> Place:
     return Place(name, folder / "release", head=folder / "head")
 
 
+BORDER = np.linspace(0.39, 0.41, 401)[:, None].tolist()
+"""Queries to `ages` about its border at 0.4, so many that several are unstable."""
 CLINIC = Schema(
     (
         Column("age", bounds=(0, 100)),

@@ -228,7 +228,7 @@ class Release(KeptRelease[V]):
         NotFittedError
             Before `fit`.
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return self._table(X, self.schema_)
 
     @np.errstate(all="ignore")
@@ -266,7 +266,7 @@ class Release(KeptRelease[V]):
         >>> first.replies[0].label, first.replies[0].kind, second.replies[0].kind
         (1, 'stable', 'repeated')
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         names: dict[int | None, Any] = {None: None}
         names |= {number: plain_name(name) for number, name in enumerate(self.classes_)}
         return [

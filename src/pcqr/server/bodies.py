@@ -11,6 +11,8 @@ from pcqr.server.errors import Refusal
 
 LONG = 1 << 16
 """Bytes of a body that is read in a thread: reading it would hold up everybody else."""
+MANY = 256
+"""Rows whose reply is written, or that a model predicts, in a thread."""
 
 
 def parse_json(body: bytes | memoryview) -> Any:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pcqr.server.bodies import LONG
 from pcqr.server.errors import STATUS, Refusal
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
@@ -72,8 +71,6 @@ def idempotency_token(headers: Mapping[str, str]) -> bytes | None:
     return found.encode()
 
 
-async def read_aside(body: bytes, read: Callable[[], T]) -> T:
-    """`read` at once, or in a thread where the body is long."""
-    if len(body) < LONG:
-        return read()
-    return await asyncio.to_thread(read)
+async def aside(act: Callable[[], T], *, is_long: bool) -> T:
+    """`act` at once or, where that would hold up everybody else, in a thread."""
+    return await asyncio.to_thread(act) if is_long else act()

@@ -19,13 +19,11 @@ from pcqr.models.kind import ScoredKind
 from pcqr.release.durable.entries import State
 from pcqr.schema import Schema
 from pcqr.server.askers import Asker
+from pcqr.server.bodies import MANY
 from pcqr.server.desk import Desk
 from pcqr.server.inference import Output
 from pcqr.server.rows import Table, checked
 from pcqr.server.tensors import BOOL, BYTES, FP64, INT64
-
-MANY = 256
-"""Rows that are read, or predicted, in a thread."""
 
 Metadata = list[dict[str, Any]]
 

@@ -14,10 +14,10 @@ from pcqr.hypotheses.base import Points
 from pcqr.plan import BatchCost, Usage
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.bodies import check_encoding, check_rows
+from pcqr.server.bodies import LONG, MANY, check_encoding, check_rows
 from pcqr.server.facts import cost_facts, counts
 from pcqr.server.openapi import ASKING, NAME, READING, ROWS, TOKEN, described
-from pcqr.server.routes import PlainRoute, idempotency_token, problems, read_aside, service_of, settings_of
+from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
 from pcqr.server.rows import Table, count_rows, from_body
 from pcqr.server.served import ServedModel
 from pcqr.server.service import Served
@@ -37,8 +37,8 @@ async def preview(request: Request) -> Response:
     served = service_of(request).named(request.path_params["name"])
     table, points = await _read(request, served)
     if isinstance(served, ServedModel):
-        return _response(cost_facts(_free(points.shape[0])))
-    return _response(cost_facts(await asyncio.to_thread(served.release.preview, table)))
+        return await _response(cost_facts(_free(points.shape[0])))
+    return await _response(cost_facts(await asyncio.to_thread(served.release.preview, table)))
 
 
 @router.post(
@@ -55,13 +55,13 @@ async def ask(request: Request) -> Response:
     if isinstance(served, ServedModel):
         labels = (await served.predict(points))["label"].cells
         answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
-        return _response({"answers": answers, "spent": None, "left": None})
+        return await _response({"answers": answers, "spent": None, "left": None}, len(answers))
     asker = asker_of(request.scope)
     told = await served.ask(points, asker, token)
     await check_whole(told, points.shape[0], served, asker)
     last = told.replies[-1]
     spent, left = Usage(last.asked, last.unstable), Usage(last.queries_left, last.unstable_left)
-    return _response({"answers": said(told), "spent": counts(spent), "left": counts(left)})
+    return await _response({"answers": said(told), "spent": counts(spent), "left": counts(left)}, points.shape[0])
 
 
 async def _read(request: Request, served: Served) -> tuple[Table, Points]:
@@ -75,7 +75,7 @@ async def _read(request: Request, served: Served) -> tuple[Table, Points]:
         check_rows(count_rows(table), most)
         return table, served.points(table)
 
-    return await read_aside(body, read)
+    return await aside(read, is_long=len(body) >= LONG)
 
 
 def _free(rows: int) -> BatchCost:
@@ -93,5 +93,6 @@ def _free(rows: int) -> BatchCost:
     )
 
 
-def _response(told: dict[str, Any]) -> Response:
-    return Response(json.dumps(told).encode(), media_type="application/json")
+async def _response(told: dict[str, Any], rows: int = 1) -> Response:
+    written = await aside(lambda: json.dumps(told).encode(), is_long=rows > MANY)
+    return Response(written, media_type="application/json")

@@ -17,11 +17,11 @@ from pcqr.algorithms.asking import Told
 from pcqr.hypotheses.base import Points
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.bodies import check_encoding, check_rows
+from pcqr.server.bodies import LONG, MANY, check_encoding, check_rows
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
 from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
-from pcqr.server.routes import PlainRoute, idempotency_token, problems, read_aside, service_of, settings_of
+from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
 from pcqr.server.rows import count_rows, from_tensors
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
@@ -123,15 +123,19 @@ async def infer(request: Request) -> Response:
         check_rows(count_rows(table), most)
         return asked, served.points(table)
 
-    asked, points = await read_aside(body, read)
+    asked, points = await aside(read, is_long=len(body) >= LONG)
     rows = points.shape[0]
     if isinstance(served, ServedModel):
         outputs = await served.predict(points, with_scores=asked.wants("score") and served.has_scores)
-        return reply(served.name, asked, outputs, rows, {})
+        return await aside(lambda: reply(served.name, asked, outputs, rows, {}), is_long=rows > MANY)
     asker = asker_of(request.scope)
     told = await served.ask(points, asker, token)
     await check_whole(told, rows, served, asker)
-    return reply(served.name, asked, outputs_of(told, served), rows, parameters_of(told))
+
+    def write() -> Response:
+        return reply(served.name, asked, outputs_of(told, served), rows, parameters_of(told))
+
+    return await aside(write, is_long=rows > MANY)
 
 
 def outputs_of(told: Told[Any], served: ServedRelease) -> dict[str, Output]:
