@@ -85,6 +85,9 @@ class Log(Protocol):
     def entries(self) -> Iterator[Entry]:
         """Every distinct query with its answer, in order."""
 
+    def announce(self, keys: Sequence[bytes], labeller: PrivLabel) -> None:
+        """These rows are going to be decided, in the next turn: a cautious log keeps that."""
+
     def turn(self, labeller: PrivLabel) -> AbstractContextManager[Turn]:
         """Decide while nobody else does. What was added may be shown once the block has ended without an error."""
 
@@ -124,6 +127,9 @@ class MemoryLog:
     def keyed(self) -> Iterator[tuple[bytes, Entry]]:
         """All entries with their keys, in order."""
         return iter(tuple(self._entries.items()))
+
+    def announce(self, keys: Sequence[bytes], labeller: PrivLabel) -> None:
+        """What is in memory does not outlive a crash."""
 
     @contextmanager
     def turn(self, labeller: PrivLabel) -> Iterator[Turn]:  # noqa: ARG002

@@ -147,6 +147,7 @@ class PrivClass:
     def _in_a_turn(
         self, asked: Sequence[Asked], these: Sequence[Sequence[bytes]], book: Book | None, stop: Stop | None
     ) -> list[Told[int]]:
+        self.log.announce([this for each in these for this in each], self.labeller)
         with self.log.turn(self.labeller) as turn:
             page = None if book is None else turn.open(book, asked)
             told = [None if page is None else page.replayed(each) for each in asked]

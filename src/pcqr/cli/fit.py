@@ -26,7 +26,9 @@ DEFAULT_QUERIES = 300
 def run(job: Fit, *, as_json: bool) -> None:
     """Read, check, fit, keep, summarise. Whatever can be refused is refused before the fit."""
     check_not_input(job.out, job.inputs)
-    rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key)  # a place that cannot be written costs nothing
+    if job.cautious and job.publishes:
+        raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
+    rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
     account = account_of(job, COMMAND)
     inputs = read_inputs(job, most_labels=2, categories=job.categories)
     release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
@@ -38,7 +40,7 @@ def run(job: Fit, *, as_json: bool) -> None:
                 release.fit(inputs.table, inputs.y, public=SurelyPublic(public))
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
-                release.save(job.out, ledger=job.ledger, head=job.head, key=job.key)
+                release.save(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
                 release_kept = True
             release.close()
         except BaseException:

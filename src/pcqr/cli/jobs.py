@@ -174,6 +174,14 @@ class Fit(Voting):
     ledger: LedgerOption = None
     head: HeadOption = None
     key: KeyOption = None
+    cautious: Annotated[
+        bool,
+        typer.Option(
+            "--cautious",
+            help="Queries of a batch that a crash breaks off count as unstable: where others can stop the process by "
+            "what they see in it, or read its raw files. Half as fast; not for universal, nor in PostgreSQL.",
+        ),
+    ] = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
 
 

@@ -41,6 +41,7 @@ class KeptRelease(PrivateEstimator[V]):
         ledger: str | os.PathLike[str] | None = None,
         head: str | os.PathLike[str] | None = None,
         key: str | None = None,
+        cautious: bool = False,
     ) -> Self:
         """Move the release into a new directory, where it outlives this process (docs/release.md).
 
@@ -58,6 +59,10 @@ class KeptRelease(PrivateEstimator[V]):
             default under the user's state directory.
         key : str, optional
             Where the key is that encrypts the secrets: "file:PATH" or "env:NAME".
+        cautious : bool, default False
+            Write down which queries are going to be decided before they are. Those of a batch that a crash breaks off
+            then count as unstable for ever: right where others can stop the process by what they see inside it, or
+            read its raw files (docs/release.md). Half as fast; not for a universal release, nor in PostgreSQL.
 
         Returns
         -------
@@ -89,6 +94,8 @@ class KeptRelease(PrivateEstimator[V]):
 
         self._check_fitted()
         checked_place(path)
+        if cautious and isinstance(self._protocol, UnvPrivCl):
+            raise ParameterError("cautious", "False for a universal release: its draw cannot be announced", cautious)
         with self._protocol.guarded(), self._votes.guarded():
             check_idle(self._protocol, self._votes)  # a signal handler: what is being decided would not go with it
             log = self._votes.log
@@ -99,7 +106,7 @@ class KeptRelease(PrivateEstimator[V]):
             facts = self._facts()
             facts.to_json()  # whatever cannot be written is refused before anything is
             self._votes.log = keep(
-                path, facts, self._secret(), log, self._votes.left, ledger=ledger, head=head, key=key
+                path, facts, self._secret(), log, self._votes.left, ledger=ledger, head=head, key=key, cautious=cautious
             )
         return self
 

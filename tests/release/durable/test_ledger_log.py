@@ -178,7 +178,7 @@ def test_entries_and_states_have_one_length(
     append_answer(turn, point.tobytes(), bytes(32), entry, asked, asked)  # type: ignore[arg-type]
     assert len(turn.drafts[0].body) == 18 + 16
     state = State(Usage(asked, 3), Usage(*left), published)
-    assert len(state.written()) == 34
+    assert len(state.written()) == 50
     assert State.read(state.written()) == state
 
 

@@ -24,7 +24,7 @@ from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
 from pcqr.release.ledger.head import default_path
-from pcqr.release.ledger.opening import rehearse_ledger, written_place
+from pcqr.release.ledger.opening import is_address, rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
 
@@ -60,12 +60,14 @@ def keep(
     ledger: str | os.PathLike[str] | None = None,
     head: str | os.PathLike[str] | None = None,
     key: str | None = None,
+    cautious: bool = False,
 ) -> LedgerLog:
     """Move a release out of memory into a new directory. `log` gives up before the ledger may hold it.
 
     `key` says where the key is that encrypts the secret (`read_key`). Whatever is refused before that leaves nothing
     behind, and the release in memory as it was.
     """
+    _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
     with _claimed(place, head) as directory:
         kept: Ledger | None = None
@@ -91,7 +93,7 @@ def keep(
             with kept.turn() as turn:
                 names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
                 turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
-                move(log, left, turn)
+                move(log, left, turn, is_cautious=cautious)
         except BaseException:
             kept.close()
             if _was_surely_empty(_ledger_place(directory, ledger), head):
@@ -107,8 +109,10 @@ def rehearse(
     ledger: str | os.PathLike[str] | None = None,
     head: str | os.PathLike[str] | None = None,
     key: str | None = None,
+    cautious: bool = False,
 ) -> None:
     """Refuse now what `keep` would refuse once a release has been paid for. Nothing is left behind."""
+    _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
     with _claimed(place, head) as directory:
         try:
@@ -269,6 +273,12 @@ def _check_apart(directory: Path, head: str | os.PathLike[str] | None) -> None:
     path = real(default_path("") if head is None else Path(head))
     if path.is_relative_to(directory):
         raise ParameterError("head", "a path outside the directory of the release, and not copied with it", str(path))
+
+
+def _check_cautious(ledger: str | os.PathLike[str] | None, cautious: bool) -> None:
+    """Only where one process writes is what was announced, and is not decided, surely broken off."""
+    if cautious and ledger is not None and is_address(os.fspath(ledger)):
+        raise ParameterError("cautious", "False for a ledger in a database, which several processes write", cautious)
 
 
 def _remove_files(directory: Path) -> None:

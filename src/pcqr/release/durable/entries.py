@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,15 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
 from pcqr.release.ledger import Turn
 
-ANSWER, PUBLISHED = "answer", "published"
+ANSWER, ANNOUNCED, PUBLISHED = "answer", "announced", "published"
 PUBLISHED_KEY = PUBLISHED.encode()  # no SHA-256
 _ANSWER = struct.Struct(">bbQQ")
-_STATE = struct.Struct(">BQQqqB")
-_STATE_VERSION = 1
+_STATE = struct.Struct(">BQQqqB16s")
+_STATE_VERSION = 2
+_PUBLISHED_FLAG, _CAUTIOUS_FLAG = 1, 2
+NOTHING = bytes(16)
+"""The name of an announcement that there is none."""
+_WIDTH = struct.Struct(">I")
 _NONE = -1
 _PAGE = 4_096
 
@@ -28,24 +33,29 @@ class State:
     spent: Usage
     left: Usage
     is_published: bool = False
+    is_cautious: bool = False
+    """Is what will be decided announced first? Fixed when the release is kept."""
+    announced: bytes = NOTHING
+    """The key of the entry that announces what is being decided."""
 
     def written(self) -> bytes:
         left = (_NONE if number is None else max(0, number) for number in (self.left.queries, self.left.unstable))
-        return _STATE.pack(
-            _STATE_VERSION, self.spent.queries or 0, self.spent.unstable or 0, *left, int(self.is_published)
-        )
+        flags = _PUBLISHED_FLAG * self.is_published | _CAUTIOUS_FLAG * self.is_cautious
+        spent = self.spent.queries or 0, self.spent.unstable or 0
+        return _STATE.pack(_STATE_VERSION, *spent, *left, flags, self.announced)
 
     @classmethod
     def read(cls, written: bytes) -> State:
         """The state that was `written`; raises ValueError for anything else."""
         try:
-            version, asked, unstable, *left, published = _STATE.unpack(written)
+            version, asked, unstable, *left, flags, announced = _STATE.unpack(written)
         except struct.error:
             raise ValueError from None
         if version != _STATE_VERSION:
             raise ValueError
         queries_left, unstable_left = (None if number == _NONE else number for number in left)
-        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), bool(published))
+        marks = bool(flags & _PUBLISHED_FLAG), bool(flags & _CAUTIOUS_FLAG)
+        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), *marks, announced)
 
 
 def append_answer(turn: Turn, key: bytes, digest: bytes, entry: Entry, asked: int, unstable: int) -> int:
@@ -53,6 +63,17 @@ def append_answer(turn: Turn, key: bytes, digest: bytes, entry: Entry, asked: in
     label = _NONE if entry.label is None else entry.label
     coin = _NONE if entry.coin is None else entry.coin
     return turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=digest)
+
+
+def append_announced(turn: Turn, name: bytes, keys: Sequence[bytes]) -> None:
+    """Add which rows are going to be decided, all of one width."""
+    turn.append(ANNOUNCED, _WIDTH.pack(len(keys[0])) + b"".join(keys), key=name)
+
+
+def announced_in(body: bytes) -> list[bytes]:
+    """The rows of such an entry."""
+    (width,) = _WIDTH.unpack_from(body)
+    return [body[start : start + width] for start in range(_WIDTH.size, len(body), width)]
 
 
 def append_published(turn: Turn, hypothesis: Hypothesis) -> None:

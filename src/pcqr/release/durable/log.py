@@ -7,14 +7,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 
+import numpy as np
+
 from pcqr.algorithms.asking import Asked, Page
 from pcqr.algorithms.asking import Book as AnyBook
 from pcqr.algorithms.log import Entry, MemoryLog, PrivLabel
+from pcqr.entropy import SystemEntropy
 from pcqr.errors import CopyCannotAnswer, LedgerDamaged, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
 from pcqr.release.durable.book import Book, WrittenPage
-from pcqr.release.durable.entries import ANSWER, PUBLISHED_KEY, State, append_answer, append_published, entry_of
+from pcqr.release.durable.entries import (
+    ANSWER,
+    NOTHING,
+    PUBLISHED_KEY,
+    State,
+    announced_in,
+    append_announced,
+    append_answer,
+    append_published,
+    entry_of,
+)
 from pcqr.release.ledger import Entry as Kept
 from pcqr.release.ledger import Ledger
 from pcqr.release.ledger import Turn as LedgerTurn
@@ -28,6 +41,9 @@ class LedgerLog:
         self._forget = forget
         self._owner = None if is_copy or ledger.is_read_only else os.getpid()
         self._published: Hypothesis | None = None
+        self._is_cautious: bool | None = None
+        self._announced = NOTHING
+        """What this process has announced, and is about to decide."""
 
     @property
     def is_original(self) -> bool:
@@ -56,6 +72,16 @@ class LedgerLog:
     def entries(self) -> Iterator[Entry]:
         return (entry_of(entry.body) for entry in self.ledger.entries() if entry.kind == ANSWER)
 
+    def announce(self, keys: Sequence[bytes], labeller: PrivLabel) -> None:
+        """For a cautious release: have on disk which rows are going to be decided, before anything is known of them."""
+        if self._is_cautious is None:
+            self._is_cautious = self.state.is_cautious
+        self._announced = NOTHING
+        if self._is_cautious:
+            with self.turn(labeller) as turn:
+                name = NOTHING if labeller.left.is_nothing else turn.announce(keys)
+            self._announced = name
+
     @contextmanager
     def turn(self, labeller: PrivLabel) -> Iterator[Turn]:
         if not self.is_original:
@@ -64,6 +90,8 @@ class LedgerLog:
             before = self._read(ledger_turn.state)
             labeller.left = before.left
             turn = Turn(ledger_turn, before, self)
+            if before.announced not in (NOTHING, self._announced):  # and never decided: that turn was broken off
+                labeller.left = turn.settle(before)
             yield turn
             after = turn.after(labeller.left)
             ledger_turn.state = after.written()
@@ -103,7 +131,8 @@ class Turn:
         self._seqs: dict[bytes, int] = {}
         self._digests: dict[bytes, bytes] = {}
         self._asked, self._unstable = before.spent.queries or 0, before.spent.unstable or 0
-        self._is_published = before.is_published
+        self._is_published, self._is_cautious = before.is_published, before.is_cautious
+        self._announced = NOTHING
 
     @property
     def spent(self) -> Usage:
@@ -115,7 +144,7 @@ class Turn:
 
     def after(self, left: Usage) -> State:
         """The state at the end of this turn, with what is `left` then."""
-        return State(self.spent, left, self._is_published)
+        return State(self.spent, left, self._is_published, self._is_cautious, self._announced)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         self._digests = {key: sha256(key).digest() for key in keys}
@@ -128,6 +157,29 @@ class Turn:
         self._unstable += entry.label is None
         self._seqs[key] = append_answer(self._turn, key, self._digests[key], entry, self._asked, self._unstable)
 
+    def announce(self, keys: Sequence[bytes]) -> bytes:
+        """Say which of these rows are new; returns the name of the announcement."""
+        self.find(keys)
+        new = [key for key in dict.fromkeys(keys) if key not in self._seqs]  # nor settled in this turn
+        if new:
+            self._announced = SystemEntropy().bytes(len(NOTHING))
+            append_announced(self._turn, self._announced, new)
+        return self._announced
+
+    def settle(self, before: State) -> Usage:
+        """Count rows that were announced and never decided as though each had been unstable; what is left then.
+
+        They get ⊥ for ever, as far as there is any left: what was decided about them may have been seen.
+        """
+        rows = announced_in(self._turn.find([before.announced])[before.announced].body)
+        known = self.find(rows)
+        rows = [key for key in rows if key not in known]
+        queries, unstable = before.left.queries, before.left.unstable
+        coins = SystemEntropy().below(2, len(rows)).tolist()
+        for key, coin in list(zip(rows, coins, strict=True))[: unstable or 0]:
+            self.add(key, Entry(np.frombuffer(key, dtype="<f8")[None, :], None, coin))
+        return Usage(*(None if left is None else max(0, left - len(rows)) for left in (queries, unstable)))
+
     def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
         if not isinstance(book, Book) or book.ledger is not self._log.ledger:
             raise ParameterError("book", "the book of this release: release.book()", "another one")
@@ -139,7 +191,7 @@ class Turn:
         self._is_published = True
 
 
-def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
+def move(log: MemoryLog, left: Usage, turn: LedgerTurn, *, is_cautious: bool = False) -> None:
     """Write all that a release has answered in memory into its ledger."""
     asked = unstable = 0
     for key, entry in log.keyed():
@@ -147,7 +199,7 @@ def move(log: MemoryLog, left: Usage, turn: LedgerTurn) -> None:
         append_answer(turn, key, sha256(key).digest(), entry, asked, unstable)
     if log.published is not None:
         append_published(turn, log.published)
-    turn.state = State(Usage(asked, unstable), left, log.published is not None).written()
+    turn.state = State(Usage(asked, unstable), left, log.published is not None, is_cautious).written()
 
 
 def _found(

@@ -95,7 +95,7 @@ def open_ledger(
     reader = partial(open_ledger, place, purpose, head, read_only=True)
     elsewhere = partial(open_ledger, written_place(place), purpose, head, read_only=True)
     store: Store
-    if _is_address(place):
+    if is_address(place):
         store = PostgresStore(str(place), read_only=read_only)
     else:
         store = SqliteStore(_path(place), read_only=read_only)
@@ -137,7 +137,7 @@ def _make(place: str | Path, purpose: str, head: str | Path | None, kind: type[N
     identity = SystemEntropy().bytes(16)
     head_path = Path(head) if head is not None else default_path(identity.hex())
     try:
-        if _is_address(place):
+        if is_address(place):
             with closing(PostgresStore(str(place))) as store:
                 called = store.place
                 store.make(identity, purpose, kind(head_path, identity, called))
@@ -185,7 +185,8 @@ def _adopted(store: Store, path: Path) -> Head:
     return Head.create(path, store.identity, store.place, entry.link)
 
 
-def _is_address(place: str | Path) -> bool:
+def is_address(place: str | Path) -> bool:
+    """Is it a database's, not a file's?"""
     return "://" in str(place) and not str(place).startswith("sqlite:///")
 
 
@@ -195,7 +196,7 @@ def _path(place: str | Path) -> Path:
 
 def written_place(place: str | Path) -> str:
     """How it is found again, from another directory too: whoever opens it has the password elsewhere."""
-    return without_password(str(place)) if _is_address(place) else str(_path(place))
+    return without_password(str(place)) if is_address(place) else str(_path(place))
 
 
 def _check_apart(head: Path, path: Path) -> None:
