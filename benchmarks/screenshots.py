@@ -136,7 +136,7 @@ def shoot(browser: Browser, address: str, folder: Path) -> None:
         keep(page, "model")
         view(page, f"{address}/#/plan")
         page.get_by_role("button", name="Show what to expect").click()
-        expect(page.locator(".chart svg")).to_have_count(3, timeout=PATIENCE)
+        expect(page.locator(".chart svg")).to_have_count(4, timeout=PATIENCE)
         keep(page, "planner")
     with tab(browser, PHONE, dark=True) as page:
         view(page, f"{address}/#/of/adult/overview")

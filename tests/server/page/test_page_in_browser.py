@@ -183,7 +183,7 @@ def test_the_planner_answers_and_draws(visit: Visit, monkeypatch: pytest.MonkeyP
     expect(page.get_by_label("Columns")).to_have_value("1")
     button.click()
     expect(page.get_by_role("table")).to_contain_text("AgnosticRelease")
-    expect(page.get_by_role("img")).to_have_count(3)
+    expect(page.get_by_role("img")).to_have_count(4)
     expect(page.get_by_role("img").first).to_have_accessible_name(re.compile(r"UniversalRelease from 20\s% to 1.3\s%"))
     page.get_by_text("Figures: ").first.click()
     expect(page.get_by_role("table", name=re.compile("privacy budget"))).to_contain_text("40")

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { make, say } from "./dom.js";
 import { columnsOf, form } from "./form.js";
-import { notice, refusal, waiting } from "./states.js";
+import { notice, refusal, restate, waiting } from "./states.js";
 import { KINDS, usage } from "./words.js";
 
 const entered = new Map(); // what was typed, by release, for as long as the page is open
@@ -23,6 +23,7 @@ export function ask(one) {
       const told = await api.ask(one.name, [row], last.token);
       last = { text: null, token: null };
       put(answer(one, told.answers[0], told));
+      restate(one, told.left);
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
       const isMarked = error.code === "bad_value" && refuse(error.details.column, error.message);

@@ -120,7 +120,8 @@ function head(one, view) {
       make(
         "p",
         { class: "muted" },
-        `${one.kind === "model" ? "A published classifier" : algorithm(one.algorithm)}. ${standing(one)}`,
+        `${one.kind === "model" ? "A published classifier" : algorithm(one.algorithm)}. `,
+        make("span", { id: "standing" }, standing(one)),
       ),
     ),
     make(

@@ -33,7 +33,7 @@ function picture(one, drawn) {
     make("h2", { id: "picture" }, "The model as a picture"),
     make(
       "div",
-      { class: "paper" },
+      { class: "paper", tabindex: "0", role: "region", "aria-label": "Picture of the model" },
       make("img", {
         src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn)}`,
         alt: `The classifier that ${one.name} published. The rules below say the same in words.`,

@@ -122,7 +122,7 @@ function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
       : [
           "published",
           publishes(one) ? "not yet" : "none",
-          publishes(one) ? "its classifier is published" : "published: it gives single answers",
+          publishes(one) ? "published: after its last vote" : "published: it gives single answers",
         ],
   ];
   return [

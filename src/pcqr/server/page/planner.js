@@ -180,12 +180,14 @@ function outlook(told) {
   const expected = told.algorithms.filter((one) => one.expected);
   // one name for one thing
   const reason = told.algorithms.reduce((text, one) => text.replaceAll(one.algorithm, one.estimator), best.reason);
+  const aim = percent(told.asked.alpha);
   const needed =
     told.needed === null
-      ? "No number of records is known to be enough for a proof"
-      : `A proof needs ${count(told.needed)} records`;
+      ? `No number of records is known for which it is proved to stay below ${aim}.`
+      : `To prove that it stays below ${aim}, ${count(told.needed)} records are needed.`;
   say("The plan is shown.");
   return [
+    published(told.published),
     make(
       "section",
       { class: "card stack", "aria-labelledby": "advice" },
@@ -197,22 +199,21 @@ function outlook(told) {
         { class: "muted small" },
         "Extra error is what goes beyond the best classifier of this kind; a query without an answer counts as a coin. ",
         "Expected means by the planner's model, which is no bound. ",
-        `${needed} that the extra error stays below ${percent(told.asked.alpha)}.`,
+        needed,
       ),
     ),
-    published(told.published),
   ];
 }
 
 function published({ way, estimator, reason, loss, tables, extrapolated, notes }) {
   const points = (value) => String(Number((100 * value).toFixed(1))).replace("-", "−");
   const lost = loss
-    ? `Accuracy was ${points(loss[0])} to ${points(loss[1])} points below boosting without privacy on ${tables.length} real tables${extrapolated ? ", the nearest that were measured" : " of this size and ε"}. Another table may do better or worse.`
+    ? `Accuracy was ${points(loss[0])} to ${points(loss[1])} points below boosting without privacy on ${tables.length} real tables${extrapolated ? ", the nearest that were measured" : " near this n·ε"}. Another table may do better or worse.`
     : "It was not measured at numbers like these.";
   return make(
     "section",
     { class: "card stack tight", "aria-labelledby": "published" },
-    make("h2", { id: "published" }, `Did best on real tables: ${way} (${estimator})`),
+    make("h2", { id: "published" }, `Best on real tables: ${way} (${estimator})`),
     make("p", {}, reason),
     make("p", {}, lost),
     notes.length
@@ -250,7 +251,9 @@ async function filled(panels, asked, isShown) {
   for (const [over, panel] of panels) {
     if (!isShown()) return;
     try {
-      panel.replaceChildren(curve(asked, (await api.plan({ ...asked, over })).curves));
+      const { curves } = await api.plan({ ...asked, over });
+      panel.replaceChildren(curve(asked, curves));
+      if (over === "epsilon") panel.after(proof(asked, curves));
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
       panel.replaceChildren(make("p", { class: "muted" }, `Not drawn. ${error.message}`));
@@ -293,5 +296,20 @@ function curve(asked, { over, at, expected }) {
     x: axis,
     y: shares,
     mark: Number(asked[over]),
+  });
+}
+
+// The records that a proof needs while ε varies.
+function proof(asked, { at, needed }) {
+  const title = "Records that a proof needs by privacy budget ε";
+  const points = at.map((place, index) => [place, needed[index]]).filter(([, value]) => value !== null);
+  if (!points.length) return make("p", { class: "muted" }, `${title}: no number is known to be enough.`);
+  return chart({
+    title,
+    description: `From ${count(points[0][1])} down to ${count(points.at(-1)[1])}.`,
+    series: [{ name: "records", tone: "votes", points }],
+    x: numbers(VARIED_WORDS.epsilon, { scale: "log" }),
+    y: numbers("records", { scale: "log" }),
+    mark: Number(asked.epsilon),
   });
 }

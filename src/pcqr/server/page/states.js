@@ -1,7 +1,7 @@
 // What stands in for content: it is being fetched, there is none, or the server refused.
 
 import { make, say } from "./dom.js";
-import { usage } from "./words.js";
+import { standing, usage } from "./words.js";
 
 export function waiting(words = "One moment …") {
   return make("p", { class: "waiting" }, words);
@@ -93,4 +93,10 @@ function explained(error, retry) {
 function quota({ allowance, used }) {
   if (!allowance || !used) return "It was given for a number of queries or of unstable answers.";
   return `Used: ${usage(used)}. Allowed: ${usage(allowance)}.`;
+}
+
+// An answer has changed what is left: the head of the view says so, too.
+export function restate(one, left) {
+  const place = document.getElementById("standing");
+  if (left && place) place.textContent = standing({ ...one, left });
 }

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { halted } from "./ask.js";
 import { bar, legend } from "./chart.js";
 import { download, fresh, make, say, scrolling, table } from "./dom.js";
-import { refusal, waiting } from "./states.js";
+import { refusal, restate, waiting } from "./states.js";
 import { KINDS, count, counted, percent, usage } from "./words.js";
 
 const MOST = 64 * 2 ** 20;
@@ -142,6 +142,7 @@ async function asked(one, name, text, requested, token, put, back) {
   try {
     const { answers, left } = await api.ask(one.name, text, token);
     put(results(name, answers, requested, left, back));
+    restate(one, left);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
     const told = error.details.answered;

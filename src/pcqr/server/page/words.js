@@ -63,7 +63,8 @@ export const STATES = { open: "Open", published: "Published", halted: "Halted" }
 // What a release or a model is doing now, in a sentence.
 export function standing({ kind, state, left }) {
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
-  if (state === "published") return "Its classifier is public: it answers any number of queries, and nothing is used up.";
+  if (state === "published")
+    return "Its classifier is public: it answers any number of queries, and nothing is used up.";
   if (state === "halted")
     return "Its unstable answers are used up. Only queries that were asked before still get their answer.";
   return `Left: ${usage(left)}.`;
