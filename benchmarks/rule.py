@@ -1,6 +1,6 @@
 """Does `method="auto"` pick well on questions that the settings were not chosen on?
 
-    python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--seeds 2] [--picked-only]
+    python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--methods linear,counted,…]
 
 Every method of `PrivateClassifier`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, splits and
 public rows as everywhere; a private count or comparison where `auto` picks it. Regret is how far the pick is behind the
@@ -120,15 +120,17 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(HELD_OUT))
     parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--picked-only", action="store_true", help="run what auto picks, and keep the other methods")
+    parser.add_argument(
+        "--methods", default=",".join(METHODS), help="some of them; of the others what is stored is kept"
+    )
     given = parser.parse_args()
     console, cases = wide_console(), stored(Path())
     for name in given.tables.split(","):
         task = load(name, given.data)
         for epsilon in map(float, given.epsilons.split(",")):
             chosen = choose(task.y.size, epsilon, 2)
-            others = () if given.picked_only else tuple(method for method in ALONE if method != chosen)
-            for method in (*others, chosen):
+            others = tuple(method for method in ALONE if method != chosen)
+            for method in (each for each in (*others, chosen) if each in given.methods.split(",")):
                 case = measure(task, epsilon, method, given.seeds)
                 console.print(*map(str, case.key), f"{100 * np.mean(case.accuracy):.2f}", f"{case.seconds[0]:.1f} s")
                 cases[case.key] = case
