@@ -33,9 +33,10 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash: $(STAMP)  ## kill processes that answer from a ledger, 300 times in SQLite and 100 in PostgreSQL: is anything lost?
+crash: $(STAMP)  ## kill processes that answer from a ledger, and servers, over 300 times in SQLite and 100 in PostgreSQL: is anything lost?
 	PYTHONPATH=tests $(BIN)/python -m support.crashes
 	PYTHONPATH=tests $(BIN)/python -m support.release_crashes
+	PYTHONPATH=tests $(BIN)/python -m support.service_crashes
 
 mutants: $(STAMP)  ## small changes to the code, one at a time: which does no test notice?
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m mutants

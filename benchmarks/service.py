@@ -1,0 +1,194 @@
+"""What does durability cost a server? Requests a second and their times, on disk and in memory, in one run.
+
+    python -m benchmarks.service [--rounds N] [--seconds S] [--answers 1000000]
+
+One worker, 64 connections, one new query a request, by /v1 ask and by /v2 infer. The servers take turns, round by
+round, so that other work on the machine slows all of them; shares are medians over rounds. `--answers` measures the
+memory of the durable server, too, while it gives so many answers. Numbers of this machine: run it on an idle one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.accuracy import markdown, show, wide_console
+from benchmarks.pages import put_between
+from benchmarks.service_load import Load
+
+RESULTS = Path("benchmarks/results/service.json")
+PAGE = Path("docs/service.md")
+CONNECTIONS = 64
+BATCH = 100
+BATCH_CONNECTIONS = 8
+STEPS = 5
+WARM_UP = 1.0
+LONG = 3_600.0
+TARGET = 0.6
+CASES = (("durable", "v1"), ("memory", "v1"), ("durable", "v2"), ("memory", "v2"), ("bare", "bare"), ("echo", "echo"))
+WORDS = {
+    "durable": "`pcqr serve`, on disk",
+    "memory": "the same without a ledger",
+    "bare": "a bare FastAPI POST",
+    "echo": "a server that does nothing: the load's ceiling",
+}
+ENDPOINTS = {"v1": "`/v1/releases/…/ask`", "v2": "`/v2/models/…/infer`"}
+HEADER = ("server", "endpoint", "requests a second", "p50, ms", "p99, ms", "of the one without a ledger")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One server and endpoint: medians over rounds. `share`: of the same endpoint without a ledger, round by round."""
+
+    server: str
+    ask: str
+    speed: float
+    p50: float
+    p99: float
+    load: float
+    """Share of one processor that the load itself took."""
+    share: float | None
+
+    def row(self) -> list[str]:
+        share = "" if self.share is None else f"{self.share:.0%}"
+        figures = (f"{self.speed:,.0f}", f"{self.p50:.1f}", f"{self.p99:.1f}", share)
+        return [WORDS[self.server], ENDPOINTS.get(self.ask, ""), *figures]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server in a process of its own."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+    @property
+    def memory(self) -> float:
+        """MiB that it has in memory now."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    def load(self, *options: object) -> Load:
+        command = [sys.executable, "-m", "benchmarks.service_load", "--port", self.port, *options]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)  # noqa: S603
+        found = Load(**json.loads(done.stdout))
+        assert not found.failed, "a request was refused"
+        return found
+
+
+@contextmanager
+def running(name: str) -> Iterator[Running]:
+    """A server of `benchmarks.service_servers`, with a folder on disk."""
+    folder = Path(tempfile.mkdtemp())
+    command = [sys.executable, "-m", "benchmarks.service_servers", name, str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+    try:
+        yield Running(process, _port(process))
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder)
+
+
+def _port(process: subprocess.Popen[str]) -> int:
+    """Of the address that the server says, in JSON."""
+    said = ""
+    assert process.stdout is not None
+    while True:
+        line = process.stdout.readline()
+        assert line, f"the server ended: {said}"
+        said += line
+        try:
+            return int(json.loads(said)["url"].rstrip("/").rpartition(":")[2])
+        except json.JSONDecodeError:
+            continue
+
+
+def speeds(rounds: int, seconds: float) -> list[Case]:
+    """All servers wait; one at a time has the load. Every other round goes the other way round."""
+    found: dict[tuple[str, str], list[Load]] = {case: [] for case in CASES}
+    with ExitStack() as stack:
+        servers = {name: stack.enter_context(running(name)) for name in WORDS}
+        for number in range(rounds):
+            for server, ask in CASES if number % 2 == 0 else reversed(CASES):
+                options = ("--ask", ask, "--connections", CONNECTIONS, "--warm-up", WARM_UP, "--seconds", seconds)
+                found[server, ask].append(servers[server].load(*options))
+    return [_case(server, ask, loads, found.get(("memory", ask))) for (server, ask), loads in found.items()]
+
+
+def _case(server: str, ask: str, loads: Sequence[Load], without: Sequence[Load] | None) -> Case:
+    share = None
+    if server == "durable" and without is not None:
+        share = median(one.speed / other.speed for one, other in zip(loads, without, strict=True))
+    of = {name: median(getattr(load, name) for load in loads) for name in ("speed", "p50", "p99", "processor")}
+    return Case(server, ask, of["speed"], of["p50"], of["p99"], of["processor"], share)
+
+
+def memory(answers: int) -> dict[str, Any]:
+    """MiB of the durable server before, and after each part of so many answers, in requests of 100 rows."""
+    requests = answers // BATCH // STEPS
+    options = ("--connections", BATCH_CONNECTIONS, "--rows", BATCH, "--seconds", LONG)
+    with running("durable") as server:
+        server.load(*options, "--most", 200)
+        resident, seconds = [server.memory], 0.0
+        for _ in range(STEPS):
+            seconds += server.load(*options, "--most", requests).seconds
+            resident.append(server.memory)
+    return {"answers": requests * BATCH * STEPS, "seconds": seconds, "resident": resident}
+
+
+def in_words(found: dict[str, Any]) -> str:
+    figures = ", ".join(f"{each:.0f}" for each in found["resident"])
+    speed = found["answers"] / found["seconds"]
+    return (
+        f"Memory of the server before {found['answers']:,} answers in requests of {BATCH} rows, and after each fifth "
+        f"of them: {figures} MiB ({speed:,.0f} answers a second)."
+    )
+
+
+def page(results: dict[str, Any]) -> str:
+    """What docs/service.md shows."""
+    table = markdown(HEADER, [Case(**case).row() for case in results["cases"]])
+    return f"{table}\n\n{in_words(results['memory'])}" if results["memory"] else table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of one server in one round")
+    parser.add_argument("--answers", type=int, default=0, help="for memory; 0: the last figures stay")
+    parser.add_argument("--dry", action="store_true", help="write nothing")
+    given = parser.parse_args()
+    cases = speeds(given.rounds, given.seconds)
+    before = json.loads(RESULTS.read_text(encoding="utf-8"))["memory"] if RESULTS.exists() else None
+    found = memory(given.answers) if given.answers else before
+    console = wide_console()
+    show("What durability costs a server", HEADER, [case.row() for case in cases], console)
+    console.print(
+        f"the load took {max(case.load for case in cases if case.server != 'echo'):.0%} of a processor at most"
+    )
+    if found:
+        console.print(in_words(found))
+    short = [case for case in cases if case.share is not None and case.share < TARGET]
+    console.print(f"below {TARGET:.0%}: {', '.join(case.ask for case in short) or 'none'}")
+    if given.dry:
+        return
+    settings = {"rounds": given.rounds, "seconds": given.seconds, "processors": os.cpu_count()}
+    results = {"settings": settings, "memory": found, "cases": [asdict(case) for case in cases]}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    put_between(PAGE, "speed", page(results))
+
+
+if __name__ == "__main__":
+    main()
