@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+import numpy as np
+
 from pcqr import registry
 from pcqr.algorithms.log import MemoryLog, NoLabeller, PrivLabel
 from pcqr.algorithms.priv_class import PrivClass
@@ -74,7 +76,8 @@ class KeptRelease(PrivateEstimator[V]):
         ReleaseError
             When there is something at that path, or the release is kept already.
         ParameterError
-            When a parameter, such as a hypothesis class of your own, cannot be written down.
+            When a parameter, such as a hypothesis class of your own, or `Finite` with models of your own, cannot be
+            written down. `fit` cannot foresee a `save`: an account that it has charged stays charged.
         LedgerError, SecretError
             When a file cannot be written.
 
@@ -130,6 +133,21 @@ class KeptRelease(PrivateEstimator[V]):
         if not isinstance(log, LedgerLog):
             raise ReleaseError("in memory", "has no book", "Save it first: release.save(path).")
         return Book(log.ledger)
+
+    @np.errstate(all="ignore")
+    def warm_up(self) -> None:
+        """Load and compile all that an answer needs, so that the first asker need not wait for it. Costs nothing.
+
+        Votes on a made-up point are counted and dropped, and a spare copy of the labeller, which has counters and a
+        source of noise of its own, decides made-up votes: nothing is told or kept, so no privacy is spent. The log, the
+        counters and the noise of the release itself are not touched.
+        """
+        labeller: Any = self._votes.labeller
+        if not hasattr(labeller, "arrays"):  # published: it has no secrets any more
+            return
+        votes = labeller.counts(np.zeros((1, self.n_features_in_)))
+        spare = self._labeller(labeller.arrays(), self.plan_, SystemEntropy())
+        spare.decide(np.zeros_like(votes[0]))
 
     def close(self) -> None:
         """Let another process open the directory of a kept release. All answers are on disk already."""

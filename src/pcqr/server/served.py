@@ -44,7 +44,9 @@ class ServedRelease:
 
     @classmethod
     def open(cls, name: str, path: Path, *, ledger: str | None, head: Path | None, key: str | None) -> ServedRelease:
-        return cls(name, Desk(lambda: releases.open(path, ledger=ledger, head=head, key=key)))
+        served = cls(name, Desk(lambda: releases.open(path, ledger=ledger, head=head, key=key)))
+        served.release.warm_up()  # before anybody waits
+        return served
 
     @property
     def release(self) -> Any:

@@ -58,6 +58,11 @@ class State:
         return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), *marks, announced)
 
 
+def is_earlier(written: bytes) -> bool:
+    """Was a state that cannot be read written by an earlier pcqr? Every version begins with its number."""
+    return written[:1] in [bytes([version]) for version in range(1, _STATE_VERSION)]
+
+
 def append_answer(turn: Turn, key: bytes, digest: bytes, entry: Entry, asked: int, unstable: int) -> int:
     """Add an answer, with the counts after it; returns its number. `digest` is SHA-256 of the key."""
     label = _NONE if entry.label is None else entry.label

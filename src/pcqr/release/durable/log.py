@@ -27,6 +27,7 @@ from pcqr.release.durable.entries import (
     append_answer,
     append_published,
     entry_of,
+    is_earlier,
 )
 from pcqr.release.ledger import Entry as Kept
 from pcqr.release.ledger import Ledger
@@ -116,9 +117,11 @@ class LedgerLog:
         try:
             return State.read(written)
         except ValueError:
-            raise LedgerDamaged(
-                self.ledger.place, "holds no state of a release that this pcqr can read", "Install a newer pcqr."
-            ) from None
+            reason, remedy = "holds no state of a release that this pcqr can read", "Install a newer pcqr."
+            if is_earlier(written):
+                reason = "was kept by an earlier pcqr, in a form that this one does not read"
+                remedy = "Make the release anew in another place; what this one has spent stays spent."
+            raise LedgerDamaged(self.ledger.place, reason, remedy) from None
 
 
 class Turn:
