@@ -197,6 +197,8 @@ def test_what_a_page_elsewhere_loads_without_an_origin_is_refused(site: bytes) -
     assert images.code == "wrong_origin"
     link = ask(app, headers=[HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"navigate")])
     assert link.status == 200
+    form = ask(app, "POST", headers=[HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"navigate")])
+    assert form.code == "wrong_origin", "a form of another page, of a browser that sends no Origin with it"
     for own in (b"same-origin", b"none"):
         assert ask(app, headers=[HOST, (b"sec-fetch-site", own), (b"sec-fetch-mode", b"cors")]).status == 200
 

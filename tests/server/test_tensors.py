@@ -148,12 +148,22 @@ def test_a_malformed_request_is_refused(more: dict[str, Any]) -> None:
     assert refused.value.status == 400
 
 
+def test_rows_are_counted_before_their_cells_are_looked_at() -> None:
+    """Four million texts take seconds to be read, which nobody should spend who refuses them."""
+    body, length = request(x(datatype="BYTES", shape=[4], data=[1, 2, 3, 4]))
+    with pytest.raises(Refusal) as told:
+        read_inference(body, length, most_rows=3)
+    assert told.value.code == "too_many_rows"
+
+
 def test_a_name_must_not_come_twice() -> None:
     with pytest.raises(Refusal, match="twice"):
         read_inference(*request(x(), x()))
 
 
-@pytest.mark.parametrize("length", ["-1", "1e3", "", "9" * 30, "٣", "5", "10000"])
+@pytest.mark.parametrize(
+    "length", ["-1", "1e3", "", "9" * 30, "٣", "5", "10000", "0" * 5_000 + "9", "0" * 18 + "99999"]
+)
 def test_a_wrong_length_of_the_header_is_refused(length: str) -> None:
     body, _ = request(x())
     with pytest.raises(Refusal):

@@ -76,6 +76,27 @@ def test_one_question_at_a_time_and_not_for_ever() -> None:
     del planner._told[ASKED]
 
 
+def test_few_wait_for_the_planner_and_others_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits holds a place among the requests in flight, of which there must be some for those who ask."""
+    monkeypatch.setattr(planner, "_told", {})
+
+    async def crowd() -> list[bytes | BaseException]:
+        async def never(*_: object) -> bytes:
+            await asyncio.sleep(0.5)
+            return b"{}"
+
+        monkeypatch.setattr(planner, "_computed", never)
+        questions = [replace(ASKED, records=records) for records in range(1, 51)]
+        waiting = [asyncio.ensure_future(planned(each, wait_seconds=0.2)) for each in questions]
+        done, _ = await asyncio.wait(waiting, timeout=0.1)
+        assert len(done) == 50 - 1 - planner.MOST_WAITING, "refused while the first is still computed"
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    told = asyncio.run(crowd())
+    assert told[0] == b"{}"
+    assert all(isinstance(each, Refusal) and each.code == "overloaded" for each in told[1:])
+
+
 def test_a_question_that_the_planner_refuses_is_told_in_its_words() -> None:
     assert "alpha" in json.loads(main(json.dumps(vars(replace(ASKED, alpha=2.0)))))
 

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -75,9 +75,13 @@ def read_table(path: str | Path, *, delimiter: str | None = None) -> Columns:
     return _read_parquet(source) if _is_parquet(source) else _read_csv(source, delimiter)
 
 
-def parse_table(text: str, name: str) -> Columns:
-    """The table in the text of a CSV file, read as `read_table` reads the file. Errors call it `name`."""
-    return _columns(_rows(StringIO(text.removeprefix("\ufeff"), newline=""), name))
+def parse_table(text: str, name: str, *, most_rows: int | None = None) -> Columns:
+    """The table in the text of a CSV file, read as `read_table` reads the file; of its rows the first `most_rows`.
+
+    Errors call it `name`.
+    """
+    rows = _rows(StringIO(text.removeprefix("\ufeff"), newline=""), name)
+    return _columns(rows if most_rows is None else islice(rows, 1 + most_rows))
 
 
 def table_size(path: str | Path) -> tuple[tuple[str, ...], int]:

@@ -36,7 +36,7 @@ def parse_object(body: bytes | memoryview) -> dict[str, Any]:
 
 def check_rows(rows: int, most: int) -> None:
     if rows > most:
-        raise Refusal("too_many_rows", f"A request may have {most:,} rows.", {"rows": rows, "most": most})
+        raise Refusal("too_many_rows", f"A request may have {most:,} rows.", {"most": most})
 
 
 def check_encoding(request: Request) -> None:

@@ -225,7 +225,8 @@ def _check_origin(headers: dict[bytes, list[str]], host: tuple[str, str | None],
     """
     origins = headers.get(b"origin", [])
     sites, modes = headers.get(b"sec-fetch-site", []), headers.get(b"sec-fetch-mode", [])
-    is_foreign = any(site not in ("same-origin", "none") for site in sites) and modes != ["navigate"]
+    is_link = modes == ["navigate"] and scope["method"] in ("GET", "HEAD")
+    is_foreign = any(site not in ("same-origin", "none") for site in sites) and not is_link
     if origins:
         found = _ORIGIN.fullmatch(origins[0]) if len(origins) == 1 else None
         authority = _authority(found[2]) if found else None

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from pcqr.server.bodies import parse_object
+from pcqr.server.bodies import check_rows, parse_object
 from pcqr.server.errors import Refusal
-from pcqr.server.tensors import Tensor, bad, check_datatype, from_binary, from_json, read_shape, to_binary
+from pcqr.server.tensors import LARGEST, Tensor, bad, check_datatype, from_binary, from_json, read_shape, to_binary
 
 HEADER_LENGTH = "inference-header-content-length"
 VERSION = "1"
@@ -51,11 +51,15 @@ class Output(NamedTuple):
     width: tuple[int, ...] = ()
 
 
-def read_inference(body: bytes, header_length: str | None) -> Inference:
-    """The request in `body`; binary tensors follow the JSON, which has `header_length` bytes."""
+def read_inference(body: bytes, header_length: str | None, *, most_rows: int = LARGEST) -> Inference:
+    """The request in `body`; binary tensors follow the JSON, which has `header_length` bytes.
+
+    Tensors of more rows than `most_rows` are refused before their cells are looked at.
+    """
     view, start = memoryview(body), len(body)
     if header_length is not None:
-        if not header_length.isascii() or not header_length.isdecimal() or int(header_length[:18]) > len(body):
+        is_number = header_length.isascii() and header_length.isdecimal() and len(header_length) < 18
+        if not is_number or int(header_length) > len(body):
             raise bad("Inference-Header-Content-Length must be the length of the JSON at the beginning of the body.")
         start = int(header_length)
     told = parse_object(view[:start])
@@ -64,7 +68,7 @@ def read_inference(body: bytes, header_length: str | None) -> Inference:
     found = told.get("id")
     if found is not None and not isinstance(found, str):
         raise Refusal("bad_json", "The id must be a text.")
-    inputs, end = _inputs(told.get("inputs"), view, start)
+    inputs, end = _inputs(told.get("inputs"), view, start, most_rows)
     if end != len(body):
         raise bad(f"The body has {len(body) - end:,} bytes that belong to no tensor.")
     return Inference(found, inputs, _outputs(told.get("outputs"), is_binary), is_binary)
@@ -101,7 +105,7 @@ def reply(
     return Response(b"".join((header, *binary)), headers=headers, media_type="application/octet-stream")
 
 
-def _inputs(given: object, view: memoryview, start: int) -> tuple[dict[str, Tensor], int]:
+def _inputs(given: object, view: memoryview, start: int, most_rows: int) -> tuple[dict[str, Tensor], int]:
     """The tensors, and where the binary ones end."""
     if not isinstance(given, list) or not given:
         raise bad("There must be a list of inputs.")
@@ -113,6 +117,7 @@ def _inputs(given: object, view: memoryview, start: int) -> tuple[dict[str, Tens
         if name in inputs:
             raise bad(f"Tensor {name!r} is there twice.", name)
         datatype, shape = check_datatype(each.get("datatype"), name), read_shape(each.get("shape"), name)
+        check_rows(shape[0], most_rows)
         size = _parameters(each, f"tensor {name!r}").get("binary_data_size")
         if size is None:
             inputs[name] = from_json(name, datatype, shape, each.get("data"))

@@ -30,6 +30,8 @@ SECONDS = 60.0
 """After which a process that has not answered is ended."""
 WAIT_SECONDS = 20.0
 """For the question of somebody else."""
+MOST_WAITING = 8
+"""Whoever waits holds a place among the requests in flight, and those are for asking."""
 _LOOK_SECONDS = 0.05
 _REMEMBERED = 64
 _NICER = 5
@@ -59,6 +61,7 @@ class Planned:
 
 
 _turn = Lock()
+_waiting = 0
 _told: OrderedDict[Planned, bytes] = OrderedDict()
 """The last replies: they never change."""
 
@@ -68,11 +71,7 @@ async def planned(asked: Planned, *, seconds: float = SECONDS, wait_seconds: flo
     if asked in _told:
         _told.move_to_end(asked)
         return _told[asked]
-    end = time.monotonic() + wait_seconds
-    while not _turn.acquire(blocking=False):
-        if time.monotonic() > end:
-            raise Refusal("overloaded", "The planner is busy with another question. Please ask again in a few seconds.")
-        await asyncio.sleep(_LOOK_SECONDS)
+    await _come_to_turn(time.monotonic() + wait_seconds)
     try:
         told = await _computed(asked, seconds)
     finally:
@@ -81,6 +80,22 @@ async def planned(asked: Planned, *, seconds: float = SECONDS, wait_seconds: flo
     if len(_told) > _REMEMBERED:
         _told.popitem(last=False)
     return told
+
+
+async def _come_to_turn(end: float) -> None:
+    """Wait until nobody else is computing, or refuse at `end`; at once where enough are waiting."""
+    global _waiting  # noqa: PLW0603 - of this process, as the turn is
+    if _turn.acquire(blocking=False):
+        return
+    _waiting += 1
+    try:
+        while _waiting <= MOST_WAITING and time.monotonic() <= end:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if _turn.acquire(blocking=False):
+                return
+    finally:
+        _waiting -= 1
+    raise Refusal("overloaded", "The planner is busy with other questions. Please ask again in a few seconds.")
 
 
 async def _computed(asked: Planned, seconds: float) -> bytes:

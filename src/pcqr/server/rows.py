@@ -14,7 +14,7 @@ from pcqr.datasets.tables import parse_table
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import Points
 from pcqr.schema import Column, Schema
-from pcqr.server.bodies import parse_object
+from pcqr.server.bodies import check_rows, parse_object
 from pcqr.server.errors import Refusal
 from pcqr.server.tensors import BYTES, Tensor, bad
 
@@ -45,13 +45,13 @@ def from_tensors(inputs: Mapping[str, Tensor], schema: Schema | None, features: 
     return {name: inputs[name].cells for name in schema.names}
 
 
-def from_body(body: bytes, content_type: str, schema: Schema | None, features: int) -> Table:
-    """The table in a body of JSON or CSV."""
+def from_body(body: bytes, content_type: str, schema: Schema | None, features: int, most_rows: int) -> Table:
+    """The table in a body of JSON or CSV. Too many rows are refused before they are looked at."""
     kind, _, parameters = content_type.partition(";")
     kind, charset = kind.strip().lower(), parameters.strip().lower()
     if kind not in (JSON, CSV) or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
         raise Refusal("wrong_type", f"Send {JSON} or {CSV}, in UTF-8.")
-    table = _from_csv(body) if kind == CSV else _from_json(body, schema)
+    table = _from_csv(body, most_rows) if kind == CSV else _from_json(body, schema, most_rows)
     if isinstance(table, list) or schema is None:
         return _matrix(table, schema, features)
     if wrong := _wrong_names(table, schema):
@@ -124,26 +124,29 @@ def _tensor_matrix(inputs: Mapping[str, Tensor], features: int) -> Points:
     return _numbers(x.cells).reshape(x.shape)
 
 
-def _from_csv(body: bytes) -> dict[str, Any]:
+def _from_csv(body: bytes, most_rows: int) -> dict[str, Any]:
     try:
         text = body.decode()
     except UnicodeDecodeError:
         raise Refusal("not_utf8", "The body must be text in UTF-8.") from None
     try:
-        return dict(parse_table(text, "the body"))
+        table = dict(parse_table(text, "the body", most_rows=most_rows + 1))
     except DataError as error:
         raise Refusal("bad_value", str(error)) from None
+    check_rows(count_rows(table), most_rows)
+    return table
 
 
-def _from_json(body: bytes, schema: Schema | None) -> dict[str, Any] | list[Any]:
+def _from_json(body: bytes, schema: Schema | None, most_rows: int) -> dict[str, Any] | list[Any]:
     given = parse_object(body)
     if len(given) != 1 or not given.keys() <= {"rows", "columns", "x"}:
         raise Refusal("bad_value", "The body must have one of the members rows, columns and x.")
     ((what, told),) = given.items()
     if what == "columns":
-        return _columns(told)
+        return _columns(told, most_rows)
     if not isinstance(told, list) or not told:
         raise Refusal("bad_value", f"{what} must be a list with at least one row.")
+    check_rows(len(told), most_rows)
     if what == "x":
         return told
     if schema is None:
@@ -151,10 +154,12 @@ def _from_json(body: bytes, schema: Schema | None) -> dict[str, Any] | list[Any]
     return _transposed(told, schema)
 
 
-def _columns(told: object) -> dict[str, Any]:
+def _columns(told: object, most_rows: int) -> dict[str, Any]:
     if not isinstance(told, dict) or not told or not all(isinstance(cells, list) for cells in told.values()):
         raise Refusal("bad_value", "columns must be an object with a list of cells for each column.")
-    if len({len(cells) for cells in told.values()}) > 1:
+    lengths = set(map(len, told.values()))
+    check_rows(max(lengths), most_rows)
+    if len(lengths) > 1:
         raise Refusal("bad_value", "The columns must have equal lengths.")
     return told
 

@@ -27,6 +27,8 @@ NUMPY: Mapping[str, np.dtype[Any]] = {
 """How each datatype but BYTES lies in memory. Truth values are bytes of 0 or 1."""
 _LIMITS = {name: (int(np.iinfo(code).min), int(np.iinfo(code).max)) for name, code in _INTEGERS.items()}
 _MOST_DIMENSIONS = 8
+LARGEST = 1 << 48
+"""No tensor has so many cells along any of its dimensions."""
 
 Cells = Sequence[Any] | NDArray[Any]
 
@@ -49,7 +51,7 @@ def bad(message: str, tensor: str | None = None) -> Refusal:
 def read_shape(given: object, name: str) -> tuple[int, ...]:
     """A shape of whole numbers."""
     is_shape = isinstance(given, list) and 0 < len(given) <= _MOST_DIMENSIONS
-    if not is_shape or any(type(size) is not int or not 0 <= size < 1 << 48 for size in given):  # type: ignore[attr-defined]
+    if not is_shape or any(type(size) is not int or not 0 <= size < LARGEST for size in given):  # type: ignore[attr-defined]
         raise bad(f"The shape of tensor {name!r} must be a list of 1 to {_MOST_DIMENSIONS} whole numbers.", name)
     return tuple(given)  # type: ignore[arg-type]
 

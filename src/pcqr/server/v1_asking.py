@@ -14,11 +14,11 @@ from pcqr.hypotheses.base import Points
 from pcqr.plan import BatchCost, Usage
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.bodies import LONG, MANY, check_encoding, check_rows
+from pcqr.server.bodies import LONG, MANY, check_encoding
 from pcqr.server.facts import cost_facts, counts
 from pcqr.server.openapi import ASKING, NAME, READING, ROWS, TOKEN, described
 from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
-from pcqr.server.rows import Table, count_rows, from_body
+from pcqr.server.rows import Table, from_body
 from pcqr.server.served import ServedModel
 from pcqr.server.service import Served
 from pcqr.server.stopping import check_whole, said
@@ -71,8 +71,7 @@ async def _read(request: Request, served: Served) -> tuple[Table, Points]:
     body = await request.body()
 
     def read() -> tuple[Table, Points]:
-        table = from_body(body, content_type, served.schema, served.features)
-        check_rows(count_rows(table), most)
+        table = from_body(body, content_type, served.schema, served.features, most)
         return table, served.points(table)
 
     return await aside(read, is_long=len(body) >= LONG)

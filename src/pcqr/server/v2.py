@@ -17,12 +17,12 @@ from pcqr.algorithms.asking import Told
 from pcqr.hypotheses.base import Points
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.bodies import LONG, MANY, check_encoding, check_rows
+from pcqr.server.bodies import LONG, MANY, check_encoding
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
 from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
 from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
-from pcqr.server.rows import count_rows, from_tensors
+from pcqr.server.rows import from_tensors
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
 from pcqr.server.stopping import check_whole
@@ -117,10 +117,9 @@ async def infer(request: Request) -> Response:
     body = await request.body()
 
     def read() -> tuple[Inference, Points]:
-        asked = read_inference(body, length)
+        asked = read_inference(body, length, most_rows=most)
         asked.check_outputs([each["name"] for each in served.outputs])
         table = from_tensors(asked.inputs, served.schema, served.features)
-        check_rows(count_rows(table), most)
         return asked, served.points(table)
 
     asked, points = await aside(read, is_long=len(body) >= LONG)
