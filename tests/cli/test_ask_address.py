@@ -138,6 +138,29 @@ def test_a_key_that_has_used_up_what_it_may_ask_leaves_rows_unanswered(
     assert key not in result.output
 
 
+def test_after_a_quota_the_known_rows_of_a_batch_take_one_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = clinic(200)
+    written(
+        tmp_path / "queries.csv",
+        {name: [v for each in values for v in (values[0], each)] for name, values in table.items()},
+    )
+    monkeypatch.setenv("WARD", KeyFile(tmp_path / "keys.json").create("ward", "asker", Usage(5, None)))
+    sent, call = [], Wire.call
+
+    def noted(wire: Wire, method: str, path: str, *more: Any, **how: Any) -> Any:
+        sent.append(path)
+        return call(wire, method, path, *more, **how)
+
+    monkeypatch.setattr(Wire, "call", noted)
+    with serving(clinic_place(tmp_path / "there"), keys=tmp_path / "keys.json") as address:
+        result = ask(f"{address}/clinic", tmp_path, "--key", "env:WARD", "--json")
+    assert result.exit_code == 3, result.output
+    assert json.loads(result.output)["counts"]["unanswered"] == 195
+    assert sum(path.endswith(("/ask", "/preview")) for path in sent) <= 5
+
+
 @pytest.mark.parametrize(
     "more", [("--ledger", "x.sqlite"), ("--head", "head"), ("--adopt",), ("--key", "pcqr_secret"), ("--ca", "none.pem")]
 )

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from pcqr.cli.main import app
 from pcqr.models import PublishedModel
 from pcqr.release import Account
+from pcqr.release.ledger import Ledger
 
 FIT = ("--class", "thresholds", "--epsilon", "4", "--delta", "1e-6", "--labels", "well,ill")
 
@@ -113,6 +114,33 @@ def test_the_output_of_other_queries_is_not_gone_on_with(files: Path) -> None:
     assert "--overwrite" in result.output
     assert json.loads(call("status", files / "release", "--json").output)["spent"] == spent, "nothing was asked"
     assert ask(files, "--overwrite", queries="others.csv").exit_code == 0
+
+
+def test_after_a_halt_the_known_rows_of_a_batch_are_found_by_one_look(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit(files)
+    assert ask(files, out="few.csv").exit_code == 0
+    _write(files / "hard.csv", [("age",), *((age,) for age in np.linspace(60.0, 61.0, 600))])
+    assert ask(files, out="hard-answers.csv", queries="hard.csv").exit_code == 3, "it has halted"
+    ages = [age for new in range(300) for age in (10 if new % 2 else 90, 100 + new)]
+    _write(files / "mixed.csv", [("age",), *((age,) for age in ages)])
+    turns = []
+    take = Ledger.turn
+
+    def counted(ledger: Ledger) -> Any:
+        turns.append(ledger)
+        return take(ledger)
+
+    monkeypatch.setattr(Ledger, "turn", counted)
+    result = ask(files, queries="mixed.csv")
+    assert result.exit_code == 3, result.output
+    assert len(turns) <= 4, "one until the halt, then one for the known rows of each of three batches"
+    kinds = [row[2] for row in rows(files / "answers.csv")[1:]]
+    assert kinds == ["repeated", "unanswered"] * 300
+    again = ask(files, queries="mixed.csv")
+    assert again.exit_code == 3, again.output
+    assert [row[2] for row in rows(files / "answers.csv")[1:]] == kinds
 
 
 def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path) -> None:

@@ -82,20 +82,15 @@ def _asked(
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
-                if halted is not None and not release.preview(_rows(table, rows)).repeated:
-                    for _ in rows:
-                        bar.update(task, completed=answers.give(None, UNANSWERED))
-                    start += len(rows)
-                    continue
+                given = release.answers(_rows(table, rows)) if halted is None else _known(release, table, rows)
                 try:
-                    for answer in release.answers(_rows(table, rows)):
+                    for answer in given:
                         told = earlier[start][1] if start < len(earlier) else UNANSWERED
-                        bar.update(
-                            task, completed=answers.give(answer.label, answer.kind if told == UNANSWERED else told)
-                        )
+                        label, kind = (None, UNANSWERED) if answer is None else (answer.label, answer.kind)
+                        bar.update(task, completed=answers.give(label, kind if told == UNANSWERED else told))
                         start += 1
-                except SPENT as error:  # the rest is still asked: a query asked before is in the log
-                    halted = halted or error
+                except SPENT as error:  # the rest is looked up: a query asked before is in the log
+                    halted = error
                     answers.give(None, UNANSWERED)
                     start += 1
             answers.finish(job.out, overwrite=True)
@@ -110,6 +105,14 @@ def _asked(
     finally:
         journal.close()
     return answers, halted
+
+
+def _known(release: Any, table: Columns, rows: Sequence[int]) -> list[Any]:
+    """After a halt: the answers of rows that were asked before, found by one look into the log; None for the others."""
+    is_known = release.known(_rows(table, rows))
+    known = [row for row, found in zip(rows, is_known, strict=True) if found]
+    given = iter(release.answers(_rows(table, known)) if known else ())
+    return [next(given) if found else None for found in is_known]
 
 
 def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:

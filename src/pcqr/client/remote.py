@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.client.address import Address, read_api_key
 from pcqr.client.errors import KeyInClear, QuotaSpent, ServiceError, quoted
 from pcqr.client.refusals import answered_before, refusal
-from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of
+from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of, known_of
 from pcqr.client.rows import Rows, row_of, rows_of
 from pcqr.client.wire import Wire, client_of, new_token
 from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
@@ -20,6 +20,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.schema import Schema
 
+R = TypeVar("R")
 BATCH = 256
 """Rows of one request for answers."""
 LONGEST = 3600.0
@@ -226,12 +227,29 @@ class Remote:
         ServiceError
             When the server cannot be reached, or refuses.
         """
+        return self._previewed(X, cost_of)
+
+    def known(self, X: Any) -> NDArray[np.bool_]:
+        """Which rows were asked before: their answers are in the log and cost nothing. Asks for nothing.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries; as many as for `preview`.
+
+        Returns
+        -------
+        ndarray of bool, shape (rows,)
+        """
+        return np.array(self._previewed(X, known_of), dtype=np.bool_)
+
+    def _previewed(self, X: Any, read: Callable[[Any, int], R]) -> R:
         rows = rows_of(X, self.schema_, self.n_features_in_)
         reply = self._wire.call("POST", self._path("/preview"), rows.whole)
         if reply.status != 200:
             raise refusal(reply, self._place)
         with believing(self._place):
-            return cost_of(reply.content, rows.count)
+            return read(reply.content, rows.count)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """The share of rows of `X` that `predict` labels as `y` does; rows without an answer count as half right."""

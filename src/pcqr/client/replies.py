@@ -148,6 +148,14 @@ def cost_of(value: Any, rows: int) -> BatchCost:
     return cost
 
 
+def known_of(value: Any, rows: int) -> list[bool]:
+    """Which of so many rows `/preview` says were asked before."""
+    known = read_list(_needed(_object(value, "the reply"), "known"), "known")
+    if len(known) != rows or not all(isinstance(each, bool) for each in known):
+        raise ParameterError("known", f"true or false for each of {rows} rows", "something else")
+    return known
+
+
 def _given(value: Any, where: str, classes: Sequence[Any]) -> Given:
     entries = _object(value, where)
     kind = _choice(entries, "kind", _KINDS, f"{where}.kind")

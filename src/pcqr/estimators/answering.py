@@ -11,12 +11,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from pcqr.algorithms.asking import Asked, Book, Told
-from pcqr.algorithms.preview import batch_cost, new_rows, with_range
+from pcqr.algorithms.preview import batch_cost, keys, new_rows, with_range
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, Halted, ParameterError
@@ -122,6 +122,23 @@ class Release(KeptRelease[V]):
         check_is_fitted(self, "plan_")
         cost = self._protocol.preview(self._table(X, self.schema_), _unstable_share(self.plan_))
         return with_range(cost, _unstable_range(self.plan_))
+
+    @np.errstate(all="ignore")
+    def known(self, X: Any) -> NDArray[np.bool_]:
+        """Which rows were asked before, bit for bit: their answers are in the log and cost nothing. Asks for nothing.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            The queries, as in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (rows,)
+        """
+        these = keys(self.points(X))
+        found = self._votes.log.find(these)
+        return np.array([this in found for this in these], dtype=np.bool_)
 
     @np.errstate(all="ignore")
     def answer(self, x: Any) -> Answer[Any]:

@@ -139,6 +139,7 @@ class Cost(BaseModel):
     epsilon: float
     delta: float
     words: str
+    known: list[bool] = Field(description="Row by row: was it asked before? Then its answer is in the log, and free.")
 
 
 class Said(BaseModel):

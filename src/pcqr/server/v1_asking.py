@@ -37,8 +37,10 @@ async def preview(request: Request) -> Response:
     served = service_of(request).named(request.path_params["name"])
     table, points = await _read(request, served)
     if isinstance(served, ServedModel):
-        return await _response(cost_facts(_free(points.shape[0])))
-    return await _response(cost_facts(await asyncio.to_thread(served.release.preview, table)))
+        return await _response(cost_facts(_free(points.shape[0])) | {"known": [False] * points.shape[0]})
+    cost = await asyncio.to_thread(served.release.preview, table)
+    known = await asyncio.to_thread(served.release.known, table)
+    return await _response(cost_facts(cost) | {"known": known.tolist()})
 
 
 @router.post(
