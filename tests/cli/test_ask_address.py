@@ -130,6 +130,9 @@ def test_a_key_that_has_used_up_what_it_may_ask_leaves_rows_unanswered(
     with serving(clinic_place(tmp_path / "there"), keys=tmp_path / "keys.json") as address:
         assert ask(f"{address}/clinic", tmp_path).exit_code == 2, "no key"
         result = ask(f"{address}/clinic", tmp_path, "--key", "env:WARD", "--json")
+        in_words = " ".join(ask(f"{address}/clinic", tmp_path, "--key", "env:WARD").output.split())
+    assert "595 unanswered: the key has used up what it may ask" in in_words, "the release goes on for others"
+    assert "Unanswered: 595 rows." in in_words, "of the whole file"
     assert result.exit_code == 3, result.output
     told = json.loads(result.output)
     assert told["counts"]["unanswered"] == 595

@@ -194,10 +194,22 @@ def test_a_release_that_was_moved_needs_a_person(files: Path) -> None:
     shutil.rmtree(files / "state" / "heads")
     result = ask(files)
     assert result.exit_code == 2
-    assert "adopt" in result.output
+    assert "pcqr ask RELEASE --adopt" in " ".join(result.output.split())
     assert "no head" in call("status", files / "release").output
     assert ask(files, "--adopt").exit_code == 0
     assert ask(files).exit_code == 0
+
+
+def test_a_release_that_has_halted_says_so(files: Path) -> None:
+    labels = np.random.default_rng(1).choice(["ill", "well"], 4_000)
+    _write(files / "private.csv", [("age", "state"), *((place % 100, label) for place, label in enumerate(labels))])
+    _write(files / "many.csv", [("age",), *((age / 4,) for age in range(400))])
+    fit(files, "--algorithm", "subsamp")
+    result = ask(files, queries="many.csv")
+    unanswered = sum(row[2] == "unanswered" for row in rows(files / "answers.csv"))
+    assert result.exit_code == 3
+    assert f"Requested: {unanswered:,} more queries. " in " ".join(result.output.split()), "of the whole file"
+    assert "it has halted" in " ".join(call("status", files / "release").output.split())
 
 
 def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path) -> None:

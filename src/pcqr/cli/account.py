@@ -88,7 +88,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
             _terms(account)
             | {
                 "room for": _room(account, account.left),
-                "use it": f"pcqr publish … --account {named}, pcqr answer … --account {named}: with all that spend",
+                "use it": f"pcqr fit … --account {named}, and so with pcqr publish and pcqr answer: all that spend",
                 "see it": f"pcqr account show {named}",
             }
         )

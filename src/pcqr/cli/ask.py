@@ -18,7 +18,7 @@ from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Ask
 from pcqr.cli.keeping import Answers, part_of
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
-from pcqr.cli.words import KINDS
+from pcqr.cli.words import KINDS, OF_QUOTA
 from pcqr.client import connect
 from pcqr.client.address import is_address
 from pcqr.client.errors import QuotaSpent, ServiceError
@@ -190,11 +190,19 @@ def _summarise(job: Ask, release: Any, answers: Answers, halted: Spent | None, *
         }
         print_json(told | ({} if halted is None else {"error": error_fields(halted)}))
         return
-    kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
+    meanings = KINDS | ({UNANSWERED: OF_QUOTA} if isinstance(halted, QuotaSpent) else {})
+    kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in meanings.items() if counts[kind])
     fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(job.out)}
     if published:
         is_here = not is_address(job.place)
         fields["published"] = f"pcqr export {job.place} --out DIRECTORY writes the model" if is_here else job.place
     Console().print(field_table(fields))
     if halted is not None:
-        complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {halted}")
+        complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {_of_all(halted, counts[UNANSWERED])}")
+
+
+def _of_all(halted: Spent, unanswered: int) -> Spent:
+    """What stopped one batch, said of the whole file: its answers are in the output."""
+    if isinstance(halted, QuotaSpent):
+        return QuotaSpent(halted.place, used=halted.used, allowance=halted.allowance, requested=unanswered)
+    return BudgetExhausted(spent=halted.spent, requested=unanswered, left=halted.left)

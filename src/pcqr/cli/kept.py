@@ -54,7 +54,11 @@ def run_status(job: Status, *, as_json: bool) -> None:
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
         head = "" if confirmed else ". There is no head: nothing says that this is no older copy"
-        left = "its classifier is published: any number of queries" if state.is_published else str(state.left)
+        left = str(state.left)
+        if state.is_published:
+            left = "its classifier is published: any number of queries"
+        elif state.left.is_nothing:
+            left = f"{state.left}: it has halted, and says again what it has said"
         fields = {
             "guarantee": promise(plan.guarantee, facts.records),
             "spent": str(state.spent),

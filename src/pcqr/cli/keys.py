@@ -25,7 +25,7 @@ def run_create(job: CreateKey, *, as_json: bool) -> None:
     typer.echo(key)  # alone on standard output, so that it can be piped to where it is kept
     Console(stderr=True).print(
         f"The key of {job.name}, a{'n' if job.role == 'asker' else ''} {job.role}. It is shown this once; "
-        f"{file.path} has its hash alone. Askers set it as PCQR_KEY.",
+        f"{file.path} has its hash alone. Set it as PCQR_KEY for pcqr ask and pcqr.connect, or type it into the page.",
         soft_wrap=True,
         markup=False,
         highlight=False,

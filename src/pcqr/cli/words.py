@@ -9,3 +9,5 @@ KINDS = {
     "unstable": "unstable: the votes were too close to call",
     "unanswered": "unanswered: the release had halted",
 }
+OF_QUOTA = "unanswered: the key has used up what it may ask"
+"""Unanswered, while the release goes on for others."""

@@ -13,7 +13,9 @@ from pcqr.plan import Answer, Usage
 
 MIDWAY = ("budget_exhausted", "quota_spent")
 """Codes of refusals in whose details the rows are that were answered before."""
-_MORE_KEYS = "The data holder makes keys (pcqr keys create NAME); set yours as PCQR_KEY, or say where it is by key=…"
+_MORE_KEYS = (
+    "The data holder makes keys (pcqr keys create NAME); set yours as PCQR_KEY, or say where it is (--key, key=…)"
+)
 
 
 def refusal(

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from pcqr import registry
+from pcqr.errors import HeadMissing
 from pcqr.release.account import Account
 
 __all__ = ["Account", "open"]
@@ -73,7 +74,11 @@ def open(
     """
     from pcqr.release.durable.directory import find  # noqa: PLC0415 - SQLAlchemy takes its time
 
-    kept = find(path, ledger=ledger, head=head, key=key, adopt=adopt, read_only=read_only)
+    try:
+        kept = find(path, ledger=ledger, head=head, key=key, adopt=adopt, read_only=read_only)
+    except HeadMissing as error:
+        adopting = "To adopt it: pcqr ask RELEASE --adopt, or pcqr.release.open(…, adopt=True)."
+        raise HeadMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
         return estimator.from_kept(kept)

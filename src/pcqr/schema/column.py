@@ -343,7 +343,7 @@ class Column:
 
 _EXPECTED = {
     "numeric": (
-        "numbers, or declared as categorical with its categories, or as a date",
+        "numbers, or declared in a schema as categorical or as a date (pcqr schema makes one of public rows)",
         "values that are not numbers",
     ),
     "date": ("dates, such as 2014-05-03", "values that are not dates"),

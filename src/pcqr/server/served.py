@@ -106,7 +106,8 @@ class ServedModel:
             if error.name != "path":
                 raise
             allowed = "the directory of a release (pcqr fit), or of a published model (pcqr publish)"
-            raise ParameterError("PLACE", allowed, str(path)) from None
+            found = str(path) if path.exists() else f"{path}, where there is nothing"
+            raise ParameterError("RELEASE or MODEL", allowed, found) from None
 
     @cached_property
     def inputs(self) -> Metadata:

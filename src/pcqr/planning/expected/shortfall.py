@@ -8,7 +8,10 @@ from pcqr.errors import UnansweredWarning
 from pcqr.plan import Plan, UniversalPlan, VotingPlan
 
 MOST_UNANSWERED = 0.5
-INSTEAD = "publish a classifier instead, which answers any number of queries: UniversalRelease, PrivateClassifier"
+INSTEAD = (
+    "publish a classifier instead, which answers any number of queries: UniversalRelease, PrivateClassifier "
+    "(--algorithm universal, pcqr publish)"
+)
 
 
 def warn_if_unanswered(plan: Plan) -> None:

@@ -91,7 +91,7 @@ export const KINDS = {
     meaning: "This was asked before. The log gave the same answer as then.",
     cost: "It cost nothing.",
   },
-  unanswered: { name: "unanswered", meaning: "The release had halted.", cost: "It cost nothing." },
+  unanswered: { name: "unanswered", meaning: "The release had halted, or the key had used up what it may ask.", cost: "It cost nothing." },
 };
 
 const ALGORITHMS = {
