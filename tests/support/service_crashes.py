@@ -207,8 +207,8 @@ class Run:
             words += ["--ledger", f"ages={self.ledger}", "--workers", self.workers]
         return KilledServer(self.base, [str(word) for word in words], self.fault)
 
-    def life(self, point: str) -> None:
-        """Start the server, settle what the last kill left open, and kill it under load."""
+    def life(self, point: str) -> bool:
+        """Start the server, settle what the last kill left open, and kill it under load; False: not at this point."""
         server = self.started()
         try:
             self._settle(server)
@@ -216,10 +216,11 @@ class Run:
                 self.begin()
                 server.kill()
                 server = self.started()
-            self._load(server, point)
+            is_killed = self._load(server, point)
         finally:
             server.kill()
-        self.kills[point] = self.kills.get(point, 0) + 1
+        self.kills[point] = self.kills.get(point, 0) + is_killed
+        return is_killed
 
     def end(self) -> None:
         """Settle what is open, and check the whole chain."""
@@ -231,20 +232,24 @@ class Run:
         with self._read() as release:
             release.book().ledger.verify()
 
-    def _load(self, server: KilledServer, point: str) -> None:
+    def _load(self, server: KilledServer, point: str) -> bool:
+        """False: the release halted, and then nothing moves its head any more."""
         over, before = threading.Event(), self._answered
         threads = [threading.Thread(target=client.work, args=(server.port, over)) for client in self.clients]
         for thread in threads:
             thread.start()
         try:
-            if point != RANDOM:
-                ordered(server.order, point, random.randint(2, 30))  # noqa: S311
-            wait_until(lambda: not server.order.exists() and (point != RANDOM or self._answered > before + CLIENTS))
             if point == RANDOM:
+                self._wait(lambda: self._answered > before + CLIENTS)
                 time.sleep(random.uniform(0.0, 0.3))  # noqa: S311
                 os.kill(random.choice(server.workers), signal.SIGKILL)  # noqa: S311
+            else:
+                ordered(server.order, point, random.randint(2, 30))  # noqa: S311
+                self._wait(lambda: self._has_halted or not server.order.exists())
+                if server.order.exists():
+                    return False
             if self.workers == 1:
-                wait_until(lambda: server.has_ended)
+                self._wait(lambda: server.has_ended)
             else:
                 time.sleep(random.uniform(0.0, 0.5))  # noqa: S311 - the others go on, and one is started anew
         finally:
@@ -252,9 +257,24 @@ class Run:
             over.set()
             for thread in threads:
                 thread.join()
+        self._check_clients()
+        return True
+
+    def _wait(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not holds():
+            self._check_clients()
+            must(time.monotonic() < deadline, "nothing happened for too long")
+            time.sleep(0.002)
+
+    def _check_clients(self) -> None:
         for client in self.clients:
             if client.failure is not None:
                 raise client.failure
+
+    @property
+    def _has_halted(self) -> bool:
+        return any(request.status == 410 for client in self.clients for request in client.done[-3:])
 
     @property
     def _answered(self) -> int:
@@ -324,13 +344,6 @@ def _within(less: Usage, more: Usage) -> bool:
     return all(one <= other for one, other in zip(_counts(less), _counts(more), strict=True))
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not holds():
-        must(time.monotonic() < deadline, "nothing happened for too long")
-        time.sleep(0.002)
-
-
 def crashes(points: Sequence[str], address: str | None = None, workers: int = 1, fault: str = "") -> Run:
     """A kill at each of `points`. Raises AssertionError with what went wrong."""
     base = new_folder()
@@ -338,7 +351,8 @@ def crashes(points: Sequence[str], address: str | None = None, workers: int = 1,
         run = Run(base, address, workers, fault)
         run.begin()
         for point in points:
-            run.life(point)
+            while not run.life(point):
+                pass  # a new release
         run.end()
         return run
     finally:
