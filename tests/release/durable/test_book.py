@@ -6,10 +6,13 @@ import itertools
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine, event
 from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
 from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
 from support.ledgers import Shelf
@@ -263,3 +266,27 @@ def test_a_kill_leaves_answers_and_book_together_or_neither(point: str, tmp_path
     assert book.usage("ann") == Usage(5, 0)
     assert len(book.answers("ann")) == 5
     release.close()
+
+
+def test_a_page_of_answers_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+    """Counted in steps of SQLite's machine: a page that looked through all of the book would take minutes some day."""
+    steps = itertools.count()
+    kept(tmp_path)
+
+    def watch(connection: Any, _: object) -> None:
+        connection.set_progress_handler(lambda: next(steps) and 0, 100)
+
+    event.listen(Engine, "connect", watch)
+    try:
+        release = reopened(tmp_path)
+        book, costs = release.book(), []
+        for start in (0.1, 0.11, 0.12, 0.13):
+            points = np.linspace(start, start + 0.009, 500)[:, None]
+            release.ask_together([Asked(points, "ann")], book)
+            before = next(steps)
+            assert len(book.answers(None, after=5, limit=10)) == len(book.answers("ann", after=5, limit=10)) == 10
+            costs.append(next(steps) - before)
+        release.close()
+    finally:
+        event.remove(Engine, "connect", watch)
+    assert costs[-1] < 2 * costs[0] + 20

@@ -65,15 +65,19 @@ _OWN = (
     .order_by(ASKED.c.number)
     .limit(bindparam("most"))
 )
-_FIRST = and_(ASKED.c.ledger == ENTRIES.c.ledger, ASKED.c.seq == ENTRIES.c.seq, ASKED.c.kind != _REPEATED)
 _ALL = (
-    select(ENTRIES.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind, ENTRIES.c.body)
-    .outerjoin(ASKED, _FIRST)
+    select(ENTRIES.c.seq, ENTRIES.c.body)
     .where(ENTRIES.c.ledger == _number, ENTRIES.c.seq > bindparam("after"), ENTRIES.c.seq <= bindparam("final"))
     .where(ENTRIES.c.kind == ANSWER)
     .order_by(ENTRIES.c.seq)
     .limit(bindparam("most"))
 )
+_FIRST = select(ASKED.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind).where(
+    ASKED.c.ledger == _number,
+    ASKED.c.seq.between(bindparam("first"), bindparam("last")),
+    ASKED.c.kind != _REPEATED,
+)
+"""Read by itself: joined with the answers, SQLite would look through the whole book for each of them."""
 _NEW_ONES = and_(ASKED.c.ledger == _number, ASKED.c.kind != _REPEATED, ASKED.c.seq <= bindparam("final"))
 _SPAN = select(func.min(ASKED.c.time), func.max(ASKED.c.time)).where(_NEW_ONES)
 _bucket = ((ASKED.c.time - bindparam("start", type_=BigInteger)) // bindparam("width", type_=BigInteger)).label(
@@ -128,9 +132,14 @@ class Book:
         At most `limit` lines with numbers past `after`: the last number of one call is the `after` of the next. The
         numbers of an asker's own list are not those of the release's.
         """
-        whose = {"who": asker} if asker is not None else {}
-        rows = self._read(_ALL if asker is None else _OWN, after=after, most=limit, **whose)
-        return [_line(*row) for row in rows]
+        if asker is not None:
+            return [_line(*row) for row in self._read(_OWN, after=after, most=limit, who=asker)]
+        rows = self._read(_ALL, after=after, most=limit)
+        if not rows:
+            return []
+        told = self._read(_FIRST, first=rows[0][0], last=rows[-1][0])
+        first = {seq: (told_at, who, kind) for seq, told_at, who, kind in told}
+        return [_line(seq, *first.get(seq, (None, None, None)), body) for seq, body in rows]
 
     def history(self, buckets: int = 200) -> list[Moment]:
         """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them."""
