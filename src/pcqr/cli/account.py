@@ -112,13 +112,11 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
     console = Console()
-    console.print(field_table(_terms(account)))
+    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}"
+    now = {"spent": spent, "left": account.told(left, is_left=True), "room for": _room(account, left)}
+    console.print(field_table(_terms(account) | now))
     if charges:
         console.print(_table(account, charges))
-    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}"
-    console.print(
-        field_table({"spent": spent, "left": account.told(left, is_left=True), "room for": _room(account, left)})
-    )
     if words:
         console.print(Text(words))
 
