@@ -269,3 +269,14 @@ def test_the_account_of_a_release_is_for_the_holder(home: Path) -> None:
         assert told["account"] == "hospital"
         assert told["spent"]["epsilon"] <= told["limit"]["epsilon"] == 10.0
         assert told["charges"][0]["what"] == "AgnosticRelease"
+
+
+def test_of_an_account_in_a_file_the_name_is_told_and_not_where_it_is(home: Path) -> None:
+    where = home / "deep" / "clinic.account"
+    where.parent.mkdir()
+    Account.create(where, epsilon=10.0, delta=1e-5)
+    kept(home / "served", account=str(where))
+    with serving(release_place(home / "served")) as address, httpx.Client(base_url=address) as client:
+        reply = client.get("/v1/account?release=ages")
+    assert reply.json()["account"] == "clinic.account"
+    assert str(home) not in reply.text

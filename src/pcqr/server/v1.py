@@ -5,6 +5,7 @@ They read public facts and the book; nothing here spends. Reading waits for disk
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -122,6 +123,6 @@ def account(request: Request, release: Name) -> Any:
     try:
         found = place if isinstance(place, Account) else Account.open(place)
         charges = [told_charge(found, charge) for charge in found.charges]
-        return told_account(found) | {"charges": charges}
+        return told_account(found) | {"account": PurePath(found.name).name, "charges": charges}  # not where it is kept
     except PcqrError:
         raise Refusal("unknown_path", "The account of this release cannot be read from here.") from None

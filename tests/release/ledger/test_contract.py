@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import threading
 
@@ -303,6 +304,35 @@ def in_a_fork(ledger: Ledger, *, inside: bool) -> str:
         turn.append("answer", b"two", key=b"two")
         assert in_a_process(end_the_turn_of_the_parent).startswith("LedgerClosed: ")
         return in_a_process(write_and_read)
+
+
+@pytest.mark.parametrize("point", points.TURN[:-1])  # after the last one, the turn may be shown
+def test_a_child_forked_inside_a_commit_neither_commits_nor_confirms_nor_replies(shelf: Shelf, point: str) -> None:
+    """The child goes on in the middle of its parent's turn; the parent then breaks off."""
+    parent, codes, refused = os.getpid(), list[int](), 77
+
+    def fork(reached: str) -> None:
+        if reached == point and os.getpid() == parent and (child := os.fork()):
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            raise Stop
+
+    ledger, code = shelf.create(), 1
+    add(ledger, b"one")
+    try:
+        with points.watched(fork):
+            add(ledger, b"two")
+    except Stop:
+        ledger.close()
+    except LedgerError:
+        code = refused
+    finally:
+        if os.getpid() != parent:
+            os._exit(code)
+    assert codes == [refused], "the child may tell nothing of this turn"
+    was_committed = points.TURN.index(point) >= points.TURN.index("committed")
+    with shelf.open() as again:
+        assert bodies(again) == ([b"one", b"two"] if was_committed else [b"one"])
+        again.verify()
 
 
 def test_a_closed_ledger_says_so(shelf: Shelf) -> None:

@@ -29,7 +29,7 @@ export async function account(one) {
   return make(
     "section",
     { class: "card stack", "aria-labelledby": "account" },
-    make("h2", { id: "account" }, `The account ${found.account.split("/").at(-1)}`),
+    make("h2", { id: "account" }, `The account ${found.account}`),
     make(
       "p",
       { class: "promise-lead" },

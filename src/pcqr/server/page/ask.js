@@ -23,11 +23,12 @@ export function ask(one) {
       const told = await api.ask(one.name, [row], last.token);
       last = { text: null, token: null };
       put(answer(one, told.answers[0], told));
-      restate(one, told.left);
+      restate(one);
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
       const isMarked = error.code === "bad_value" && refuse(error.details.column, error.message);
       put(isMarked ? hint() : refusal(error));
+      if (error.code === "budget_exhausted") restate(one);
     }
   };
   return [

@@ -115,13 +115,13 @@ function head(one, view) {
         "div",
         { class: "title" },
         make("h1", {}, one.name),
-        make("span", { class: `chip chip-${state}` }, STATES[state] ?? state),
+        make("span", { class: `chip chip-${state}`, "data-state-of": one.name }, STATES[state] ?? state),
       ),
       make(
         "p",
         { class: "muted" },
         `${one.kind === "model" ? "A published classifier" : algorithm(one.algorithm)}. `,
-        make("span", { id: "standing" }, standing(one)),
+        make("span", { id: "standing", "data-of": one.name }, standing(one)),
       ),
     ),
     make(
@@ -149,7 +149,9 @@ function listed(served, current, view) {
             "aria-current": one.name === current && place().kind !== "plan" ? "true" : null,
           },
           make("span", { class: "name" }, one.name),
-          make("span", { class: "facts" }, one.kind === "model" ? "classifier" : (STATES[one.state] ?? one.state)),
+          one.kind === "model"
+            ? make("span", { class: "facts" }, "classifier")
+            : make("span", { class: "facts", "data-state-of": one.name }, STATES[one.state] ?? one.state),
         ),
       );
     return [make("div", {}, make("h2", {}, title), make("ul", {}, ones.map(item)))];

@@ -1,7 +1,8 @@
 // What stands in for content: it is being fetched, there is none, or the server refused.
 
+import * as api from "./api.js";
 import { make, say } from "./dom.js";
-import { standing, usage } from "./words.js";
+import { STATES, standing, usage } from "./words.js";
 
 export function waiting(words = "One moment …") {
   return make("p", { class: "waiting" }, words);
@@ -95,8 +96,16 @@ function quota({ allowance, used }) {
   return `Used: ${usage(used)}. Allowed: ${usage(allowance)}.`;
 }
 
-// An answer has changed what is left: the head of the view says so, too.
-export function restate(one, left) {
+// An answer has changed what is left, or even halted or published the release: head and list say so, too.
+export async function restate(one) {
+  const now = (await api.releases().catch(() => [])).find(({ name }) => name === one.name);
+  if (!now || now.kind === "model") return; // a server that is away is told of by the next view
+  Object.assign(one, now);
+  for (const place of document.querySelectorAll("[data-state-of]"))
+    if (place.dataset.stateOf === one.name) {
+      place.textContent = STATES[one.state] ?? one.state;
+      if (place.classList.contains("chip")) place.className = `chip chip-${one.state}`;
+    }
   const place = document.getElementById("standing");
-  if (left && place) place.textContent = standing({ ...one, left });
+  if (place?.dataset.of === one.name) place.textContent = standing(one);
 }

@@ -142,12 +142,13 @@ async function asked(one, name, text, requested, token, put, back) {
   try {
     const { answers, left } = await api.ask(one.name, text, token);
     put(results(name, answers, requested, left, back));
-    restate(one, left);
+    restate(one);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
     const told = error.details.answered;
     const refused = refusal(error, { retry: () => asked(one, name, text, requested, token, put, back) });
     put(refused, Array.isArray(told) && told.length ? results(name, told, requested, null, back) : null);
+    if (error.code === "budget_exhausted") restate(one);
   }
 }
 
