@@ -47,10 +47,10 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, read_only: bool = False, place: str | None = None) -> None:
         self.path = path
-        self._log = path.with_name(f"{path.name}-wal")
         self.place = place or str(path)
         self._lock: int | None = None
         self._check_file()
+        self._log = path.with_name(f"{path.name}-wal")
         if not read_only:
             if not os.access(path, os.W_OK):
                 raise LedgerUnwritable(
