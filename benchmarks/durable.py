@@ -4,8 +4,9 @@
 
 A class on the line (thresholds), queries far from the border, in batches of 100, by one thread or by several, which
 share turns. The directory and the head are in a temporary directory, with full sync; "no disk" puts them into memory,
-where the system has such a place, and shows what the processor does. A batch of one thread waits for two syncs: how
-long one takes is measured beside it, a block in place. Numbers of this machine: run it on an idle one.
+where the system has such a place, and shows what the processor does. All take turns, nine times: the median counts. A
+batch of one thread waits for two syncs: how long one takes is measured beside it, a block in place. Numbers of this
+machine: run it on an idle one.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ RESULTS = Path("benchmarks/results/durable.json")
 BATCH = 100
 MANY = 1_000_000
 THREADS = 8
+FEW, ROUNDS = 20_000, 9
 MEMORY_DISK = Path("/dev/shm")  # noqa: S108
 HEADER = ("what", "answers", "seconds", "a second", "processor's seconds", "peak memory, MB")
 
@@ -85,35 +87,44 @@ def sync(folder: Path, times: int) -> None:
     os.close(descriptor)
 
 
+def side_by_side(ways: dict[str, Any], rng: np.random.Generator, answers: int) -> list[Measured]:
+    """Every way in turn, `ROUNDS` times; of each the median by seconds."""
+    rounds: dict[str, list[Measured]] = {}
+    for _ in range(ROUNDS):
+        for what, release in ways.items():
+            for name, act in ((what, ask), (f"{what}, {THREADS} threads", ask_in_threads)):
+                found = measured(name, answers, lambda act=act, release=release: act(release, rng, answers))
+                rounds.setdefault(name, []).append(found)
+    return [sorted(found, key=lambda each: each.seconds)[len(found) // 2] for found in rounds.values()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=MANY, help="for memory and opening")
     chosen = parser.parse_args()
-    rng, few = np.random.default_rng(1), 20_000
-    in_memory = fitted()
-    ask(in_memory, rng, BATCH)
-    rows = [measured("in memory", few, lambda: ask(in_memory, rng, few))]
-    threads = f", {THREADS} threads"
-    rows.append(measured(f"in memory{threads}", few, lambda: ask_in_threads(in_memory, rng, few)))
-    places = [("kept", None)] + ([("kept, no disk", MEMORY_DISK)] if MEMORY_DISK.is_dir() else [])
-    for what, disk in places:
-        folder = Path(tempfile.mkdtemp(dir=disk))
-        try:
-            kept = fitted().save(folder / "release", head=folder / "head")
-            ask(kept, rng, BATCH)
-            rows.append(measured(what, few, lambda kept=kept: ask(kept, rng, few)))
-            rows.append(measured(f"{what}{threads}", few, lambda kept=kept: ask_in_threads(kept, rng, few)))
-            rows.append(measured("syncs", few // BATCH, lambda folder=folder: sync(folder, few // BATCH)))
-            if disk is None:
-                rows.append(measured("kept, all", chosen.answers, lambda kept=kept: ask(kept, rng, chosen.answers)))
-            kept.close()
-            if disk is None:
-                opened = lambda: pcqr.release.open(folder / "release", head=folder / "head").close()  # noqa: E731, B023
-                rows.append(measured("opening it again", 0, opened))
-        finally:
+    rng = np.random.default_rng(1)
+    folders = {"kept": Path(tempfile.mkdtemp())}
+    if MEMORY_DISK.is_dir():
+        folders["kept, no disk"] = Path(tempfile.mkdtemp(dir=MEMORY_DISK))
+    try:
+        ways = {"in memory": fitted()}
+        for what, folder in folders.items():
+            ways[what] = fitted().save(folder / "release", head=folder / "head")
+        for release in ways.values():
+            ask(release, rng, BATCH)
+        rows = side_by_side(ways, rng, FEW)
+        place = folders["kept"]
+        rows.append(measured("syncs", FEW // BATCH, lambda: sync(place, FEW // BATCH)))
+        rows.append(measured("kept, all", chosen.answers, lambda: ask(ways["kept"], rng, chosen.answers)))
+        for what in folders:
+            ways[what].close()
+        opened = lambda: pcqr.release.open(place / "release", head=place / "head").close()  # noqa: E731
+        rows.append(measured("opening it again", 0, opened))
+    finally:
+        for folder in folders.values():
             shutil.rmtree(folder)
     show("Kept releases", HEADER, [row.row() for row in rows], wide_console())
-    write_json(RESULTS, {"batch": BATCH}, [asdict(row) for row in rows])
+    write_json(RESULTS, {"batch": BATCH, "rounds": ROUNDS}, [asdict(row) for row in rows])
 
 
 if __name__ == "__main__":
