@@ -1,4 +1,4 @@
-"""`pcqr keys create | list | revoke`."""
+"""`pcqr keys create | list | renew | revoke`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ def test_list_and_revoke(home: Path) -> None:
     assert Keyring(place).asker(key) is None
 
 
+def test_a_renewed_key_is_printed_alone_and_replaces_the_old_one(home: Path) -> None:
+    old = run("create", "ward-7", "--role", "asker", "--queries", 100).stdout.strip()
+    renewed = run("renew", "ward-7")
+    assert renewed.exit_code == 0
+    key = renewed.stdout.strip()
+    assert renewed.stdout == f"{key}\n"
+    assert key not in renewed.stderr
+    assert "the old one" in " ".join(renewed.stderr.split())
+    ring = Keyring(home / "data" / "keys.json")
+    assert (ring.asker(old) is None, ring.asker(key) is None) == (True, False)
+    facts = json.loads(run("renew", "ward-7", "--json").output)
+    assert (facts["name"], facts["role"]) == ("ward-7", "asker")
+    assert ring.asker(facts["key"]) is not None
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -51,6 +66,7 @@ def test_list_and_revoke(home: Path) -> None:
         ("create", "a"),
         ("create", "a", "--role", "asker", "--queries", -1),
         ("revoke", "nobody"),
+        ("renew", "nobody"),
     ],
 )
 def test_bad_input_is_refused_and_writes_no_key(home: Path, words: tuple[object, ...]) -> None:

@@ -167,11 +167,47 @@ def test_a_server_that_drips_holds_nobody_up(
         found.close()
 
 
-def test_a_closed_port_is_said_in_a_sentence() -> None:
+def test_a_closed_port_is_said_at_once_in_a_sentence(pauses: list[float]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(ServiceAway, match="found nobody there"):
+    with pytest.raises(ServiceAway, match=rf"^The server http://127.0.0.1:{port} cannot be reached: .*pcqr serve"):
         pcqr.connect(f"http://127.0.0.1:{port}/hospital")
+    assert pauses == []
+
+
+def test_a_name_that_there_is_not_is_said_at_once(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolved(*_: object, **__: object) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", resolved)
+    with pytest.raises(ServiceAway, match="cannot be reached: no machine of this name"):
+        pcqr.connect("http://nowhere.example/hospital")
+    assert pauses == []
+
+
+def test_a_server_that_does_not_speak_tls_is_said_at_once(pauses: list[float]) -> None:
+    def behave(caller: socket.socket) -> None:
+        caller.recv(65_536)
+        caller.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with listening(behave) as port, pytest.raises(BadReply, match="http://"):
+        pcqr.connect(f"https://127.0.0.1:{port}/hospital")
+    assert pauses == []
+
+
+def test_a_server_that_was_there_is_waited_for(pauses: list[float]) -> None:
+    def behave(caller: socket.socket) -> None:
+        caller.recv(65_536)
+        body = json.dumps(FACTS).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        caller.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
+
+    with listening(behave) as port:
+        found = pcqr.connect(f"http://127.0.0.1:{port}/hospital")
+    with pytest.raises(ServiceAway, match="found nobody there"):
+        found.answer(ROW)
+    assert len(pauses) == TRIES - 1
+    found.close()
 
 
 def test_the_key_is_in_the_header_and_nowhere_else(

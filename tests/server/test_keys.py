@@ -75,16 +75,37 @@ def test_the_name_of_a_revoked_key_is_not_given_away(path: Path) -> None:
         file.create("ward", "asker", ANY)
     revoked = file.revoke("ward")
     assert file.revoke("ward") == revoked
-    with pytest.raises(ParameterError, match="revoked"):
+    with pytest.raises(ParameterError, match=r"revoked.*pcqr keys renew"):
         file.create("ward", "holder", ANY)
+
+
+def test_a_renewed_key_is_another_one_of_the_same_name(path: Path) -> None:
+    file, ring = KeyFile(path), Keyring(path)
+    first = file.create("ward", "asker", Usage(7, 2))
+    other = file.create("other", "holder", ANY)
+    assert ring.asker(first) is not None
+    second = file.renew("ward")
+    assert second != first
+    assert ring.asker(first) is None
+    found = ring.asker(second)
+    assert found is not None
+    assert (found.name, found.role, found.allowance) == ("ward", "asker", Usage(7, 2))
+    assert ring.asker(other) is not None
+    file.revoke("ward")
+    assert ring.asker(second) is None
+    third = file.renew("ward")
+    assert [ring.asker(key) is None for key in (first, second, third)] == [True, True, False]
+    with pytest.raises(ParameterError, match="pcqr keys list"):
+        file.renew("nobody")
 
 
 @pytest.mark.parametrize("name", ["", "-x", ".x", "a b", "a\n", "a\r\nb", "ä", "a/b", "a" * 65, "a\0", "<b>", "a;b"])
 def test_names_are_plain(path: Path, name: str) -> None:
     with pytest.raises(ParameterError, match="NAME"):
         KeyFile(path).create(name, "asker", ANY)
-    with pytest.raises(ParameterError, match="NAME"):
-        KeyFile(path).revoke(name)
+    for change in (KeyFile(path).revoke, KeyFile(path).renew):
+        with pytest.raises(ParameterError, match="NAME"):
+            change(name)
     assert not path.exists()
 
 

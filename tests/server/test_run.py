@@ -16,12 +16,12 @@ from pathlib import Path
 import httpx
 import pytest
 from support.certificates import certificate
-from support.kept import kept
+from support.kept import kept, reopened
 from support.workers import fails_at_once, says_its_number
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
-from pcqr.errors import ParameterError, SecretError
+from pcqr.errors import HeadMissing, ParameterError, SecretError
 from pcqr.plan import Usage
 from pcqr.server.keys import KeyFile
 from pcqr.server.listening import address_of, bind, tls
@@ -123,13 +123,31 @@ def test_options_are_checked_before_anything_is_opened() -> None:
         assert words[1] in told.output or words[2] in told.output
 
 
-def test_a_server_ends_well(tmp_path: Path) -> None:
-    """TLS, a key, and SIGTERM while a request is in flight: it is answered, logged, and the process ends with 0."""
+@pytest.mark.usefixtures("home")
+def test_without_its_head_a_release_is_not_served_and_the_refusal_names_what_adopts_it(tmp_path: Path) -> None:
     kept(tmp_path)
+    (tmp_path / "head").unlink()
+    with pytest.raises(HeadMissing, match="pcqr serve … --adopt NAME"):
+        Place("ages", tmp_path / "release", head=tmp_path / "head").open()
+    assert not (tmp_path / "head").exists()
+    for words in (("--adopt", "other"), ("--adopt", "ages", "--adopt", "ages")):
+        told = run(f"ages={tmp_path / 'release'}", *words)
+        assert told.exit_code == 2
+        assert "--adopt" in told.output
+
+
+def test_a_server_ends_well(tmp_path: Path) -> None:
+    """TLS, a key, and SIGTERM while a request is in flight: it is answered, logged, and the process ends with 0.
+
+    The head of its release was lost: the release was adopted before, as `pcqr ask --adopt` does, and that is recorded.
+    """
+    kept(tmp_path)
+    (tmp_path / "head").unlink()
     chain, private = certificate(tmp_path)
     key = KeyFile(tmp_path / "keys.json").create("ward-7", "asker", Usage(None, None))
     words = (
         *("serve", f"ages={tmp_path / 'release'}", "--head", f"ages={tmp_path / 'head'}", "--port", "0"),
+        *("--adopt", "ages"),
         *("--keys", tmp_path / "keys.json", "--certificate", chain, "--key-file", private, "--reply-every", "1s"),
     )
     process = subprocess.Popen(  # noqa: S603
@@ -148,8 +166,13 @@ def test_a_server_ends_well(tmp_path: Path) -> None:
     assert told.headers["connection"] == "close"
     out, log = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "")
-    (logged,) = map(json.loads, log.splitlines())
+    ending, logged, ended = map(json.loads, log.splitlines())
+    assert ending["message"] == "ending: 1 request in flight is answered first"
     assert (logged["status"], logged["key"], logged["ms"] % 1000) == (200, "ward-7", 0)
+    assert ended["message"] == "ended: all was answered and every release is closed"
+    release = reopened(tmp_path)
+    assert [entry.kind for entry in release._votes.log.ledger.entries()].count("adopted") == 1
+    release.close()
 
 
 def test_several_workers_serve_one_address_and_are_started_anew() -> None:

@@ -44,6 +44,14 @@ class ListKeys:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RenewKey:
+    """Of `pcqr keys renew`."""
+
+    name: KeyName
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RevokeKey:
     """Of `pcqr keys revoke`."""
 

@@ -11,25 +11,24 @@ from rich.console import Console
 from rich.table import Table
 
 from pcqr.cli.console import print_json
-from pcqr.cli.key_jobs import CreateKey, ListKeys, RevokeKey
+from pcqr.cli.key_jobs import CreateKey, ListKeys, RenewKey, RevokeKey
 from pcqr.plan import Usage
-from pcqr.server.keys import Key, KeyFile, default_path
+from pcqr.server.askers import Role
+from pcqr.server.keys import Key, KeyFile, default_path, read
 
 
 def run_create(job: CreateKey, *, as_json: bool) -> None:
     file = _file(job.keys)
     key = file.create(job.name, job.role, Usage(job.queries, job.unstable))
-    if as_json:
-        print_json({"key": key, "name": job.name, "role": job.role, "file": str(file.path)})
-        return
-    typer.echo(key)  # alone on standard output, so that it can be piped to where it is kept
-    Console(stderr=True).print(
-        f"The key of {job.name}, a{'n' if job.role == 'asker' else ''} {job.role}. It is shown this once; "
-        f"{file.path} has its hash alone. Set it as PCQR_KEY for pcqr ask and pcqr.connect, or type it into the page.",
-        soft_wrap=True,
-        markup=False,
-        highlight=False,
-    )
+    _tell(file, key, job.name, job.role, as_json=as_json)
+
+
+def run_renew(job: RenewKey, *, as_json: bool) -> None:
+    file = _file(job.keys)
+    key = file.renew(job.name)
+    role = read(file.path)[job.name].role
+    more = "Servers let the old one in no more; limits, and what was used of them, stay. "
+    _tell(file, key, job.name, role, more, as_json=as_json)
 
 
 def run_list(job: ListKeys, *, as_json: bool) -> None:
@@ -58,6 +57,21 @@ def run_revoke(job: RevokeKey, *, as_json: bool) -> None:
         print_json({"file": str(file.path), "revoked": _facts(key)})
         return
     typer.echo(f"The key of {key.name} is revoked: servers that use {file.path} let it in no more.")
+
+
+def _tell(file: KeyFile, key: str, name: str, role: Role, more: str = "", *, as_json: bool) -> None:
+    """Say a new key, this once."""
+    if as_json:
+        print_json({"key": key, "name": name, "role": role, "file": str(file.path)})
+        return
+    typer.echo(key)  # alone on standard output, so that it can be piped to where it is kept
+    Console(stderr=True).print(
+        f"The key of {name}, a{'n' if role == 'asker' else ''} {role}. {more}It is shown this once; "
+        f"{file.path} has its hash alone. Set it as PCQR_KEY for pcqr ask and pcqr.connect, or type it into the page.",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
 
 
 def _file(given: Path | None) -> KeyFile:

@@ -307,6 +307,20 @@ def list_keys(job: key_jobs.ListKeys, /, *, as_json: bool) -> None:
     run_list(job, as_json=as_json)
 
 
+@command(keys, key_jobs.RenewKey, "renew")
+def renew_key(job: key_jobs.RenewKey, /, *, as_json: bool) -> None:
+    """Make another key for a name, and print it, once: the old one lets nobody in any more, lost or revoked.
+
+    Role, limits and what was used stay with the name; whoever has the new key sees the answers that were given under
+    it. A server that runs notices at its next request.
+
+    Exit codes: 0 done; 2 there is no such key.
+    """
+    from pcqr.cli.keys import run_renew  # noqa: PLC0415
+
+    run_renew(job, as_json=as_json)
+
+
 @command(keys, key_jobs.RevokeKey, "revoke")
 def revoke_key(job: key_jobs.RevokeKey, /, *, as_json: bool) -> None:
     """Let nobody in with this key any more. A server that runs notices at its next request.

@@ -70,6 +70,8 @@ def places(job: Serve) -> list[Place]:
         _by_name(option, given, found)
         for option, given in (("--ledger", job.ledger), ("--head", job.head), ("--key", job.key))
     )
+    if len(set(job.adopt)) < len(job.adopt) or not set(job.adopt) <= set(found):
+        raise ParameterError("--adopt", f"a NAME among {', '.join(found)}, once", ", ".join(job.adopt))
     return [
         Place(
             name,
@@ -77,6 +79,7 @@ def places(job: Serve) -> list[Place]:
             ledger=ledgers.get(name),
             head=Path(heads[name]) if name in heads else None,
             key=keys.get(name),
+            adopt=name in job.adopt,
         )
         for name, path in found.items()
     ]

@@ -74,6 +74,14 @@ class Serve:
         list[str],
         typer.Option(help="NAME=FILE: where the last reply of a release is remembered, if not in its usual place."),
     ] = field(default_factory=list)
+    adopt: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME",
+            help="This release was moved or restored and its head is missing: take it to be the newest copy. That you "
+            "decided so is recorded.",
+        ),
+    ] = field(default_factory=list)
     key: Annotated[
         list[str],
         typer.Option(help="NAME=file:PATH or NAME=env:VARIABLE: the key that encrypts the secrets of a release."),

@@ -60,6 +60,8 @@ class Wire:
         self._client: httpx.Client | None = None
         self._owner = os.getpid()
         self._stream: Any = None
+        self._was_there = False
+        """Has the server ever replied? Until then nobody waits for one that is not there."""
 
     def call(self, method: str, path: str, body: bytes | None = None, token: str | None = None) -> Reply:
         """What the server says in the end: a reply of status 200, or one that trying again would not change.
@@ -75,6 +77,7 @@ class Wire:
             try:
                 with self._turn:
                     reply, pause = self._tried(method, path, headers, body)
+                self._was_there = True
             except _Dropped as dropped:
                 why, pause = str(dropped), None
             else:
@@ -158,10 +161,24 @@ class Wire:
                 return BadReply(
                     self.address.server, reason, "Trust its authority by verify=PATH (pcqr ask: --ca PATH)."
                 )
+            if not self._was_there and not is_over.is_set():
+                if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
+                    return BadReply(self.address.server, "does not speak TLS as we do", "Is it http:// there?")
+                if isinstance(cause, socket.gaierror | ConnectionRefusedError):
+                    return self._away(cause)
             cause = cause.__cause__ or cause.__context__
         if is_over.is_set() or isinstance(error, httpx.TimeoutException):
             return _Dropped("took too long")
         return _Dropped("found nobody there" if isinstance(error, httpx.ConnectError) else "lost the connection")
+
+    def _away(self, cause: OSError) -> Exception:
+        """There is nobody at an address where nobody ever was: it is wrong, and trying again would not help."""
+        if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN:
+            return _Dropped("could not look its name up")
+        is_refused = isinstance(cause, ConnectionRefusedError)
+        nobody = "nobody listens at this port" if is_refused else "no machine of this name is known"
+        remedy = "Is the address right, and is pcqr serve running there?"
+        return ServiceAway(self.address.server, f"cannot be reached: {nobody}", remedy)
 
     def _bad(self, reason: str) -> BadReply:
         return BadReply(self.address.server, reason, "Is that the address of a pcqr server?")

@@ -73,6 +73,10 @@ def digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
+def _new_key() -> str:
+    return PREFIX + base64.urlsafe_b64encode(SystemEntropy().bytes(32)).rstrip(b"=").decode()
+
+
 def holds_key(text: str) -> bool:
     """Is there something in the text that has the form of a key?"""
     return _KEY.search(text) is not None
@@ -92,21 +96,30 @@ class KeyFile:
         for option, number in (("--queries", allowance.queries), ("--unstable", allowance.unstable)):
             if number is not None and not 0 <= number <= _MOST:
                 raise ParameterError(option, "a number of at least 0, below 2**63", number)
-        key = PREFIX + base64.urlsafe_b64encode(SystemEntropy().bytes(32)).rstrip(b"=").decode()
+        key = _new_key()
         with self._locked() as keys:
             if name in keys:
                 state = "in use" if keys[name].revoked is None else "revoked, and what it asked is kept under its name"
-                raise ParameterError("NAME", f"a new name: the key {name} is {state}", name)
+                remedy = f"pcqr keys renew {name} makes another key for it"
+                raise ParameterError("NAME", f"a new name: the key {name} is {state} ({remedy})", name)
             keys[name] = Key(name, role, allowance, digest(key), int(time.time()))
+            self._write(keys)
+        return key
+
+    def renew(self, name: str) -> str:
+        """Make another key for a name, and return it. The old one lets nobody in any more, revoked or not.
+
+        Role and allowance stay, and so does what was used: releases count by the name.
+        """
+        key = _new_key()
+        with self._changing(name) as keys:
+            keys[name] = replace(keys[name], digest=digest(key), created=int(time.time()), revoked=None)
             self._write(keys)
         return key
 
     def revoke(self, name: str) -> Key:
         """Let nobody in with this key any more, from the server's next request on."""
-        _check_name(name)
-        with self._locked() as keys:
-            if name not in keys:
-                raise ParameterError("NAME", "the name of a key (pcqr keys list)", name)
+        with self._changing(name) as keys:
             if keys[name].revoked is None:
                 keys[name] = replace(keys[name], revoked=int(time.time()))
                 self._write(keys)
@@ -115,6 +128,15 @@ class KeyFile:
     def keys(self) -> list[Key]:
         """All keys, the revoked ones too, by name. None where there is no file."""
         return sorted(self._read().values(), key=lambda key: key.name)
+
+    @contextmanager
+    def _changing(self, name: str) -> Iterator[dict[str, Key]]:
+        """All keys, the one of this name among them, while nobody else changes them."""
+        _check_name(name)
+        with self._locked() as keys:
+            if name not in keys:
+                raise ParameterError("NAME", "the name of a key (pcqr keys list)", name)
+            yield keys
 
     @contextmanager
     def _locked(self) -> Iterator[dict[str, Key]]:

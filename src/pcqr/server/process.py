@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import ssl
@@ -16,6 +17,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from pcqr.plan import counted
 from pcqr.server.connections import Connections
 from pcqr.server.gate import Gate
 
@@ -29,6 +31,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _OWN_FILES = 128
 """Descriptors that are kept for everything but connections."""
 _BACKLOG = 2048
+
+logger = logging.getLogger(__name__)
 
 
 class Server(uvicorn.Server):
@@ -74,6 +78,16 @@ class Server(uvicorn.Server):
             connection, sock=bound, ssl=self._context, backlog=_BACKLOG, ssl_handshake_timeout=limit
         )
 
+    @property
+    def requests_in_flight(self) -> int:
+        """Requests whose headers have come and whose reply has not left yet."""
+        return len(self.server_state.tasks)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, and the log says that it begins: here, since a handler of signals must not write."""
+        logger.info("ending: %s", _first(self.requests_in_flight))
+        await super().shutdown(sockets)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn's, but the signal is not raised once more: an end that was asked for is a good one."""
@@ -105,6 +119,12 @@ class Server(uvicorn.Server):
             self.stop()
 
         loop.add_reader(descriptor, closed)
+
+
+def _first(requests: int) -> str:
+    if not requests:
+        return "no request is in flight"
+    return f"{counted(requests, 'request in flight is', 'requests in flight are')} answered first"
 
 
 def _room(wanted: int) -> int:

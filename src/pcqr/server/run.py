@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from pcqr.errors import ParameterError, PcqrError
+from pcqr.plan import counted
 from pcqr.release.durable.directory import FACTS
 from pcqr.server import logs, workers
 from pcqr.server.app import make_app
@@ -46,6 +47,7 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
         if settings.certificate is None and not is_loopback(bound.getsockname()[0]):
             logger.warning("keys and answers travel in plain text: --certificate, or a proxy before this, must do TLS")
         address = address_of(bound, settings)
+        places = [place.adopted() for place in places]
         if settings.workers > 1:
             work = _Worker(tuple(places), settings)
             workers.watch(work, bound, settings.workers, lambda: say(address))
@@ -90,3 +92,9 @@ def _serve(service: Service, settings: Settings, bound: socket.socket, started: 
         server.run(sockets=[bound])
     finally:
         service.close()  # once more, where an impatient end has not waited for the application
+        logger.info("ended: %s and every release is closed", _in_the_end(server))
+
+
+def _in_the_end(server: Server) -> str:
+    left = server.requests_in_flight
+    return f"{counted(left, 'request was', 'requests were')} not answered" if left else "all was answered"

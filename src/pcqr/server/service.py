@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pcqr.errors import ParameterError
-from pcqr.release.durable.directory import FACTS
+from pcqr.release.durable.directory import FACTS, find
 from pcqr.server.errors import Refusal
 from pcqr.server.served import ServedModel, ServedRelease
 
@@ -25,10 +25,18 @@ class Place:
     ledger: str | None = None
     head: Path | None = None
     key: str | None = None
+    adopt: bool = False
+    """Is its head missing, and is it to be the newest copy all the same?"""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ParameterError("NAME", "1 to 64 letters, digits, dots, dashes and underscores (NAME=PATH)", self.name)
+
+    def adopted(self) -> Place:
+        """The same place, once a head was made for it where that is wanted: no process that opens it later does so."""
+        if self.adopt:
+            find(self.path, ledger=self.ledger, head=self.head, key=self.key, adopt=True).log.close()
+        return replace(self, adopt=False)
 
     def open(self) -> Served:
         """A release to be asked, or a published model."""
