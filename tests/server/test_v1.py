@@ -8,11 +8,13 @@ from typing import Any
 
 import httpx
 import pytest
-from support.kept import kept
+from support.kept import QUERIES, kept, reopened
 from support.serving import BORDER, CLINIC, clinic_place, release_place, serving
 
+from pcqr.plan import Usage
 from pcqr.release import Account
 from pcqr.server.facts import decoded
+from pcqr.server.keys import KeyFile
 
 PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}
 
@@ -178,7 +180,9 @@ def test_the_budget_and_the_answers_are_told_page_by_page(tmp_path: Path) -> Non
             "used": told["spent"],
             "allowance": {"queries": None, "unstable": None},
         }
-        assert told["askers"] == [{"name": None, "used": told["spent"]}]
+        assert told["untimed"] == {"queries": 0, "unstable": 0}
+        unlimited = {"queries": None, "unstable": None}
+        assert told["askers"] == [{"name": None, "used": told["spent"], "allowance": unlimited}]
         found: list[Any] = []
         after: int | None = 0
         while after is not None:
@@ -214,6 +218,31 @@ def test_a_token_gets_the_same_reply_and_belongs_to_one_request(client: httpx.Cl
 def test_a_token_that_is_none_is_refused(client: httpx.Client, token: Any) -> None:
     response = client.post("/v1/releases/ages/ask", json={"x": [[0.5]]}, headers={b"idempotency-key": token})
     assert (response.status_code, response.json()["code"]) == (400, "bad_value")
+
+
+def test_the_holder_is_told_what_each_key_may_have_and_what_was_asked_without_a_time(tmp_path: Path) -> None:
+    kept(tmp_path)
+    release = reopened(tmp_path)
+    before = [answer.kind for answer in release.answers(QUERIES[:4])]
+    release.close()
+    keys = KeyFile(tmp_path / "keys.json")
+    holder = keys.create("boss", "holder", Usage(None, None))
+    ward, gone = (keys.create(name, "asker", Usage(7, 2)) for name in ("ward", "gone"))
+    with serving(release_place(tmp_path), keys=keys.path) as address, httpx.Client(base_url=address) as client:
+
+        def told(key: str) -> Any:
+            return client.get("/v1/budget?release=ages", headers={"authorization": f"Bearer {key}"}).json()
+
+        for key, x in ((ward, 0.11), (gone, 0.12)):
+            client.post("/v1/releases/ages/ask", json={"x": [[x]]}, headers={"authorization": f"Bearer {key}"})
+        keys.path.write_text(keys.path.read_text().replace('"gone"', '"away"'))
+        seen = told(holder)
+        assert {each["name"]: each["allowance"] for each in seen["askers"]} == {
+            "ward": {"queries": 7, "unstable": 2},
+            "gone": None,
+        }
+        assert seen["untimed"] == {"queries": 4, "unstable": before.count("unstable")}
+        assert told(ward)["askers"] is None
 
 
 def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ class Mine(BaseModel):
 class AskerUse(BaseModel):
     name: str | None = Field(description="null: asked without a key.")
     used: Counts
+    allowance: Counts | None = Field(description="What it may have in all; null: the file of keys knows it no more.")
 
 
 class Budget(BaseModel):
@@ -99,6 +100,9 @@ class Budget(BaseModel):
     spent: Counts
     left: Counts
     planned_queries: int | None
+    untimed: Counts = Field(
+        description="What was asked in the directory itself, where no time is noted; the history begins with it."
+    )
     history: list[Moment]
     mine: Mine
     askers: list[AskerUse] | None = Field(description="For the holder alone.")

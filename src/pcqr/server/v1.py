@@ -5,14 +5,17 @@ They read public facts and the book; nothing here spends. Reading waits for disk
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from pcqr.algorithms.asking import UNLIMITED
 from pcqr.errors import PcqrError
+from pcqr.plan import Usage
 from pcqr.plan.words import promise
 from pcqr.release.account import Account
 from pcqr.release.account.telling import told_account, told_charge
@@ -20,7 +23,8 @@ from pcqr.server import shapes
 from pcqr.server.askers import asker_of, check_holder
 from pcqr.server.errors import Refusal
 from pcqr.server.facts import counts, decoded, detail, facts, guarantee_facts, picture, state_of
-from pcqr.server.routes import problems, service_of
+from pcqr.server.keys import read
+from pcqr.server.routes import problems, service_of, settings_of
 
 MOST_ANSWERS = 1_000
 MOMENTS = 200
@@ -59,23 +63,43 @@ def budget(request: Request, release: Name) -> Any:
     """What was spent over time, and what is left."""
     served, asker = service_of(request).release(release), asker_of(request.scope)
     book, guarantee = served.release.book(), served.release.guarantee_
-    everybody = book.usages()
-    nothing = {"queries": 0, "unstable": 0}
-    used = counts(everybody[asker.name]) if asker.name in everybody else nothing
+    now = state_of(served)
+    everybody = book.usages()  # after what was spent: what is asked meanwhile must not seem to be nobody's
     return {
         "release": served.name,
         "guarantee": guarantee_facts(guarantee, promise(guarantee, served.release.n_records_)),
-        **state_of(served),
+        **now,
         "planned_queries": served.release.plan_.queries,
+        "untimed": _untimed(now["spent"], everybody.values()),
         "history": [
             {"time": moment.time, "queries": moment.queries, "unstable": moment.unstable}
             for moment in book.history(MOMENTS)
         ],
-        "mine": {"name": asker.name, "used": used, "allowance": counts(asker.allowance)},
-        "askers": [{"name": name, "used": counts(usage)} for name, usage in everybody.items()]
-        if asker.is_holder
-        else None,
+        "mine": {
+            "name": asker.name,
+            "used": counts(everybody.get(asker.name, Usage(0, 0))),
+            "allowance": counts(asker.allowance),
+        },
+        "askers": _askers(everybody, settings_of(request).keys) if asker.is_holder else None,
     }
+
+
+def _untimed(spent: dict[str, int | None], used: Iterable[Usage]) -> dict[str, int]:
+    """What nobody in the book has asked: it was asked in the directory itself."""
+    timed = list(used)
+    return {
+        "queries": max(0, (spent["queries"] or 0) - sum(each.queries or 0 for each in timed)),
+        "unstable": max(0, (spent["unstable"] or 0) - sum(each.unstable or 0 for each in timed)),
+    }
+
+
+def _askers(used: Mapping[str | None, Usage], keys: Path | None) -> list[dict[str, Any]]:
+    """What everybody has used and may have; keys that the file has no more are allowed nothing that is known."""
+    allowed = {None: UNLIMITED} | ({} if keys is None else {key.name: key.allowance for key in read(keys).values()})
+    return [
+        {"name": name, "used": counts(usage), "allowance": counts(allowed[name]) if name in allowed else None}
+        for name, usage in used.items()
+    ]
 
 
 @router.get(

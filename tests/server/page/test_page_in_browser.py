@@ -17,6 +17,7 @@ from support.browser import PHONE, Visit, chromium, visiting
 from support.serving import serving
 from support.wards import HOSTILE, LABELS
 
+import pcqr
 from pcqr.plan import Prediction, Usage
 from pcqr.planning.questions.options import Option
 from pcqr.server.keys import KeyFile
@@ -256,11 +257,27 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
         page.get_by_role("link", name="Key in use").click()
         expect(main).to_contain_text("It is an asker's")
         enter(holder)
-        expect(page.get_by_role("region", name="Who asked", exact=True)).to_contain_text("dr-lee")
+        row = page.get_by_role("region", name="Who asked", exact=True).get_by_role("row").filter(has_text="dr-lee")
+        expect(row.get_by_role("cell")).to_have_text(["2", "2", re.compile("^[0-9]$"), "any number"])
+        assert visit.violations() == []
+        page.set_viewport_size({"width": PHONE, "height": 800})
+        assert not visit.is_wider_than_its_window
         assert holder not in page.url
         page.get_by_role("link", name="Key in use").click()
         page.get_by_role("button", name="Forget it").click()
         expect(main).to_contain_text("This server wants a key")
+
+
+def test_what_was_asked_in_the_directory_is_said_beside_the_curves(browser: Browser, tmp_path: Path) -> None:
+    wards.keep_release(tmp_path / "wards", wards.agnostic())
+    place = Place("wards", tmp_path / "wards" / "release", head=tmp_path / "wards" / "head")
+    release = pcqr.release.open(place.path, head=place.head)
+    release.predict(wards.rows([5, 90]))
+    release.close()
+    with serving(place) as address, visiting(browser, address) as visit:
+        main = visit.go("#/of/wards/overview").get_by_role("main")
+        expect(main).to_contain_text("2 queries were asked in its directory, where no time is noted")
+        assert visit.violations() == []
 
 
 def test_where_nothing_is_served_the_page_says_so(browser: Browser) -> None:

@@ -109,7 +109,7 @@ function belief(least, most) {
   );
 }
 
-function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
+function budget(one, { spent, left, untimed = null, history = [], mine = null, askers = [] }) {
   const queries = spent.queries ?? 0;
   const unstable = spent.unstable ?? 0;
   const allowed = left.unstable === null ? null : unstable + left.unstable;
@@ -153,6 +153,7 @@ function budget(one, { spent, left, history = [], mine = null, askers = [] }) {
           ),
       make("p", { class: "muted" }, summary(one, queries, left)),
       curves(history, allowed),
+      elsewhere(untimed, history),
     ),
     own(mine),
     others(askers),
@@ -197,6 +198,13 @@ function curves(history, allowed) {
   );
 }
 
+// What was asked in the directory itself has no time: the curves begin with it.
+function elsewhere(untimed, history) {
+  if (!untimed?.queries) return null;
+  const asked = `${counted(untimed.queries, "query was", "queries were")} asked in its directory, where no time is noted`;
+  return make("p", { class: "muted" }, history.length > 1 ? `${asked}: the curves begin with them.` : `${asked}.`);
+}
+
 function own(mine) {
   if (!mine || ((mine.allowance?.queries ?? null) === null && (mine.allowance?.unstable ?? null) === null)) return null;
   return make(
@@ -209,7 +217,14 @@ function own(mine) {
 
 function others(askers) {
   if (!askers?.length) return null;
-  const row = ({ name, used }) => [name ?? "without a key", count(used.queries ?? 0), count(used.unstable ?? 0)];
+  const allowed = (allowance, what) => {
+    if (!allowance) return "no key any more";
+    return allowance[what] === null ? "any number" : count(allowance[what]);
+  };
+  const row = ({ name, used, allowance }) => [
+    name ?? "without a key",
+    ...["queries", "unstable"].flatMap((what) => [count(used[what] ?? 0), allowed(allowance, what)]),
+  ];
   return make(
     "section",
     { class: "card stack", "aria-labelledby": "askers" },
@@ -217,10 +232,10 @@ function others(askers) {
     scrolling(
       "Who asked",
       table(
-        "Queries and unstable answers by key",
-        ["key", "queries", "unstable answers"],
+        "Queries and unstable answers by key, used and allowed",
+        ["key", "queries", "queries allowed", "unstable answers", "unstable allowed"],
         askers.map(row),
-        { numeric: [1, 2] },
+        { numeric: [1, 2, 3, 4] },
       ),
     ),
   );
