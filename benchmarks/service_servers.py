@@ -33,6 +33,7 @@ from pcqr.server.door import SECURITY_HEADERS
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
+from pcqr.server.run import without_pauses
 from pcqr.server.served import ServedRelease
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
@@ -70,7 +71,7 @@ def memory(_: Path) -> None:
     gate = Gate(Settings(), Metrics())
     service = Service([ServedRelease(NAME, Desk(Unkept))])
     server = Server(make_app(service, gate.settings, gate), gate, SECURITY_HEADERS, None)
-    with bound() as listening:
+    with bound() as listening, without_pauses():
         server.run(sockets=[listening])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -101,6 +102,19 @@ def test_tls_files_that_do_not_do_are_said_plainly(tmp_path: Path) -> None:
     ):
         with pytest.raises(ParameterError, match="--certificate"):
             tls(Settings(certificate=wrong[0], certificate_key=wrong[1]))
+
+
+def test_what_was_there_when_the_server_started_is_not_looked_through_under_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of it, again and again, took a tenth of a second each time, in which nobody was answered."""
+    frozen: list[int] = []
+    monkeypatch.setattr("pcqr.server.logs.configure", lambda: None)
+    monkeypatch.setattr("pcqr.server.run.Server.run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
+    there = len(gc.get_objects())
+    serve([], Settings(port=0), never)
+    assert frozen[0] > there / 2
+    assert gc.get_freeze_count() == 0
 
 
 def run(*words: object) -> Result:
