@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from pcqr.server.bodies import check_rows, parse_object
+from pcqr.server.bodies import IN_JSON, check_rows, check_values, parse_object
 from pcqr.server.errors import Refusal
 from pcqr.server.tensors import LARGEST, Tensor, bad, check_datatype, from_binary, from_json, read_shape, to_binary
 
@@ -51,10 +52,13 @@ class Output(NamedTuple):
     width: tuple[int, ...] = ()
 
 
-def read_inference(body: bytes, header_length: str | None, *, most_rows: int = LARGEST) -> Inference:
+def read_inference(
+    body: bytes, header_length: str | None, *, most_rows: int = LARGEST, columns: int = LARGEST
+) -> Inference:
     """The request in `body`; binary tensors follow the JSON, which has `header_length` bytes.
 
-    Tensors of more rows than `most_rows` are refused before their cells are looked at.
+    Tensors of more rows than `most_rows`, or more cells than these can have in so many `columns`, are refused before
+    their cells are looked at.
     """
     view, start = memoryview(body), len(body)
     if header_length is not None:
@@ -62,13 +66,14 @@ def read_inference(body: bytes, header_length: str | None, *, most_rows: int = L
         if not is_number or int(header_length) > len(body):
             raise bad("Inference-Header-Content-Length must be the length of the JSON at the beginning of the body.")
         start = int(header_length)
+    check_values(view[:start], IN_JSON, most_rows, columns)
     told = parse_object(view[:start])
     parameters = _parameters(told, "the request")
     is_binary = _flag(parameters, "binary_data_output")
     found = told.get("id")
     if found is not None and not isinstance(found, str):
         raise Refusal("bad_json", "The id must be a text.")
-    inputs, end = _inputs(told.get("inputs"), view, start, most_rows)
+    inputs, end = _inputs(told.get("inputs"), view, start, most_rows, columns)
     if end != len(body):
         raise bad(f"The body has {len(body) - end:,} bytes that belong to no tensor.")
     return Inference(found, inputs, _outputs(told.get("outputs"), is_binary), is_binary)
@@ -105,7 +110,7 @@ def reply(
     return Response(b"".join((header, *binary)), headers=headers, media_type="application/octet-stream")
 
 
-def _inputs(given: object, view: memoryview, start: int, most_rows: int) -> tuple[dict[str, Tensor], int]:
+def _inputs(given: object, view: memoryview, start: int, most_rows: int, columns: int) -> tuple[dict[str, Tensor], int]:
     """The tensors, and where the binary ones end."""
     if not isinstance(given, list) or not given:
         raise bad("There must be a list of inputs.")
@@ -118,6 +123,8 @@ def _inputs(given: object, view: memoryview, start: int, most_rows: int) -> tupl
             raise bad(f"Tensor {name!r} is there twice.", name)
         datatype, shape = check_datatype(each.get("datatype"), name), read_shape(each.get("shape"), name)
         check_rows(shape[0], most_rows)
+        if math.prod(shape[1:]) > columns:
+            raise bad(f"Tensor {name!r} has more columns than there are.", name)
         size = _parameters(each, f"tensor {name!r}").get("binary_data_size")
         if size is None:
             inputs[name] = from_json(name, datatype, shape, each.get("data"))

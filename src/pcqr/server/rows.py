@@ -14,7 +14,7 @@ from pcqr.datasets.tables import parse_table
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import Points
 from pcqr.schema import Column, Schema
-from pcqr.server.bodies import check_rows, parse_object
+from pcqr.server.bodies import IN_CSV, IN_JSON, check_rows, check_values, parse_object
 from pcqr.server.errors import Refusal
 from pcqr.server.tensors import BYTES, Tensor, bad
 
@@ -51,6 +51,8 @@ def from_body(body: bytes, content_type: str, schema: Schema | None, features: i
     kind, charset = kind.strip().lower(), parameters.strip().lower()
     if kind not in (JSON, CSV) or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
         raise Refusal("wrong_type", f"Send {JSON} or {CSV}, in UTF-8.")
+    columns = features if schema is None else len(schema.columns)
+    check_values(body, IN_CSV if kind == CSV else IN_JSON, most_rows, columns)
     table = _from_csv(body, most_rows) if kind == CSV else _from_json(body, schema, most_rows)
     if isinstance(table, list) or schema is None:
         return _matrix(table, schema, features)

@@ -139,15 +139,15 @@ def _texts(data: memoryview, count: int, name: str) -> list[str]:
     if len(data) < 4 * count:
         raise torn
     found, start, end = [], 0, len(data)
-    for _ in range(count):
-        text = start + 4
-        start = text + int.from_bytes(data[start:text], "little")
-        if text > end or start > end:
-            raise torn
-        found.append(data[text:start])
-    if start != end:
-        raise torn
     try:
-        return [bytes(each).decode() for each in found]
+        for _ in range(count):
+            text = start + 4
+            start = text + int.from_bytes(data[start:text], "little")
+            if text > end or start > end:
+                raise torn
+            found.append(str(data[text:start], "utf-8"))
     except UnicodeDecodeError:
         raise Refusal("not_utf8", f"Tensor {name!r} must hold text in UTF-8.", {"tensor": name}) from None
+    if start != end:
+        raise torn
+    return found

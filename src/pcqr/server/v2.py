@@ -117,7 +117,7 @@ async def infer(request: Request) -> Response:
     body = await request.body()
 
     def read() -> tuple[Inference, Points]:
-        asked = read_inference(body, length, most_rows=most)
+        asked = read_inference(body, length, most_rows=most, columns=served.features)
         asked.check_outputs([each["name"] for each in served.outputs])
         table = from_tensors(asked.inputs, served.schema, served.features)
         return asked, served.points(table)
