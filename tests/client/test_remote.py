@@ -202,7 +202,7 @@ def test_a_preview_is_one_request_and_has_no_token() -> None:
 
 
 def test_a_model_predicts_and_counts_nothing() -> None:
-    model = {name: FACTS[name] for name in ("guarantee", "columns", "features", "classes")}
+    model = {name: FACTS[name] for name in ("guarantee", "columns", "features", "classes", "most_rows")}
     model |= {"name": "hospital", "kind": "model", "state": "published"}
     found = remote(lambda request: answered(request, "published"), facts=model)
     assert found.predict(many(2)).tolist() == ["ill", "ill"]

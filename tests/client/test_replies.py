@@ -102,6 +102,12 @@ def test_a_batch_that_is_none_is_refused(changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
+        {"most_rows": None},
+        {"on_unstable": "never"},
+        {"expectation": {"unstable_share": 1.5}},
+        {"expectation": {"unstable_share": 0.5, "unstable_range": [0.1, -0.5]}},
+        {"expectation": {"unstable_share": 0.5, "unstable_range": [0.1]}},
+        {"plan": {"publish": {"after_queries": -1}}},
         {"classes": []},
         {"classes": [None, "ill"]},
         {"columns": []},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 from support.certificates import certificate
-from support.kept import HARD, QUERIES, kept, reopened
+from support.kept import ESTIMATORS, HARD, QUERIES, kept, reopened
 from support.serving import CLINIC, clinic, clinic_place, model_place, release_place, running, serving
 
 import pcqr
@@ -67,6 +68,70 @@ def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
         assert remote.predict(QUERIES[:5]).tolist() == [0] * 5, "what was asked before is still answered"
         with pytest.raises(DataError, match="1 columns"):
             remote.predict([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_takes(
+    tmp_path: Path, name: str
+) -> None:
+    """In pieces of 7 rows the cost is the one that the release itself tells of the whole, repeated rows included."""
+    kept(tmp_path, name, **({} if name == "noisy max" else {"unstable": 4}))
+    queries = np.concatenate([QUERIES, HARD, QUERIES[::-1], [[-0.0], [0.0]]])
+
+    def here() -> tuple[Any, ...]:
+        release = reopened(tmp_path)
+        told = release.preview(queries), release.preview(queries[:6]), release.known(queries).tolist()
+        release.close()
+        return told
+
+    before = here()
+    with serving(release_place(tmp_path), most_rows=7) as address, pcqr.connect(f"{address}/ages") as remote:
+
+        def there() -> tuple[Any, ...]:
+            return remote.preview(queries), remote.preview(queries[:6]), remote.known(queries).tolist()
+
+        assert there() == before
+        with suppress(BudgetExhausted):
+            remote.predict(QUERIES[::2])
+        after = there()
+    assert here() == after != before
+
+
+def test_rows_of_a_schema_are_previewed_in_pieces_too(tmp_path: Path) -> None:
+    clinic_place(tmp_path / "here")
+    local: Any = reopened(tmp_path / "here")
+    places = clinic_place(tmp_path / "served"), model_place(tmp_path)
+    with serving(*places, most_rows=7) as address:
+        queries = {name: [*values, *values[:5]] for name, values in clinic(30, seed=5).items()}
+        queries["age"][-1], queries["age"][7] = "100", 260  # beyond its bounds: the same query
+        with pcqr.connect(f"{address}/clinic") as remote:
+            assert remote.preview(queries) == local.preview(queries)
+        with pcqr.connect(f"{address}/tree") as remote:
+            assert remote.preview(queries).published == len(queries["age"])
+            assert remote.preview(queries).is_certain
+    local.close()
+
+
+def test_a_coin_is_told_where_the_release_tells_it(tmp_path: Path) -> None:
+    for on_unstable in ("abstain", "random"):
+        kept(tmp_path / on_unstable, on_unstable=on_unstable)
+        with (
+            serving(release_place(tmp_path / on_unstable)) as address,
+            pcqr.connect(f"{address}/ages") as remote,
+        ):
+            answers: list[Any] = []
+            for x in HARD:
+                answers.append(remote.answer(x))
+                if answers[-1].kind == "unstable":
+                    break
+            assert (answers[-1].kind, answers[-1].label is None) == ("unstable", on_unstable == "abstain")
+            known = HARD[: len(answers)]
+            again = list(remote.answers(known))
+            assert [answer.label for answer in again] == [answer.label for answer in answers]
+            assert {answer.kind for answer in again} == {"repeated"}
+        local = reopened(tmp_path / on_unstable)
+        assert [answer.label for answer in local.answers(known)] == [answer.label for answer in answers]
+        local.close()
 
 
 def test_a_published_model_predicts(tmp_path: Path) -> None:

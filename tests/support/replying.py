@@ -35,6 +35,8 @@ FACTS: dict[str, Any] = {
     "spent": {"queries": 3, "unstable": 1},
     "left": {"queries": None, "unstable": 9},
     "planned_queries": 300,
+    "on_unstable": "abstain",
+    "most_rows": 10_000,
 }
 ROW = {"age": 61, "sex": "male", "seen": "2014-05-03"}
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.client.address import Address, read_api_key
+from pcqr.client.costs import cost_of_many, new_rows
 from pcqr.client.errors import KeyInClear, QuotaSpent, ServiceError, quoted
 from pcqr.client.refusals import answered_before, refusal
 from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of, known_of
@@ -22,7 +23,9 @@ from pcqr.schema import Schema
 
 R = TypeVar("R")
 BATCH = 256
-"""Rows of one request for answers."""
+"""Rows of one request for answers, where the server takes so many."""
+PREVIEWED_CELLS = 200_000
+"""Of one request for what rows cost."""
 LONGEST = 3600.0
 
 
@@ -91,9 +94,9 @@ def connect(url: str, key: str | None = None, *, timeout: float = 30.0, verify: 
 class Remote:
     """A release or a published model on a server: `answer`, `answers`, `predict`, `preview`, `score` as a local one.
 
-    `connect` makes it. Queries are read and checked here, by the schema of the server, and sent in batches of 256; the
-    values that come back and the errors are those of a local release; an unstable answer has no label, whatever
-    `on_unstable` the release was fitted with. Threads take turns: `connect` once for each that should not wait.
+    `connect` makes it. Queries are read and checked here, by the schema of the server, and sent in batches of 256, or
+    of as many as the server takes; the values that come back and the errors are those of a local release. Threads take
+    turns: `connect` once for each that should not wait.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ class Remote:
         self.n_features_in_: int = facts.features
 
     def answer(self, x: Any) -> Answer[Any]:
-        """The label of one query, or ⊥ (label None) where the vote is unstable.
+        """The label of one query, or ⊥ (label None) where the vote is unstable and the release abstains then.
 
         Parameters
         ----------
@@ -213,7 +216,7 @@ class Remote:
         Parameters
         ----------
         X : table or array-like of shape (rows, columns)
-            The queries; no more than the server takes in one request, 10,000 by default.
+            The queries, any number of them.
 
         Returns
         -------
@@ -227,7 +230,13 @@ class Remote:
         ServiceError
             When the server cannot be reached, or refuses.
         """
-        return self._previewed(X, cost_of)
+        rows = rows_of(X, self.schema_, self.n_features_in_)
+        pieces = list(self._pieces(rows))
+        if len(pieces) == 1:
+            return self._previewed(rows, cost_of)
+        facts = self._facts()
+        known = ((piece.encoded(self.schema_), self._previewed(piece, known_of)) for piece in pieces)
+        return cost_of_many(new_rows(known), facts)
 
     def known(self, X: Any) -> NDArray[np.bool_]:
         """Which rows were asked before: their answers are in the log and cost nothing. Asks for nothing.
@@ -235,17 +244,22 @@ class Remote:
         Parameters
         ----------
         X : table or array-like of shape (rows, columns)
-            The queries; as many as for `preview`.
+            The queries, any number of them.
 
         Returns
         -------
         ndarray of bool, shape (rows,)
         """
-        return np.array(self._previewed(X, known_of), dtype=np.bool_)
-
-    def _previewed(self, X: Any, read: Callable[[Any, int], R]) -> R:
         rows = rows_of(X, self.schema_, self.n_features_in_)
-        reply = self._wire.call("POST", self._path("/preview"), rows.whole)
+        known = (self._previewed(piece, known_of) for piece in self._pieces(rows))
+        return np.array([each for piece in known for each in piece], dtype=np.bool_)
+
+    def _pieces(self, rows: Rows) -> Iterator[Rows]:
+        """So many rows at a time as one request for what they cost takes."""
+        return rows.pieces(max(1, min(self._facts_then.most_rows, PREVIEWED_CELLS // rows.cells)))
+
+    def _previewed(self, rows: Rows, read: Callable[[Any, int], R]) -> R:
+        reply = self._wire.call("POST", self._path("/preview"), rows.body)
         if reply.status != 200:
             raise refusal(reply, self._place)
         with believing(self._place):
@@ -302,15 +316,15 @@ class Remote:
     def _asked(self, rows: Rows) -> Iterator[tuple[Answer[Any], Any]]:
         """The answers, each with its coin, batch by batch; a refusal carries those before it."""
         given: list[Answer[Any]] = []
-        for start, body in rows.batches(BATCH):
-            count = min(BATCH, rows.count - start)
-            reply = self._wire.call("POST", self._path("/ask"), body, new_token())
+        for piece in rows.pieces(min(BATCH, self._facts_then.most_rows)):
+            start = len(given)
+            reply = self._wire.call("POST", self._path("/ask"), piece.body, new_token())
             if reply.status == 200:
                 with believing(self._place):
-                    batch = batch_of(reply.content, count, self._facts_then.classes, is_release=self._is_release)
+                    batch = batch_of(reply.content, piece.count, self._facts_then.classes, is_release=self._is_release)
             else:  # refused midway, perhaps
                 with believing(self._place):
-                    told = answered_before(reply, count, self._facts_then.classes)
+                    told = answered_before(reply, piece.count, self._facts_then.classes)
                 batch = Batch(told, *self._now()) if told else Batch((), Usage(0, 0), Usage(None, None))
             for answer, coin in self._answers(batch):
                 given.append(answer)
@@ -324,7 +338,8 @@ class Remote:
         spent, left, planned = batch.spent, batch.left, self._facts_then.planned
         for given in reversed(batch.given):
             is_beyond = planned is not None and given.kind != "published" and (spent.queries or 0) > planned
-            found.append((Answer(given.label, given.kind, spent, left, is_beyond), given.coin))
+            label = given.coin if given.label is None and self._facts_then.on_unstable == "random" else given.label
+            found.append((Answer(label, given.kind, spent, left, is_beyond), given.coin))
             if given.kind in ("stable", "unstable"):
                 unstable = int(given.kind == "unstable")
                 spent, left = _moved(spent, -1, -unstable), _moved(left, 1, unstable)

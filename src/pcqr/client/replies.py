@@ -35,7 +35,11 @@ def believing(place: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is served, in public facts. `planned` is m; None for a model, which any number of rows may be put to."""
+    """What is served, in public facts. `planned` is m; None for a model, which any number of rows may be put to.
+
+    A request takes `most_rows`. The model of the planner expects `unstable_share` of the queries to be unstable, with
+    `unstable_range` where it was measured; after `publishes_after` of them a classifier is published.
+    """
 
     name: str
     kind: Literal["release", "model"]
@@ -48,6 +52,11 @@ class Facts:
     spent: Usage
     left: Usage
     planned: int | None
+    on_unstable: Literal["abstain", "random"]
+    most_rows: int
+    unstable_share: float | None
+    unstable_range: tuple[float, float] | None
+    publishes_after: int | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,12 @@ def facts_of(value: Any) -> Facts:
     if schema is not None:
         features = len(schema.features)
     planned = entries.get("planned_queries")
+    expectation = _object(entries.get("expectation") or {}, "expectation")
+    between = _two_numbers(expectation, "unstable_range")
+    shares = _number(expectation, "unstable_share"), *(between or ())
+    if any(share is not None and not 0 <= share <= 1 for share in shares):
+        raise ParameterError("expectation", "shares from 0 to 1", "others")
+    publish = _object(_object(entries.get("plan") or {}, "plan").get("publish") or {}, "plan.publish")
     return Facts(
         name=read_text(_needed(entries, "name"), "name"),
         kind=kind,
@@ -91,6 +106,11 @@ def facts_of(value: Any) -> Facts:
         spent=usage_of(_needed(entries, "spent"), "spent") if is_release else Usage(0, 0),
         left=usage_of(_needed(entries, "left"), "left") if is_release else Usage(None, None),
         planned=None if planned is None else read_count(planned, "planned_queries"),
+        on_unstable=_choice(entries, "on_unstable", ("abstain", "random")) if is_release else "abstain",
+        most_rows=max(1, read_count(_needed(entries, "most_rows"), "most_rows")),
+        unstable_share=shares[0],
+        unstable_range=between,
+        publishes_after=read_count(publish["after_queries"], "after_queries") if "after_queries" in publish else None,
     )
 
 
@@ -128,20 +148,12 @@ def cost_of(value: Any, rows: int) -> BatchCost:
     def count(name: str) -> int:
         return read_count(_needed(entries, name), name)
 
-    def estimate(name: str) -> float | None:
-        return None if entries.get(name) is None else read_number(entries[name], name)
-
-    between = entries.get("unstable_range")
-    if between is not None:
-        between = tuple(read_number(each, "unstable_range") for each in read_list(between, "unstable_range"))
-        if len(between) != 2:
-            raise ParameterError("unstable_range", "a list of two numbers", f"{len(between)}")
     cost = BatchCost(
         **{name: count(name) for name in ("requested", "repeated", "new", "published", "certain", "beyond_plan")},
         left=usage_of(_needed(entries, "left"), "left"),
-        expected_unstable=estimate("expected_unstable"),
-        chance_of_halting=estimate("chance_of_halting"),
-        unstable_range=between,
+        expected_unstable=_number(entries, "expected_unstable"),
+        chance_of_halting=_number(entries, "chance_of_halting"),
+        unstable_range=_two_numbers(entries, "unstable_range"),
     )
     if cost.requested != rows or cost.certain > rows:
         raise ParameterError("requested", f"{rows}, the rows that were sent", cost.requested)
@@ -224,6 +236,19 @@ def _unit(words: str) -> Unit:
     if unit.adjacency != words:
         raise ParameterError("guarantee.unit", f"{RECORD.adjacency!r} or another adjacency of pcqr", "something else")
     return unit
+
+
+def _number(entries: dict[str, Any], name: str) -> float | None:
+    return None if entries.get(name) is None else read_number(entries[name], name)
+
+
+def _two_numbers(entries: dict[str, Any], name: str) -> tuple[float, float] | None:
+    if entries.get(name) is None:
+        return None
+    found = [read_number(each, name) for each in read_list(entries[name], name)]
+    if len(found) != 2:
+        raise ParameterError(name, "a list of two numbers", f"{len(found)}")
+    return found[0], found[1]
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

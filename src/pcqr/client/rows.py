@@ -32,23 +32,33 @@ class Rows:
     columns: Mapping[str, Sequence[Any]] | None
     points: NDArray[np.float64] | None
 
-    def batches(self, size: int) -> Iterator[tuple[int, bytes]]:
-        """Bodies of requests of at most `size` rows, each with the place of its first row."""
+    def pieces(self, size: int) -> Iterator[Rows]:
+        """The same in order, at most `size` rows at a time."""
         for start in range(0, self.count, size):
-            yield start, self._body(slice(start, start + size))
+            part = slice(start, start + size)
+            columns = None if self.columns is None else {name: cells[part] for name, cells in self.columns.items()}
+            points = None if self.points is None else self.points[part]
+            yield Rows(min(size, self.count - start), columns, points)
 
     @property
-    def whole(self) -> bytes:
-        """The body of one request for all."""
-        return self._body(slice(None))
+    def cells(self) -> int:
+        """In a row."""
+        return max(1, len(self.columns) if self.columns is not None else self.encoded(None).shape[1])
 
-    def _body(self, rows: slice) -> bytes:
-        sent: dict[str, Any]
+    @property
+    def body(self) -> bytes:
+        """Of a request."""
         if self.columns is not None:
-            sent = {"columns": {name: list(values[rows]) for name, values in self.columns.items()}}
+            sent: dict[str, Any] = {"columns": {name: list(cells) for name, cells in self.columns.items()}}
         else:
-            sent = {"x": [] if self.points is None else self.points[rows].tolist()}
+            sent = {"x": self.encoded(None).tolist()}
         return json.dumps(sent, allow_nan=False).encode()
+
+    def encoded(self, schema: Schema | None) -> NDArray[np.float64]:
+        """The rows as the release tells them apart."""
+        if schema is not None and self.columns is not None:
+            return schema.encode(self.columns)
+        return np.empty((0, 0)) if self.points is None else self.points
 
 
 def rows_of(X: Any, schema: Schema | None, features: int) -> Rows:

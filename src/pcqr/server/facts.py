@@ -20,6 +20,7 @@ from pcqr.schema.reading import iso_date
 from pcqr.server.errors import Refusal
 from pcqr.server.served import ServedModel, ServedRelease
 from pcqr.server.service import Served
+from pcqr.server.settings import Settings
 
 _drawing = threading.Lock()
 """matplotlib's settings are those of the process."""
@@ -34,7 +35,7 @@ def guarantee_facts(guarantee: Guarantee, words: str) -> dict[str, Any]:
     return told | {"unit": told.pop("adjacency"), "words": words}
 
 
-def facts(served: Served) -> dict[str, Any]:
+def facts(served: Served, settings: Settings) -> dict[str, Any]:
     """What `/v1/releases` says of it."""
     told = {
         "name": served.name,
@@ -42,16 +43,17 @@ def facts(served: Served) -> dict[str, Any]:
         "columns": None if served.schema is None else [column_facts(column) for column in served.schema.columns],
         "features": served.features,
         "classes": list(served.classes),
+        "most_rows": settings.most_rows,
     }
     return told | (_model_facts(served) if isinstance(served, ServedModel) else _release_facts(served))
 
 
-def detail(served: Served) -> dict[str, Any]:
+def detail(served: Served, settings: Settings) -> dict[str, Any]:
     """The same with its plan and its classifier."""
     model = published(served)
     plan = None if isinstance(served, ServedModel) else served.release.plan_
     expected = None if plan is None or plan.prediction is None else asdict(plan.prediction)
-    return facts(served) | {
+    return facts(served, settings) | {
         "plan": None if plan is None else plan_facts(plan),
         "expectation": expected,
         "rules": None if model is None else model.rules(),
@@ -134,6 +136,7 @@ def _release_facts(served: ServedRelease) -> dict[str, Any]:
         "guarantee": guarantee_facts(release.guarantee_, promise(release.guarantee_, release.n_records_)),
         "planned_queries": release.plan_.queries,
         "records": release.n_records_,
+        "on_unstable": getattr(release, "on_unstable", "abstain"),
         **state_of(served),
     }
 
@@ -148,4 +151,5 @@ def _model_facts(served: ServedModel) -> dict[str, Any]:
         "left": None,
         "planned_queries": None,
         "records": model.provenance.records,
+        "on_unstable": None,
     }

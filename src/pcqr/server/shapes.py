@@ -56,6 +56,10 @@ class ReleaseFacts(BaseModel):
     left: Counts | None
     planned_queries: int | None = Field(description="m, for which accuracy was planned.")
     records: int | None = Field(description="n, which is public.")
+    on_unstable: Literal["abstain", "random"] | None = Field(
+        description="What its `answer` says where the vote was unstable: nothing, or the coin. null for a model."
+    )
+    most_rows: int = Field(description="The most rows that a request may have.")
 
 
 class ReleaseDetail(ReleaseFacts):

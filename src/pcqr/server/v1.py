@@ -37,7 +37,8 @@ router = APIRouter(prefix="/v1", tags=["pcqr"])
 @router.get("/releases", response_model=shapes.Releases, responses=problems("ledger_closed"))
 def releases(request: Request) -> Any:
     """Everything that is served."""
-    return {"releases": [facts(served) for served in service_of(request).all]}
+    settings = settings_of(request)
+    return {"releases": [facts(served, settings) for served in service_of(request).all]}
 
 
 @router.get(
@@ -45,7 +46,7 @@ def releases(request: Request) -> Any:
 )
 def release(request: Request, name: str) -> Any:
     """One release or model, with its plan and, once it is published, its classifier."""
-    return detail(service_of(request).named(name))
+    return detail(service_of(request).named(name), settings_of(request))
 
 
 @router.get(
