@@ -160,6 +160,32 @@ def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path)
     assert not (files / "release" / "secret.pcqr").exists()
 
 
+def test_what_is_exported_has_the_columns_of_the_queries(files: Path) -> None:
+    """Words, dates and gaps come back as they were asked, not as they were encoded; no column is lost to another."""
+    random = np.random.default_rng(0)
+    ages, wards = random.integers(0, 100, 4_000), random.choice(["north wing", "south"], 4_000)
+    header = ("age", "ward", "answer", "state")
+    people = zip(ages, wards, ["2024-02-03"] * 4_000, ("ill" if age > 60 else "well" for age in ages), strict=True)
+    _write(files / "private.csv", [header, *people])
+    asked = [("5", "north wing", "2024-02-03"), ("90", "", ""), ("95", "south", "")]
+    _write(files / "queries.csv", [header[:3], *asked])
+    (files / "schema.toml").write_text(
+        '[[columns]]\nname = "age"\nkind = "numeric"\nbounds = [0, 100]\n'
+        '[[columns]]\nname = "ward"\nkind = "categorical"\ncategories = ["north wing", "south"]\n'
+        '[[columns]]\nname = "answer"\nkind = "date"\nmissing = true\n'
+    )
+    universal = ("--schema", files / "schema.toml", "--class", "stumps", "--algorithm", "universal")
+    fit(files, *universal, "--planned-queries", 3)
+    assert ask(files).exit_code == 0
+    assert call("export", files / "release", "--out", files / "public").exit_code == 0
+    head, *lines = rows(files / "public" / "transcript.csv")
+    assert head == ["age", "ward", "answer", "answer_", "coin"]
+    assert [(str(float(line[0])), *line[1:3]) for line in lines] == [(str(float(age)), *more) for age, *more in asked]
+    assert {path.name for path in (files / "public" / "model").iterdir()} == {
+        *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx")
+    }
+
+
 def test_status_and_export_work_beside_a_writer(files: Path) -> None:
     import pcqr.release
 

@@ -105,7 +105,7 @@ def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
     result = files.publish(suffix=suffix)
     assert result.exit_code == 0, result.output
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
-        *("model.json", "rules.txt", "card.md", "tree.svg", "model.onnx")
+        *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx")
     }
     assert files.accuracy(suffix) > 0.9
     origin = files.model().provenance
@@ -263,7 +263,7 @@ def test_a_place_that_cannot_be_written_to(files: Files, is_file: bool) -> None:
     assert "--out must be a directory that can be written to" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"])
+@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"])
 @pytest.mark.usefixtures("no_draw")
 def test_a_directory_in_the_place_of_a_file(files: Files, name: str) -> None:
     (files.directory / "model" / name).mkdir(parents=True)
@@ -298,9 +298,9 @@ def test_a_picture_that_fails_is_left_out(files: Files, monkeypatch: pytest.Monk
     monkeypatch.setattr(PublishedModel, "draw", broken)
     result = files.publish()
     assert result.exit_code == 0, result.output
-    assert "tree.svg: RuntimeError: no fonts" in result.stdout
+    assert "picture.svg: RuntimeError: no fonts" in result.stdout
     assert json.loads(files.publish("--json", "--overwrite").stdout)["left_out"] == {
-        "tree.svg": "RuntimeError: no fonts"
+        "picture.svg": "RuntimeError: no fonts"
     }
     assert files.model().classes == (0, 1)
 

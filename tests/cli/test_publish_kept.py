@@ -23,7 +23,7 @@ from pcqr.files import own_directory, write_whole
 from pcqr.models import PublishedModel
 
 RECORDS = 400
-ALL = {"model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"}
+ALL = {"model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"}
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_kills_at_random_instants_leave_whole_files_or_none(home: Path) -> None:
             run.kill()
             run.wait()
             written += model_in(home).provenance.records == RECORDS
-            for name, end in (("rules.txt", "\n"), ("card.md", "\n"), ("tree.svg", "</svg>\n")):
+            for name, end in (("rules.txt", "\n"), ("card.md", "\n"), ("picture.svg", "</svg>\n")):
                 path = home / "model" / name
                 assert not path.exists() or path.read_text(encoding="utf-8").endswith(end)
             shutil.rmtree(home / "model")

@@ -356,9 +356,10 @@ class TestSaving:
         assert PublishedModel.load(tmp_path) == MODEL
         assert MODEL.rules(flat=True) in (tmp_path / "rules.txt").read_text(encoding="utf-8")
 
-    def test_the_picture_of_another_kind_does_not_stay(self, tmp_path: Path) -> None:
-        (tmp_path / "tree.svg").write_text("an earlier model")
+    def test_the_picture_of_another_model_does_not_stay(self, tmp_path: Path) -> None:
+        (tmp_path / "tree.svg").write_text("of a tree, by an earlier pcqr")
         MODEL.save(tmp_path)
         assert not (tmp_path / "tree.svg").exists()
+        before = (tmp_path / "picture.svg").read_text()
         replace(MODEL, hypothesis=DecisionTree(Leaf(0), 7)).save(tmp_path)
-        assert not (tmp_path / "picture.svg").exists()
+        assert (tmp_path / "picture.svg").read_text() != before

@@ -214,7 +214,7 @@ class TestSaving:
         saved = MODEL.save(tmp_path / "new" / "model")
         written = saved.written
         assert saved.left_out == {}
-        assert [path.name for path in written] == ["model.json", "rules.txt", "card.md", "tree.svg", "model.onnx"]
+        assert [path.name for path in written] == ["model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"]
         assert PublishedModel.load(tmp_path / "new" / "model") == MODEL
         assert PublishedModel.load(written[0]) == MODEL
         rules = written[1].read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ class TestSaving:
         assert written[2].read_text(encoding="utf-8") == MODEL.card()
         assert written[3].read_text(encoding="utf-8").startswith("<?xml")
 
-    @pytest.mark.parametrize(("extra", "left_out"), [("matplotlib", "tree.svg"), ("onnx", "model.onnx")])
+    @pytest.mark.parametrize(("extra", "left_out"), [("matplotlib", "picture.svg"), ("onnx", "model.onnx")])
     def test_without_an_extra_its_file_is_left_out(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, left_out: str
     ) -> None:
@@ -234,7 +234,7 @@ class TestSaving:
         assert "pip install" in saved.left_out[left_out]
         assert not (tmp_path / left_out).exists(), "a picture of an earlier model must not stay"
 
-    @pytest.mark.parametrize(("method", "left_out"), [("draw", "tree.svg"), ("to_onnx", "model.onnx")])
+    @pytest.mark.parametrize(("method", "left_out"), [("draw", "picture.svg"), ("to_onnx", "model.onnx")])
     def test_a_file_that_cannot_be_made_is_left_out_and_the_rest_is_there(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, left_out: str
     ) -> None:
@@ -249,8 +249,8 @@ class TestSaving:
         assert len(saved.written) == 4
 
     def test_a_directory_in_the_place_of_a_picture(self, tmp_path: Path) -> None:
-        (tmp_path / "tree.svg").mkdir()
-        assert list(MODEL.save(tmp_path).left_out) == ["tree.svg"]
+        (tmp_path / "picture.svg").mkdir()
+        assert list(MODEL.save(tmp_path).left_out) == ["picture.svg"]
 
     def test_files_that_cannot_be_read(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="a file that can be read"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
@@ -18,7 +21,7 @@ from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel, canvas
 from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
-from pcqr.models.vocabulary import Vocabulary
+from pcqr.models.vocabulary import Vocabulary, apart
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
@@ -47,9 +50,9 @@ class TestRules:
             (
                 "if work = Private:",
                 "    if age > 30.3:",
-                "        if age > 50.333333333333336:",
+                "        if age > 50.33:",
                 "            predict no",
-                "        else:  # age ≤ 50.333333333333336",
+                "        else:  # age ≤ 50.33",
                 "            predict yes",
                 "    else:  # age ≤ 30.3",
                 "        predict no",
@@ -61,13 +64,36 @@ class TestRules:
                 "            predict no",
                 "        else:  # age is not missing",
                 "            predict yes",
+                "",
+                "Numbers are rounded for reading; the JSON has all digits.",
             )
         )
 
+    def test_cuts_have_as_few_digits_as_tell_them_apart(self) -> None:
+        close = 50.3335678901
+        tree = Split(Predicate(AGE, 1 / 3 + 50), Leaf(0), Split(Predicate(AGE, close), Leaf(1), Leaf(0)))
+        assert model(tree).rules(flat=True).splitlines() == [
+            "IF age > 50.334 THEN no",
+            "IF age > 50.333 AND age ≤ 50.334 THEN yes",
+            "IF age ≤ 50.333 THEN no",
+        ]
+
+    def test_short_numbers_are_shown_as_they_are_and_nothing_is_said(self) -> None:
+        tree = Split(Predicate(AGE, 30.3), Leaf(0), Leaf(1))
+        assert "rounded" not in model(tree).rules()
+
+    @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
+    def test_any_numbers_are_told_apart_in_order(self, values: list[float]) -> None:
+        texts = apart(values)
+        assert len(set(texts.values())) == len(set(values))
+        assert sorted(texts) == sorted(texts, key=lambda value: float(texts[value]))
+        for value, text in texts.items():
+            assert math.isclose(float(text), value, rel_tol=5e-4)
+
     def test_flat_with_the_tightest_conditions_only(self) -> None:
         assert model().rules(flat=True).splitlines() == [
-            "IF work = Private AND age > 50.333333333333336 THEN no",
-            "IF work = Private AND age > 30.3 AND age ≤ 50.333333333333336 THEN yes",
+            "IF work = Private AND age > 50.33 THEN no",
+            "IF work = Private AND age > 30.3 AND age ≤ 50.33 THEN yes",
             "IF work = Private AND age ≤ 30.3 THEN no",
             "IF work ≠ Private AND work is missing THEN no",
             "IF work ≠ Private AND work is not missing AND age is missing THEN no",

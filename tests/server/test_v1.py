@@ -13,7 +13,7 @@ from support.serving import BORDER, CLINIC, clinic_place, release_place, serving
 
 from pcqr.plan import Usage
 from pcqr.release import Account
-from pcqr.server.facts import decoded
+from pcqr.schema.decoding import decoded
 from pcqr.server.keys import KeyFile
 
 PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pcqr.models import PublishedModel
 from pcqr.plan import Usage, counted
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import Kept, find
+from pcqr.schema.decoding import decoded
 
 TRANSCRIPT, GUARANTEE, MODEL = "transcript.csv", "guarantee.json", "model"
 
@@ -103,17 +104,22 @@ def _reading(job: Status | Export) -> Iterator[Kept]:
 
 
 def _transcript(kept: Kept) -> dict[str, list[Any]]:
-    """Every distinct query, as it was encoded, with its answer."""
+    """Every distinct query with its answer, in the columns that queries have."""
     schema, facts = kept.facts.schema, kept.facts
-    names = facts.feature_names or tuple(f"x{place}" for place in range(facts.features))
-    names = names if schema is None else schema.feature_names
+    plain = facts.feature_names or tuple(f"x{place}" for place in range(facts.features))
+    names = plain if schema is None else schema.names
     entries = list(kept.log.entries())
-    columns: dict[str, list[Any]] = {
-        name: [float(entry.point[0, place]) for entry in entries] for place, name in enumerate(names)
-    }
-    label = [None if entry.label is None else facts.classes[entry.label] for entry in entries]
-    coin = [None if entry.coin is None else facts.classes[entry.coin] for entry in entries]
-    return columns | {"answer": label, "coin": coin}
+    asked = [decoded(schema, entry.point) for entry in entries]
+    cells = [row if isinstance(row, list) else list(row.values()) for row in asked]
+    columns: dict[str, list[Any]] = {name: [row[place] for row in cells] for place, name in enumerate(names)}
+    for name, told in (("answer", [entry.label for entry in entries]), ("coin", [entry.coin for entry in entries])):
+        columns[_free(name, columns)] = [None if label is None else facts.classes[label] for label in told]
+    return columns
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """`name`, or one like it that no column of the queries has."""
+    return name if name not in taken else _free(f"{name}_", taken)
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:

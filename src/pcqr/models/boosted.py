@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,7 +25,7 @@ from pcqr.models.linear import check_two_labels
 from pcqr.models.panels import shapes_block, speaking_for
 from pcqr.models.picture import tree_block
 from pcqr.models.possible import without_impossible
-from pcqr.models.rules import indented_rules, paths
+from pcqr.models.rules import indented_rules, paths, predicates_of
 from pcqr.models.shapes import Level, Shape, Values, column_shapes
 from pcqr.models.trees import check_node, describe_node, restore_node
 from pcqr.models.vocabulary import Vocabulary, number
@@ -75,6 +76,9 @@ class BoostedKind(ScoredKind[BoostedTrees]):
             raise ParameterError(f"{where}.trees", "at least one tree", "none")
         roots = (restore_node(root, f"{where}.trees[{i}]", _voting(words)) for i, root in enumerate(listed))
         return BoostedTrees(tuple(DecisionTree(root, len(words.features)) for root in roots), step, len(words.features))
+
+    def cuts(self, hypothesis: BoostedTrees) -> Iterator[Predicate]:
+        return itertools.chain.from_iterable(predicates_of(tree.root) for tree in hypothesis.trees)
 
     def rules(self, hypothesis: BoostedTrees, words: Vocabulary, *, flat: bool) -> str:
         """Each tree with its weight or, if `flat`, one rule for each way to a vote, the heaviest first."""
@@ -167,7 +171,7 @@ def shapes_of(hypothesis: BoostedTrees, voters: Voters, words: Vocabulary) -> tu
     def points(values: Values) -> float:
         return hypothesis.step * sum(times * _tossed(root, values) for root, times in voters.items())
 
-    shapes = column_shapes(words.schema, (asked for root in voters for asked in _asked(root)), points)
+    shapes = column_shapes(words, (asked for root in voters for asked in predicates_of(root)), points)
     return tuple(replace(shape, levels=_centred(shape.levels)) for shape in shapes)
 
 
@@ -179,13 +183,6 @@ def _tossed(node: Leaf | Split, values: Values) -> float:
     if value is not None:
         return _tossed(node.holds if value > node.predicate.cut else node.fails, values)
     return 0.5 * (_tossed(node.holds, values) + _tossed(node.fails, values))
-
-
-def _asked(node: Leaf | Split) -> Iterator[Predicate]:
-    if isinstance(node, Split):
-        yield node.predicate
-        yield from _asked(node.holds)
-        yield from _asked(node.fails)
 
 
 def _centred(levels: Iterable[Level]) -> tuple[Level, ...]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pcqr.guarantee import Guarantee, rounded_text
-from pcqr.models.vocabulary import allowed_values, number, printable
+from pcqr.models.vocabulary import allowed_values, printable, rounded
 
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
@@ -97,7 +97,7 @@ def _origin(model: PublishedModel) -> str:
     facts = (
         *([f"Drawn from: {_text(origin.hypotheses)}."] if origin.hypotheses else []),
         *(
-            [f"Drawn with probability ∝ e^(−η·mistakes), η = {number(origin.inverse_temperature)}."]
+            [f"Drawn with probability ∝ e^(−η·mistakes), η = {rounded(origin.inverse_temperature)}."]
             if origin.inverse_temperature is not None
             else []
         ),

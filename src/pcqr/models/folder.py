@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from pcqr.errors import PcqrError
 from pcqr.files import replacing, write_whole
-from pcqr.models.kinds import KINDS
 
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
 
-MODEL, RULES, CARD, ONNX = "model.json", "rules.txt", "card.md", "model.onnx"
-PICTURES = tuple(sorted({kind.picture for kind in KINDS}))
-FILES = (MODEL, RULES, CARD, *PICTURES, ONNX)
+MODEL, RULES, CARD, PICTURE, ONNX = "model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"
+_EARLIER = "tree.svg"
+"""What an earlier pcqr called the picture of a tree."""
+FILES = (MODEL, RULES, CARD, PICTURE, _EARLIER, ONNX)
 """All names of files that `save` may write, replace or remove."""
 
 
@@ -40,7 +40,7 @@ def write_folder(model: PublishedModel, home: Path) -> Saved:
     write_whole(home / MODEL, texts.pop(MODEL))
     makers: dict[str, Callable[[Path], object]] = {
         name: partial(write_whole, content=text) for name, text in texts.items()
-    } | {model.kind.picture: model.draw, ONNX: model.to_onnx}
+    } | {PICTURE: model.draw, ONNX: model.to_onnx}
     written, left_out = [home / MODEL], {}
     for name, make in makers.items():
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,6 +14,7 @@ from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.models.canvas import Caption
 from pcqr.models.graph import Graph
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.predicates import Predicate
 
 H = TypeVar("H", bound=Hypothesis)
 
@@ -22,20 +24,20 @@ ONE_DRAW = (
     "little about which matter, and nothing about causes.",
 )
 """What a reader must not take a single drawn hypothesis for."""
+ROUNDED = "Numbers are rounded for reading; the JSON has all digits."
 
 
 class Kind(ABC, Generic[H]):
     """One kind of hypothesis. `name` is its name in JSON, `title` its name for people, after "a".
 
-    `version` is the version of the JSON that it is written in, `picture` the file that `save` draws, `limits` what a
-    reader of the card must not take the model for.
+    `version` is the version of the JSON that it is written in, `limits` what a reader of the card must not take the
+    model for.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     hypothesis: ClassVar[type[Hypothesis]]
     version: ClassVar[int]
-    picture: ClassVar[str]
     limits: ClassVar[tuple[str, ...]]
 
     @abstractmethod
@@ -49,6 +51,16 @@ class Kind(ABC, Generic[H]):
     @abstractmethod
     def restore(self, value: object, where: str, words: Vocabulary) -> H:
         """The hypothesis that `describe` described; errors say `where` in the document."""
+
+    @abstractmethod
+    def cuts(self, hypothesis: H) -> Iterable[Predicate]:
+        """The questions that it asks of features: a reader must be able to tell their cuts apart."""
+
+    def aloud(self, hypothesis: H, words: Vocabulary, *, flat: bool = False) -> str:
+        """The rules for people: numbers have as few digits as tell them apart."""
+        spoken = words.rounding(self.cuts(hypothesis))
+        told = self.rules(hypothesis, spoken, flat=flat)
+        return told if flat or told == self.rules(hypothesis, words, flat=flat) else f"{told}\n\n{ROUNDED}"
 
     @abstractmethod
     def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str: ...
@@ -65,7 +77,6 @@ class ScoredKind(Kind[H]):
     """A score decides between two labels, or one score a label. They are post-processing: it costs nothing to show."""
 
     version = 2
-    picture = "picture.svg"
 
     @abstractmethod
     def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:

@@ -63,6 +63,9 @@ class LinearKind(ScoredKind[LinearHypothesis]):
         phi, weights = _restored_questions(fields, where, words, "weight", read_number)
         return LinearHypothesis(phi, (*weights, read_number(fields["bias"], f"{where}.bias")))
 
+    def cuts(self, hypothesis: LinearHypothesis) -> tuple[Predicate, ...]:
+        return hypothesis.feature_map.predicates
+
     def rules(self, hypothesis: LinearHypothesis, words: Vocabulary, *, flat: bool) -> str:
         """Column by column, the strongest first, or, if `flat`, question by question, the largest points first."""
         return (question_table if flat else scorecard)([hypothesis], words)
@@ -125,6 +128,9 @@ class OneAgainstRestKind(ScoredKind[OneAgainstRest]):
         phi, rows = _restored_questions(fields, where, words, "weights", read)
         columns = zip(*rows, read(fields["biases"], f"{where}.biases"), strict=True)
         return OneAgainstRest(tuple(LinearHypothesis(phi, weights) for weights in columns))
+
+    def cuts(self, hypothesis: OneAgainstRest) -> tuple[Predicate, ...]:
+        return hypothesis.members[0].feature_map.predicates
 
     def rules(self, hypothesis: OneAgainstRest, words: Vocabulary, *, flat: bool) -> str:
         return (question_table if flat else scorecard)(hypothesis.members, words)

@@ -239,9 +239,10 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
 
         Boosted trees: each tree with its weight, or one weighted rule a line, the heaviest first. Linear classifiers: a
-        scorecard, column by column, or one question a line, the largest points first.
+        scorecard, column by column, or one question a line, the largest points first. Numbers have as few digits as
+        tell them apart; `to_json` has all of them.
         """
-        return self.kind.rules(self.hypothesis, self.vocabulary, flat=flat)
+        return self.kind.aloud(self.hypothesis, self.vocabulary, flat=flat)
 
     def draw(self, path: str | Path) -> None:
         """Write a picture of the model. Needs the extra `plot`.
@@ -253,7 +254,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         names = [self.vocabulary.label(label) for label in range(len(self.classes))]
         title = f"{self.kind.title.capitalize()}: {' or '.join(names) if len(names) <= 4 else f'{len(names)} labels'}"
-        self.kind.draw(self.hypothesis, self.vocabulary, Path(path), caption(title, self.guarantee))
+        words = self.vocabulary.rounding(self.kind.cuts(self.hypothesis))
+        self.kind.draw(self.hypothesis, words, Path(path), caption(title, self.guarantee))
 
     def card(self) -> str:
         """The model card in Markdown: the promise, the rules, the inputs, where it comes from, what it is not."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from pcqr.drawing import BODY, INK, LABELS, MUTED, TINY, fitted, text_width
 from pcqr.models.canvas import Block, write
-from pcqr.models.vocabulary import Vocabulary, number, printable
+from pcqr.models.vocabulary import Vocabulary, printable
+from pcqr.records.predicates import Predicate
 from pcqr.schema import Feature
 
 Corner = tuple[float, float]
@@ -45,7 +46,7 @@ def line_block(switches: Sequence[float], words: Vocabulary) -> Block:
             )
         written_to = -math.inf
         for value in (low, *shown, high):
-            text = fitted(number(value), TINY, 90.0)
+            text = fitted(words.cut(Predicate(0, value)), TINY, 90.0)
             wide = text_width([text], TINY)
             middle = min(max(x + WIDTH * _share(value, window), x + wide / 2), x + WIDTH - wide / 2)
             if middle - wide / 2 > written_to:

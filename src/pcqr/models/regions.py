@@ -23,8 +23,9 @@ from pcqr.models.canvas import Caption, write_page
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.kind import ONE_DRAW, H, Kind
 from pcqr.models.region_picture import box_region, half_plane, line_block, plane_block
+from pcqr.models.rules import predicates_of
 from pcqr.models.trees import read_cut, written_cut
-from pcqr.models.vocabulary import Vocabulary, amount, number, printable
+from pcqr.models.vocabulary import Vocabulary, printable
 from pcqr.records.predicates import Predicate
 
 Range = tuple[float, float]
@@ -37,7 +38,6 @@ class RegionKind(Kind[H]):
     """A region of `width` features: the second label inside, the first outside."""
 
     version = 3
-    picture = "picture.svg"
     limits = ONE_DRAW
     width: ClassVar[int]
 
@@ -67,6 +67,9 @@ class TreeLikeKind(RegionKind[H]):
 
     @abstractmethod
     def as_tree(self, hypothesis: H) -> DecisionTree: ...
+
+    def cuts(self, hypothesis: H) -> Iterator[Predicate]:
+        return predicates_of(self.as_tree(hypothesis).root)
 
     def add_labels(self, hypothesis: H, graph: Graph) -> str:
         return tree_labels(self.as_tree(hypothesis).simplified().root, graph)
@@ -181,14 +184,20 @@ class HalfspaceKind(RegionKind[Halfspace]):
     width = 2
 
     def where(self, hypothesis: Halfspace, words: Vocabulary) -> str:
-        """The sign of a product of differences, which is exact, and not w·x > b, whose numbers would be rounded."""
-        (x0, y0), (x1, y1) = hypothesis.tail, hypothesis.head
+        """The sign of a product of differences: it has the numbers of the model, and w·x > b would have others."""
+        (x0, y0), (x1, y1) = (
+            tuple(words.cut(Predicate(feature, value)) for feature, value in enumerate(end))
+            for end in (hypothesis.tail, hypothesis.head)
+        )
         x, y = (printable(feature.name) for feature in words.features)
-        left = f"({_minus(number(x1), x0)})·({_minus(y, y0)})"
-        right = f"({_minus(number(y1), y0)})·({_minus(x, x0)})"
-        axis = 0 if x0 != x1 else 1
+        left, right = f"({_minus(x1, x0)})·({_minus(y, y0)})", f"({_minus(y1, y0)})·({_minus(x, x0)})"
+        axis = 0 if hypothesis.tail[0] != hypothesis.head[0] else 1
         behind = "≤" if hypothesis.head[axis] > hypothesis.tail[axis] else "≥"
-        return f"{left} > {right}, or both are equal and {(x, y)[axis]} {behind} {number(hypothesis.tail[axis])}"
+        return f"{left} > {right}, or both are equal and {(x, y)[axis]} {behind} {(x0, y0)[axis]}"
+
+    def cuts(self, hypothesis: Halfspace) -> Iterator[Predicate]:
+        ends = (hypothesis.tail, hypothesis.head)
+        return (Predicate(feature, value) for end in ends for feature, value in enumerate(end))
 
     def add_labels(self, hypothesis: Halfspace, graph: Graph) -> str:  # noqa: ARG002
         raise ParameterError(
@@ -290,8 +299,8 @@ def _between(feature: int, side: Range, words: Vocabulary) -> str:
     ends = [(low, True)] if low > -math.inf else []
     ends += [(high, False)] if high < math.inf else []
     if len(ends) == 2 and not words.features[feature].is_indicator:
-        owner = words.features[feature]
-        return f"{amount(owner, low)} < {printable(owner.name)} ≤ {amount(owner, high)}"
+        least, most = (words.cut(Predicate(feature, end)) for end in side)
+        return f"{least} < {printable(words.features[feature].name)} ≤ {most}"
     return " and ".join(words.condition(Predicate(feature, cut), holds=holds) for cut, holds in ends)
 
 
@@ -299,8 +308,8 @@ def _sides(rectangle: Rectangle) -> tuple[Range, Range]:
     return (rectangle.left, rectangle.right), (rectangle.bottom, rectangle.top)
 
 
-def _minus(name: str, value: float) -> str:
-    return f"{name} − {number(value)}" if value >= 0 else f"{name} + {number(-value)}"
+def _minus(name: str, value: str) -> str:
+    return f"{name} + {value[1:]}" if value.startswith("-") else f"{name} − {value}"
 
 
 def _described_labels(words: Vocabulary) -> dict[str, Any]:

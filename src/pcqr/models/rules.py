@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.predicates import Predicate
 
 
 def indented_rules(node: Leaf | Split, words: Vocabulary) -> str:
@@ -27,6 +28,14 @@ def flat_rules(node: Leaf | Split, words: Vocabulary) -> str:
 def paths(node: Leaf | Split, words: Vocabulary) -> Iterator[tuple[str, int]]:
     """For each leaf the conditions that lead to it, "… AND …", and its label."""
     yield from _paths(node, words, {})
+
+
+def predicates_of(node: Leaf | Split) -> Iterator[Predicate]:
+    """All questions of the tree."""
+    if isinstance(node, Split):
+        yield node.predicate
+        yield from predicates_of(node.holds)
+        yield from predicates_of(node.fails)
 
 
 def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[str]:

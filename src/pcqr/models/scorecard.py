@@ -35,7 +35,7 @@ def shapes_of(member: LinearHypothesis, words: Vocabulary) -> tuple[Shape, ...]:
             yes if value > cut else no for feature, value in values.items() for cut, yes, no in asked[feature]
         )
 
-    return column_shapes(words.schema, phi.predicates, points)
+    return column_shapes(words, phi.predicates, points)
 
 
 def scorecard(members: Sequence[LinearHypothesis], words: Vocabulary) -> str:

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pcqr.models.vocabulary import amount, printable
+from pcqr.models.vocabulary import Vocabulary, printable
 from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
+from pcqr.schema import Column
 
 Values = Mapping[int, float]
 """The features of one column, by their place in the encoded table, and their values."""
@@ -52,7 +52,7 @@ class Shape:
 
 
 def column_shapes(
-    schema: Schema, predicates: Iterable[Predicate], points: Callable[[Values], float]
+    words: Vocabulary, predicates: Iterable[Predicate], points: Callable[[Values], float]
 ) -> tuple[Shape, ...]:
     """A shape for each column that `predicates` ask about, the strongest first.
 
@@ -62,7 +62,7 @@ def column_shapes(
     for predicate in predicates:
         asked[predicate.feature].add(predicate.cut)
     found, start = [], 0
-    for column in schema.columns:
+    for column in words.schema.columns:
         features = range(start, start + len(column.features))
         start = features.stop
         if asked.keys().isdisjoint(features):
@@ -70,10 +70,12 @@ def column_shapes(
         cuts: tuple[float, ...] = ()
         if column.kind != "categorical":
             cuts = _telling_cuts(column, asked.get(features[0], ()))
-            cases = _numbers(column, features, cuts, gap_is_asked=features[-1] in asked and column.missing)
+            shown = [words.cut(Predicate(features[0], cut)) for cut in cuts]
+            gap_is_asked = features[-1] in asked and column.missing
+            cases = _numbers(column, features, dict(zip(cuts, shown, strict=True)), gap_is_asked=gap_is_asked)
         else:
             cases = _categories(column, features, asked)
-        levels = tuple(Level(printable(words), printable(name), points(values)) for words, name, values in cases)
+        levels = tuple(Level(printable(told), printable(name), points(values)) for told, name, values in cases)
         found.append(Shape(column, cuts, levels))
     return tuple(sorted(found, key=lambda shape: -shape.strength))
 
@@ -85,10 +87,10 @@ def _telling_cuts(column: Column, cuts: Iterable[float]) -> tuple[float, ...]:
 
 
 def _numbers(
-    column: Column, features: range, cuts: tuple[float, ...], *, gap_is_asked: bool
+    column: Column, features: range, cuts: Mapping[float, str], *, gap_is_asked: bool
 ) -> Iterator[tuple[str, str, Values]]:
     name, present = column.name, dict.fromkeys(features[1:], 0.0)
-    shown = [amount(column.features[0], cut) for cut in cuts]
+    shown = list(cuts.values())
     if not cuts:
         yield (
             f"{name}, whatever it is",
@@ -103,7 +105,7 @@ def _numbers(
             f"{name} > {shown[-1]}",
             f"> {shown[-1]}",
             {
-                features[0]: math.nextafter(cuts[-1], math.inf),
+                features[0]: math.nextafter(max(cuts), math.inf),
                 **present,
             },
         )

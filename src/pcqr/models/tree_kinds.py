@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.kind import ONE_DRAW, H, Kind
 from pcqr.models.picture import draw_tree
 from pcqr.models.possible import without_impossible
-from pcqr.models.rules import flat_rules, indented_rules
+from pcqr.models.rules import flat_rules, indented_rules, predicates_of
 from pcqr.models.trees import check_node, describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.predicates import Predicate
@@ -30,7 +31,6 @@ class TreeKind(Kind[H]):
     """
 
     version = 1
-    picture = "tree.svg"
     limits = ONE_DRAW
 
     @abstractmethod
@@ -41,6 +41,9 @@ class TreeKind(Kind[H]):
         if tree.features != len(words.features):
             raise ParameterError("hypothesis", f"one on the {len(words.features)} features of the schema", tree)
         check_node(tree.root, words)
+
+    def cuts(self, hypothesis: H) -> Iterator[Predicate]:
+        return predicates_of(self.as_tree(hypothesis).root)
 
     def rules(self, hypothesis: H, words: Vocabulary, *, flat: bool) -> str:
         return (flat_rules if flat else indented_rules)(self._shown(hypothesis, words), words)

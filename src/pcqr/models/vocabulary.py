@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +20,8 @@ LabelName = str | int | float | bool
 
 MOST_CLASSES = 127
 
+_FEWEST, _SHORT, _MOST = 4, 7, 17
+"""Digits that a rounded number has at least; that a number shown as it is has at most; that tell all numbers apart."""
 _MANY = 12
 """Categories of a column that are listed; the rest is counted. All of them are in the schema."""
 
@@ -32,6 +36,8 @@ class Vocabulary:
     schema: Schema
     classes: tuple[LabelName, ...]
     votes: bool = False
+    texts: Mapping[Predicate, str] | None = None
+    """How cuts are shown where numbers are rounded for reading. None: with all their digits."""
 
     @property
     def names(self) -> tuple[LabelName | None, ...]:
@@ -68,7 +74,23 @@ class Vocabulary:
         if feature.is_indicator:
             question = feature.question(predicate.cut)
             return printable(question.holds if holds else question.fails)
-        return f"{printable(feature.name)} {'>' if holds else '≤'} {amount(feature, predicate.cut)}"
+        return f"{printable(feature.name)} {'>' if holds else '≤'} {self.cut(predicate)}"
+
+    def cut(self, predicate: Predicate) -> str:
+        """What the predicate compares its feature with: a date, or a number."""
+        feature = self.features[predicate.feature]
+        text = number(predicate.cut) if self.texts is None else self.texts.get(predicate, "") or rounded(predicate.cut)
+        return feature.date(predicate.cut) or text
+
+    def rounding(self, predicates: Iterable[Predicate]) -> Vocabulary:
+        """The same words, with numbers that have as few digits as tell the cuts of each feature apart."""
+        cuts: defaultdict[int, set[float]] = defaultdict(set)
+        for predicate in predicates:
+            cuts[predicate.feature].add(predicate.cut)
+        shown = {place: apart(values) for place, values in cuts.items()}
+        return replace(
+            self, texts={Predicate(place, cut): text for place, told in shown.items() for cut, text in told.items()}
+        )
 
     def gaps(self) -> tuple[str, ...]:
         """One sentence for each numeric column that may have gaps: what a missing number counts as."""
@@ -100,8 +122,31 @@ def amount(feature: Feature, value: float) -> str:
 
 
 def number(value: float) -> str:
-    """`value` with all its digits, less a final ".0": a rule that is rounded is another rule."""
+    """`value` with all its digits, less a final ".0"."""
     return repr(float(value)).removesuffix(".0")
+
+
+def apart(values: Iterable[float]) -> dict[float, str]:
+    """`values` for reading: as few digits as tell them apart, and at least four. Short numbers stay as they are.
+
+    No digit before the point and none of the first decimal is left out, lest 5119.5, which parts 5119 from 5120, be
+    shown as 5120.
+    """
+    found = set(values)
+    for digits in range(_FEWEST, _MOST + 1):
+        texts = {value: rounded(value, digits) for value in found}
+        if len(set(texts.values())) == len(found):
+            break
+    return texts
+
+
+def rounded(value: float, digits: int = _FEWEST) -> str:
+    """`value` with so many digits, or with all of them where they are few."""
+    exact = number(value)
+    if sum(sign.isdigit() for sign in exact.partition("e")[0]) <= _SHORT or not math.isfinite(value):
+        return exact
+    before = len(str(int(abs(value))))
+    return number(float(f"{value:.{min(_MOST, max(digits, before + 1))}g}"))
 
 
 def printable(text: str) -> str:

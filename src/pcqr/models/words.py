@@ -52,4 +52,4 @@ def in_words(hypothesis: Hypothesis, columns: Schema | Sequence[str], classes: S
     words = Vocabulary(schema, tuple(classes))
     kind = kind_of(hypothesis)
     kind.check(hypothesis, words)
-    return kind.rules(hypothesis, words, flat=False)
+    return kind.aloud(hypothesis, words)

@@ -8,15 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pcqr.guarantee import Guarantee
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
 from pcqr.plan import BatchCost, Usage
 from pcqr.plan.words import plan_facts, promise
-from pcqr.schema import Column, Schema
-from pcqr.schema.reading import iso_date
+from pcqr.schema import Column
 from pcqr.server.errors import Refusal
 from pcqr.server.served import ServedModel, ServedRelease
 from pcqr.server.service import Served
@@ -103,30 +100,6 @@ def column_facts(column: Column) -> dict[str, Any]:
 def cost_facts(cost: BatchCost) -> dict[str, Any]:
     told = asdict(cost)
     return told | {"is_certain": cost.is_certain, "is_refused": cost.is_refused, "words": str(cost)}
-
-
-def decoded(schema: Schema | None, point: Any) -> dict[str, Any] | list[float]:
-    """A row as it was asked, up to what the schema reads as the same: clipped to bounds, texts as declared."""
-    row: list[float] = np.asarray(point).ravel().tolist()
-    if schema is None:
-        return row
-    found: dict[str, Any] = {}
-    start = 0
-    for column in schema.columns:
-        found[column.name] = _cell(column, row[start : start + column.width])
-        start += column.width
-    return found
-
-
-def _cell(column: Column, entries: list[float]) -> float | str | None:
-    if column.kind == "categorical":
-        place = entries.index(1.0)
-        if place < len(column.categories):
-            return column.categories[place]
-        return "(other)" if column.other and place == len(column.categories) else None
-    if column.missing and entries[1]:
-        return None
-    return iso_date(int(entries[0])) if column.kind == "date" else entries[0]
 
 
 def _release_facts(served: ServedRelease) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from pcqr.plan import Usage
 from pcqr.plan.words import promise
 from pcqr.release.account import Account
 from pcqr.release.account.telling import told_account, told_charge
+from pcqr.schema.decoding import decoded
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of, check_holder
 from pcqr.server.errors import Refusal
-from pcqr.server.facts import counts, decoded, detail, facts, guarantee_facts, picture, state_of
+from pcqr.server.facts import counts, detail, facts, guarantee_facts, picture, state_of
 from pcqr.server.keys import read
 from pcqr.server.routes import problems, service_of, settings_of
 
