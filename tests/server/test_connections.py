@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
@@ -264,6 +267,43 @@ def test_garbage_after_a_good_request_does_not_change_its_reply(server: tuple[Ru
     told = exchanged(server[0], GET + b"\x00\x01\x02 garbage\r\n\r\n")
     assert told.startswith(b"HTTP/1.1 200 OK")
     assert told.count(b"HTTP/1.1 ") == 1
+
+
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
+
+
+AFTER = (b"garbage\r\n\r\n", POST, POST[:-9], b"GET / HTTP/1.1\r\nHos")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize(("after", "is_half_closed"), [(b"", True), *product(AFTER, (True, False))])
+def test_requests_that_came_whole_are_answered_whatever_comes_after_them(
+    server: tuple[Running, Seen], caplog: pytest.LogCaptureFixture, count: int, after: bytes, is_half_closed: bool
+) -> None:
+    """What was answered is spent: its asker must get it, also one that has closed its own direction by then."""
+    told = exchanged(
+        server[0], b"".join(POST + b"%d" % number for number in range(count)) + after, is_half_closed=is_half_closed
+    )
+    assert told.count(b"HTTP/1.1 200") == count
+    assert server[1].bodies == [b"%d" % number for number in range(count)]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_what_is_broken_while_it_waits_for_others_takes_nothing_from_them(server: tuple[Running, Seen]) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\nzz\r\n"
+    told = exchanged(server[0], POST + b"1" + POST + b"2" + chunked)
+    assert told.count(b"HTTP/1.1 200") == 2
+    assert server[1].bodies == [b"1", b"2"]
+
+
+def test_whoever_leaves_before_its_replies_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    with started() as (server, _):
+        with connected(server) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, no end
+            connection.sendall((POST + b"1") * 50)
+        while server.server.server_state.connections:
+            time.sleep(0.005)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_pipelined_requests_are_answered_in_order(server: tuple[Running, Seen]) -> None:

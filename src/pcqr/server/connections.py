@@ -13,7 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from pcqr.server.errors import Refusal
 from pcqr.server.gate import Gate
@@ -61,6 +62,8 @@ class Connection(HttpToolsProtocol):
         self._is_within_headers = True
         """From the end of a request to the end of the next one's headers. What then looks like one is a trailer."""
         self._is_over = False
+        self._answering: RequestResponseCycle | None = None
+        """The request that was begun last; `cycle` is the one that came last, and may wait for it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -73,7 +76,23 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
         if self._write_timer is not None:
             self._write_timer.cancel()
+        self.pipeline.clear()
+        if self._answering is not None:
+            self._answering.disconnected = not self._answering.response_complete
+            self._answering.message_event.set()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Nothing more comes. Whoever has sent its requests whole gets its replies; TLS ends in both directions."""
+        if self.scheme == "https":
+            return False
+        if self._is_over:
+            return True  # the last words, or the last reply, are on their way, and end it
+        self._forget_unfinished()
+        if self.cycle is None or self.cycle.more_body or self.cycle.response_complete:
+            return False
+        self.cycle.keep_alive = False
+        return True
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
@@ -101,6 +120,10 @@ class Connection(HttpToolsProtocol):
         self._header_bytes = 0
         self._stop_waiting()
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def _unsupported_upgrade_warning(self) -> None:
         """Nothing is upgraded here. The request is answered as it stands, and nothing is read after it."""
@@ -180,8 +203,14 @@ class Connection(HttpToolsProtocol):
         is_open = cycle is not None and cycle.more_body and not cycle.response_started and not cycle.disconnected
         return is_open and not self.pipeline
 
+    def _forget_unfinished(self) -> None:
+        """Of requests that wait for others, the last may not have come whole."""
+        if self.pipeline and self.cycle.more_body:
+            self.pipeline.popleft()
+            self.cycle = self.pipeline[0][0] if self.pipeline else self._answering  # type: ignore[assignment]
+
     def _refuse(self, told: Refusal, why: str) -> None:
-        """Reply and close. Where another reply is under way, that one is the last."""
+        """Reply and close. Where other requests came before and are not answered yet, their replies are the last."""
         if self._is_over:
             return
         self._is_over = True
@@ -190,10 +219,8 @@ class Connection(HttpToolsProtocol):
         if self._is_receiving:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        elif self.pipeline:  # what is broken comes after requests that have not been begun: none of them is answered
-            self.transport.close()
-            return
-        elif self.cycle is not None and not self.cycle.response_complete:
+        self._forget_unfinished()
+        if self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected:
             self.cycle.keep_alive = False
             return
         schedule = self._all.gate.schedule
