@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import httpx
 import numpy as np
 import pytest
 from support.kept import kept
-from support.serving import BORDER, release_place, running, serving
+from support.serving import BORDER, clinic_place, model_place, release_place, running, serving
 
 from pcqr.algorithms.asking import Asked, Reply, Told
 from pcqr.errors import LedgerUnwritable
 from pcqr.plan import Usage
+from pcqr.release.ledger.store import Store
 from pcqr.server import desk as desks
 from pcqr.server.app import make_app
 from pcqr.server.desk import Desk
@@ -192,6 +194,38 @@ def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, mon
         again = client.post("/v1/releases/ages/ask", json={"x": [[0.1], [0.2]]})
         assert [each["kind"] for each in again.json()["answers"]] == ["repeated", "stable"]
         assert client.get("/v2/health/ready").status_code == 200
+
+
+def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_try_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desks, "RETRY_SECONDS", 3600.0)
+    kept(tmp_path)
+    places = [release_place(tmp_path), clinic_place(tmp_path / "clinic"), model_place(tmp_path)]
+    with serving(*places) as address, httpx.Client(base_url=address) as client:
+
+        def states() -> dict[str, str]:
+            return {each["name"]: each["state"] for each in client.get("/v1/releases").json()["releases"]}
+
+        assert states() == {"ages": "open", "clinic": "open", "tree": "published"}
+        with monkeypatch.context() as full:
+            full.setattr(Store, "write", _fails)
+            refused = client.post("/v1/releases/ages/ask", json={"x": [[0.2]]})
+            assert refused.json()["code"] == "ledger_closed"
+        assert states() == {"ages": "failed", "clinic": "open", "tree": "published"}
+        for path in ("/v1/releases/ages", "/v1/budget?release=ages", "/v1/answers?release=ages"):
+            assert client.get(path).json()["code"] == "ledger_closed"
+        told = client.get("/v1/releases").json()["releases"][0]
+        assert (told["spent"], told["left"], told["guarantee"]["is_private"]) == (None, None, True)
+        monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+        until = time.monotonic() + 10
+        while states()["ages"] == "failed" and time.monotonic() < until:
+            time.sleep(0.01)
+        assert client.get("/v1/budget?release=ages").json()["spent"] == {"queries": 0, "unstable": 0}
+
+
+def _fails(*_: object) -> None:
+    raise LedgerUnwritable("here", "cannot be written", "Make room.")
 
 
 def test_a_key_has_its_quota_its_own_answers_and_no_more(tmp_path: Path) -> None:

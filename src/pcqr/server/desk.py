@@ -4,8 +4,8 @@ Handlers run on the event loop and wait for the desk without holding it up. Whil
 gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait.
 
 A ledger that cannot be written closes itself, and nothing of that turn is told. The desk opens it anew for the next
-request, or the next look at whether it is ready, at most once a second: when the disk has room again, the release goes
-on, and no one has to start the server anew. Until then requests are refused (503, ledger_closed), and the server is not
+request, or the next look at it, at most once a second: when the disk has room again, the release goes on, and no one
+has to start the server anew. Until then requests are refused (503, ledger_closed), and the server is not
 ready. What the failed turn may have recorded after all is found again then, as for a process that was killed.
 """
 
@@ -46,8 +46,8 @@ class Desk:
 
     def __init__(self, open_release: Callable[[], Any]) -> None:
         self._open = open_release
-        self.release: Any = open_release()
-        self._book = self.release.book()
+        self._release: Any = open_release()
+        self._book = self._release.book()
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._is_closing = False
@@ -56,11 +56,15 @@ class Desk:
         self._thread.start()
 
     @property
+    def release(self) -> Any:
+        """The release as it was opened last. A look at a desk that failed makes it try again."""
+        self._remind()
+        return self._release
+
+    @property
     def is_open(self) -> bool:
         """May something new be asked? A look at a desk that failed makes it try again."""
-        if self._failed_at is not None and not self._is_closing:
-            with self._changed:
-                self._changed.notify()
+        self._remind()
         return self._failed_at is None and not self._is_closing
 
     async def ask(self, asked: Asked) -> Told[Any]:
@@ -79,7 +83,12 @@ class Desk:
             self._is_closing = True
             self._changed.notify()
         self._thread.join()
-        self.release.close()
+        self._release.close()
+
+    def _remind(self) -> None:
+        if self._failed_at is not None and not self._is_closing:
+            with self._changed:
+                self._changed.notify()
 
     def _work(self) -> None:
         with np.errstate(all="ignore"):
@@ -106,7 +115,7 @@ class Desk:
         if self._failed_at is not None:
             return None, _closed()
         try:
-            return self.release.ask_together([each.asked for each in taken], self._book), None
+            return self._release.ask_together([each.asked for each in taken], self._book), None
         except LedgerError:
             self._failed_at = time.monotonic()
             return None, _closed()
@@ -117,10 +126,10 @@ class Desk:
         if self._failed_at is None or time.monotonic() - self._failed_at < RETRY_SECONDS:
             return
         with suppress(PcqrError, OSError):  # it has closed itself
-            self.release.close()
+            self._release.close()
         try:
-            self.release = self._open()
-            self._book = self.release.book()
+            self._release = self._open()
+            self._book = self._release.book()
         except (PcqrError, OSError):
             self._failed_at = time.monotonic()
         else:

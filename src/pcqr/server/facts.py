@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pcqr.errors import LedgerError
 from pcqr.guarantee import Guarantee
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
@@ -47,10 +49,13 @@ def facts(served: Served, settings: Settings) -> dict[str, Any]:
 
 def detail(served: Served, settings: Settings) -> dict[str, Any]:
     """The same with its plan and its classifier."""
+    told = facts(served, settings)
+    if told["state"] == "failed":
+        raise Refusal("ledger_closed", "The log of this release cannot be read or written now.")
     model = published(served)
     plan = None if isinstance(served, ServedModel) else served.release.plan_
     expected = None if plan is None or plan.prediction is None else asdict(plan.prediction)
-    return facts(served, settings) | {
+    return told | {
         "plan": None if plan is None else plan_facts(plan),
         "expectation": expected,
         "rules": None if model is None else model.rules(),
@@ -63,6 +68,14 @@ def state_of(served: ServedRelease) -> dict[str, Any]:
     now = served.now()
     state = "published" if now.is_published else "halted" if now.left.is_nothing else "open"
     return {"state": state, "spent": counts(now.spent), "left": counts(now.left)}
+
+
+def _state_if_known(served: ServedRelease) -> dict[str, Any]:
+    """The same; a log that cannot be read is no reason to say nothing of the others."""
+    with suppress(LedgerError):
+        if served.is_ready:
+            return state_of(served)
+    return {"state": "failed", "spent": None, "left": None}
 
 
 def published(served: Served) -> PublishedModel | None:
@@ -110,7 +123,7 @@ def _release_facts(served: ServedRelease) -> dict[str, Any]:
         "planned_queries": release.plan_.queries,
         "records": release.n_records_,
         "on_unstable": getattr(release, "on_unstable", "abstain"),
-        **state_of(served),
+        **_state_if_known(served),
     }
 
 

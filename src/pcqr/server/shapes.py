@@ -51,8 +51,10 @@ class ReleaseFacts(BaseModel):
     columns: list[ColumnFacts] | None = Field(description="null: rows are lists of so many numbers as `features` says.")
     features: int
     classes: list[Label]
-    state: Literal["open", "published", "halted"]
-    spent: Counts | None = Field(description="null for a model, which spends nothing.")
+    state: Literal["open", "published", "halted", "failed"] = Field(
+        description="failed: its log cannot be read or written now, and is tried again."
+    )
+    spent: Counts | None = Field(description="null for a model, which spends nothing, and while the log is away.")
     left: Counts | None
     planned_queries: int | None = Field(description="m, for which accuracy was planned.")
     records: int | None = Field(description="n, which is public.")

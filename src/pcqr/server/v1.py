@@ -35,7 +35,7 @@ Name = Annotated[str, Query(description="The name of a release.", max_length=64)
 router = APIRouter(prefix="/v1", tags=["pcqr"])
 
 
-@router.get("/releases", response_model=shapes.Releases, responses=problems("ledger_closed"))
+@router.get("/releases", response_model=shapes.Releases, responses=problems())
 def releases(request: Request) -> Any:
     """Everything that is served."""
     settings = settings_of(request)

@@ -58,7 +58,7 @@ export function when(value) {
   return time === null ? String(value) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
-export const STATES = { open: "Open", published: "Published", halted: "Halted" };
+export const STATES = { open: "Open", published: "Published", halted: "Halted", failed: "Not available" };
 
 // What a release or a model is doing now, in a sentence.
 export function standing({ kind, state, left }) {
@@ -67,6 +67,7 @@ export function standing({ kind, state, left }) {
     return "Its classifier is public: it answers any number of queries, and nothing is used up.";
   if (state === "halted")
     return "Its unstable answers are used up. Only queries that were asked before still get their answer.";
+  if (state === "failed") return "Its log cannot be read or written now. It is tried again; the holder must see to it.";
   return `Left: ${usage(left)}.`;
 }
 
