@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 import pytest
 from support.kept import QUERIES, kept, reopened
-from support.serving import BORDER, CLINIC, clinic_place, release_place, serving
+from support.serving import BORDER, CLINIC, clinic_place, model_place, release_place, serving
 
+from pcqr.models import PublishedModel
 from pcqr.plan import Usage
 from pcqr.release import Account
 from pcqr.schema.decoding import decoded
@@ -53,6 +54,21 @@ def test_a_release_has_its_plan_and_a_model_its_rules_and_picture(client: httpx.
     assert picture.headers["content-type"] == "image/svg+xml"
     assert picture.text.startswith("<?xml")
     assert "<script" not in picture.text
+
+
+def test_a_picture_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published does not change, and drawing takes a second."""
+    drawn: list[Path] = []
+    place, draw = model_place(tmp_path), PublishedModel.draw
+
+    def noted(model: PublishedModel, path: Path) -> None:
+        drawn.append(path)
+        draw(model, path)
+
+    monkeypatch.setattr(PublishedModel, "draw", noted)
+    with serving(place) as address, httpx.Client(base_url=address) as client:
+        pictures = {client.get("/v1/releases/tree/picture.svg").content for _ in range(3)}
+    assert len(drawn) == len(pictures) == 1
 
 
 @pytest.mark.parametrize(

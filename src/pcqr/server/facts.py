@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pcqr.errors import LedgerError
 from pcqr.guarantee import Guarantee
-from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
 from pcqr.plan import BatchCost, Usage
 from pcqr.plan.words import plan_facts, promise
@@ -23,6 +23,7 @@ from pcqr.server.settings import Settings
 
 _drawing = threading.Lock()
 """matplotlib's settings are those of the process."""
+_pictures: WeakKeyDictionary[Served, bytes] = WeakKeyDictionary()
 
 
 def counts(usage: Usage) -> dict[str, int | None]:
@@ -52,7 +53,7 @@ def detail(served: Served, settings: Settings) -> dict[str, Any]:
     told = facts(served, settings)
     if told["state"] == "failed":
         raise Refusal("ledger_closed", "The log of this release cannot be read or written now.")
-    model = published(served)
+    model = served.published
     plan = None if isinstance(served, ServedModel) else served.release.plan_
     expected = None if plan is None or plan.prediction is None else asdict(plan.prediction)
     return told | {
@@ -78,25 +79,18 @@ def _state_if_known(served: ServedRelease) -> dict[str, Any]:
     return {"state": "failed", "spent": None, "left": None}
 
 
-def published(served: Served) -> PublishedModel | None:
-    """The classifier that is public, if there is one."""
-    if isinstance(served, ServedModel):
-        return served.model
-    release = served.release
-    if not getattr(release, "is_published_", False):
-        return None
-    return PublishedModel.from_learner(release)
-
-
 def picture(served: Served) -> bytes:
-    """The published classifier as SVG, drawn anew: a file that lies there may hold anything."""
-    model = published(served)
+    """The published classifier as SVG, drawn by us and once: a file that lies there may hold anything."""
+    model = served.published
     if model is None:
         raise Refusal("unknown_path", "Nothing is published here yet.")
-    with _drawing, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "picture.svg"
-        model.draw(path)
-        return path.read_bytes()
+    with _drawing:
+        if served not in _pictures:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "picture.svg"
+                model.draw(path)
+                _pictures[served] = path.read_bytes()
+        return _pictures[served]
 
 
 def column_facts(column: Column) -> dict[str, Any]:

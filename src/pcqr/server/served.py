@@ -17,6 +17,7 @@ from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
 from pcqr.models.kind import ScoredKind
 from pcqr.release.durable.entries import State
+from pcqr.release.durable.history import History, Moment
 from pcqr.schema import Schema
 from pcqr.server.askers import Asker
 from pcqr.server.bodies import MANY
@@ -41,6 +42,8 @@ class ServedRelease:
         self.features = int(desk.release.n_features_in_)
         self.classes: tuple[Any, ...] = tuple(desk.release.classes_.tolist())
         self.label_type = label_type(self.classes)
+        self._history = History()
+        self._published: PublishedModel | None = None
 
     @classmethod
     def open(cls, name: str, path: Path, *, ledger: str | None, head: Path | None, key: str | None) -> ServedRelease:
@@ -69,6 +72,17 @@ class ServedRelease:
     def now(self) -> State:
         """What is spent and left, read beside the desk."""
         return State.read(self.release.book().ledger.state)
+
+    @property
+    def published(self) -> PublishedModel | None:
+        """The classifier, once it is public: it stays what it is."""
+        if self._published is None and getattr(self.release, "is_published_", False):
+            self._published = PublishedModel.from_learner(self.release)
+        return self._published
+
+    def history(self, moments: int) -> list[Moment]:
+        """What was spent by when."""
+        return self._history.moments(self.release.book(), moments)
 
     def points(self, table: Table) -> Points:
         """The rows, read by the schema. Nothing is asked."""
@@ -120,6 +134,10 @@ class ServedModel:
             width = [] if len(self.classes) == 2 else [len(self.classes)]
             told.append({"name": "score", "datatype": FP64, "shape": [-1, *width]})
         return told
+
+    @property
+    def published(self) -> PublishedModel:
+        return self.model
 
     @property
     def has_scores(self) -> bool:

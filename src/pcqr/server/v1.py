@@ -75,7 +75,7 @@ def budget(request: Request, release: Name) -> Any:
         "untimed": _untimed(now["spent"], everybody.values()),
         "history": [
             {"time": moment.time, "queries": moment.queries, "unstable": moment.unstable}
-            for moment in book.history(MOMENTS)
+            for moment in served.history(MOMENTS)
         ],
         "mine": {
             "name": asker.name,

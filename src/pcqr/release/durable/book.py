@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
-from sqlalchemy import BigInteger, BindParameter, Executable, and_, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Executable, and_, bindparam, func, insert, select, update
 
 from pcqr.algorithms.asking import Asked, Reply, Stopped, Told
 from pcqr.hypotheses.base import Points
 from pcqr.plan import Kind, Usage
-from pcqr.release.durable.entries import ANSWER, State, entry_of
+from pcqr.release.durable.entries import ANSWER, entry_of
+from pcqr.release.durable.history import History, Moment
 from pcqr.release.ledger import Ledger, Turn
 from pcqr.release.ledger.store import KEYS_AT_ONCE
 from pcqr.release.ledger.tables import ASKED, ENTRIES, REQUESTS, USAGE
@@ -78,13 +79,11 @@ _FIRST = select(ASKED.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind).where(
     ASKED.c.kind != _REPEATED,
 )
 """Read by itself: joined with the answers, SQLite would look through the whole book for each of them."""
-_NEW_ONES = and_(ASKED.c.ledger == _number, ASKED.c.kind != _REPEATED, ASKED.c.seq <= bindparam("final"))
-_SPAN = select(func.min(ASKED.c.time), func.max(ASKED.c.time)).where(_NEW_ONES)
-_bucket = ((ASKED.c.time - bindparam("start", type_=BigInteger)) // bindparam("width", type_=BigInteger)).label(
-    "bucket"
-)
-_HISTORY = (
-    select(_bucket, ASKED.c.kind, func.max(ASKED.c.time), func.count()).where(_NEW_ONES).group_by("bucket", "kind")
+_TIMED = (
+    select(ASKED.c.time, ASKED.c.kind, func.count())
+    .where(ASKED.c.ledger == _number, ASKED.c.seq > bindparam("after"), ASKED.c.seq <= bindparam("until"))
+    .where(ASKED.c.seq <= bindparam("final"), ASKED.c.kind != _REPEATED)
+    .group_by(ASKED.c.time, ASKED.c.kind)
 )
 
 
@@ -98,14 +97,6 @@ class Line(NamedTuple):
     label: int | None
     coin: int | None
     kind: Kind
-
-
-class Moment(NamedTuple):
-    """How many new queries, and unstable answers among them, there had been by a time."""
-
-    time: int
-    queries: int
-    unstable: int
 
 
 @dataclass(frozen=True)
@@ -142,24 +133,18 @@ class Book:
         return [_line(seq, *first.get(seq, (None, None, None)), body) for seq, body in rows]
 
     def history(self, buckets: int = 200) -> list[Moment]:
-        """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them."""
-        spent = State.read(self.ledger.state).spent
-        ((start, end),) = self._read(_SPAN) or ((None, None),)
-        if start is None or end is None:
-            return []
-        width = max(1, -(-(end + 1 - start) // buckets))
-        found: dict[int, list[int]] = {}
-        for bucket, kind, last, count in self._read(_HISTORY, start=start, width=width):
-            moment = found.setdefault(int(bucket), [0, 0, 0])
-            moment[:] = max(moment[0], last), moment[1] + count, moment[2] + count * (kind == _UNSTABLE)
-        timed = [found[bucket] for bucket in sorted(found)]
-        queries = max(0, (spent.queries or 0) - sum(more for _, more, _ in timed))
-        unstable = max(0, (spent.unstable or 0) - sum(more for *_, more in timed))
-        moments = []
-        for last, more_queries, more_unstable in timed:
-            queries, unstable = queries + more_queries, unstable + more_unstable
-            moments.append(Moment(last, queries, unstable))
-        return moments
+        """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them.
+
+        It reads the whole book. Whoever looks again and again keeps a `History`.
+        """
+        return History().moments(self, buckets)
+
+    def timed(self, after: int, until: int) -> list[Moment]:
+        """What was asked for the first time in the entries past `after`, up to `until`: how much, second by second."""
+        return [
+            Moment(told_at, count, count * (kind == _UNSTABLE))
+            for told_at, kind, count in self._read(_TIMED, after=after, until=until)
+        ]
 
     def open(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
         """The page of a turn. `seqs` are the numbers of the entries that the turn has found or added, by key."""
