@@ -16,12 +16,18 @@ from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.records import Encoded, InMemory, Records, source, weighing
 from pcqr.records.features import LinearFeatures
+from pcqr.records.ferns import Ferns
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate, evaluate
+from pcqr.records.vectors import PredicateVectors
 from pcqr.records.weighing import GRID
 from pcqr.schema import Column, Schema
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
 FEATURES = LinearFeatures(PREDICATES, (200, -3, 700, 90), (0, 64, -5, -90), features=3)
+HEAD = HeadFeatures(
+    PredicateVectors.of(PREDICATES, 3, np.random.default_rng(1).normal(size=(50, 3))), Ferns(PREDICATES, 2, 3), 100
+)
 TREE = DecisionTree(Split(PREDICATES[0], Leaf(0), Split(PREDICATES[1], Leaf(2), Leaf(1))), 3)
 
 
@@ -107,6 +113,13 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
     weights = np.arange(FEATURES.size * (1 if labels == 2 else labels)).reshape(-1, FEATURES.size) / 10.0
     alone = [InMemory(X[i : i + 1], y[i : i + 1], labels).sums(FEATURES, 5000).total(weights) for i in range(len(y))]
     assert (records.sums(FEATURES, 5000).total(weights) == np.sum(alone, axis=0)).all()
+    blocks, bound = 1 if labels == 2 else labels, 1 << 20
+    dense = np.arange(blocks * HEAD.size, dtype=np.int32).reshape(blocks, HEAD.size) << 15
+    cells = np.arange(blocks * 8, dtype=np.int32).reshape(blocks, 2, 4) << 17
+    singles = [InMemory(X[i : i + 1], y[i : i + 1], labels).head_sums(HEAD, bound) for i in range(len(y))]
+    summed = zip(*(single.total(dense, cells) for single in singles), strict=True)
+    for part, each in zip(records.head_sums(HEAD, bound).total(dense, cells), summed, strict=True):
+        assert (part == np.sum(each, axis=0)).all()
     shown = np.concatenate([X[:2], X[:1], X[-1:] + 100.0])
     assert records.coinciding(shown) == 3
     assert str(X.shape[0]) in repr(records)

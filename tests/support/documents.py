@@ -12,6 +12,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from pcqr.guarantee import Guarantee
@@ -27,8 +28,12 @@ from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
+from pcqr.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.records.features import LARGEST_ENTRY, LinearFeatures
+from pcqr.records.ferns import Ferns
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.unit import Unit
 from support import plan_documents
 
@@ -38,6 +43,9 @@ INF = math.inf
 TREE = DecisionTree(Split(Predicate(1, 0.1), Leaf(0), Split(Predicate(0, -1e300), Leaf(1), Leaf(2))), 2)
 PHI = LinearFeatures((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2)
 LINEAR = LinearHypothesis(PHI, (1.0, -1 / 3, 5e-324))
+DIRECTIONS = Directions.of(np.array([[0, 1], [-2, 3], [LARGEST_COORDINATE, -LARGEST_COORDINATE]], dtype=np.int16), 7)
+DENSE = PredicateVectors(PHI.predicates, PHI.holding, PHI.failing, 2, DIRECTIONS)
+FERNS = Ferns((Predicate(0, 0.5), Predicate(1, 27.5), Predicate(1, -1e300), Predicate(0, 0.1)), 2, 2)
 
 EXAMPLES: dict[str, Any] = {
     "unit": Unit.person(5),
@@ -58,6 +66,11 @@ EXAMPLES: dict[str, Any] = {
     "linear-features": PHI,
     "linear": LINEAR,
     "one-against-rest": OneAgainstRest((LINEAR, LINEAR, LinearHypothesis(PHI, (0.0, 0.0, 1.0)))),
+    "directions": DIRECTIONS,
+    "predicate-vectors": DENSE,
+    "column-vectors": ColumnVectors((0.1, -1e300, 0.0), (1 / 3, 0.0, 5e-324), 3, 256, DIRECTIONS),
+    "ferns": FERNS,
+    "head-features": HeadFeatures(DENSE, FERNS, 77),
     "fixed-vote": FixedVote(0),
     "usage": Usage(None, 3),
     "answer": Answer("cat", "stable", Usage(7, 2), Usage(None, 3), beyond_plan=True),
@@ -117,6 +130,44 @@ def feature_maps(draw: st.DrawFn) -> LinearFeatures:
 
 
 @st.composite
+def directions(draw: st.DrawFn, rows: int) -> Directions:
+    columns = draw(st.integers(1, 3))
+    entry = st.integers(-LARGEST_COORDINATE, LARGEST_COORDINATE)
+    row = st.lists(entry, min_size=columns, max_size=columns)
+    matrix = draw(st.lists(row, min_size=rows, max_size=rows))
+    return Directions.of(np.array(matrix, dtype=np.int16), draw(st.integers(0, 20)))
+
+
+@st.composite
+def predicate_vectors(draw: st.DrawFn) -> PredicateVectors:
+    shown = draw(feature_maps())
+    through = draw(st.none() | directions(shown.size))
+    return PredicateVectors(shown.predicates, shown.holding, shown.failing, 3, through)
+
+
+@st.composite
+def column_vectors(draw: st.DrawFn) -> ColumnVectors:
+    centres = st.lists(finite, min_size=3, max_size=3).map(tuple)
+    scales = st.lists(st.floats(0.0, 1e300), min_size=3, max_size=3).map(tuple)
+    constant = st.integers(1, LARGEST_COORDINATE)
+    return ColumnVectors(draw(centres), draw(scales), 3, draw(constant), draw(st.none() | directions(3)))
+
+
+@st.composite
+def ferns(draw: st.DrawFn) -> Ferns:
+    depth, count = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    asked = st.lists(predicates, min_size=depth * count, max_size=depth * count).map(tuple)
+    return Ferns(draw(asked), depth, 3)
+
+
+@st.composite
+def head_features(draw: st.DrawFn) -> HeadFeatures:
+    share = draw(st.sampled_from([0, 1, 128, 255, 256]))
+    dense = draw(predicate_vectors() | column_vectors()) if share else None
+    return HeadFeatures(dense, draw(ferns()) if share < 256 else None, share)
+
+
+@st.composite
 def linears(draw: st.DrawFn, count: int) -> tuple[LinearHypothesis, ...]:
     shared = draw(feature_maps())
     weights = st.lists(finite, min_size=shared.size, max_size=shared.size).map(tuple)
@@ -147,6 +198,11 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         BoostedTrees, st.lists(trees(votes), min_size=1, max_size=3).map(tuple), st.floats(1e-9, 1e9), st.just(3)
     ),
     "linear-features": feature_maps(),
+    "directions": st.integers(1, 3).flatmap(directions),
+    "predicate-vectors": predicate_vectors(),
+    "column-vectors": column_vectors(),
+    "ferns": ferns(),
+    "head-features": head_features(),
     "linear": linears(1).map(lambda members: members[0]),
     "one-against-rest": linears(3).map(OneAgainstRest),
     "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),

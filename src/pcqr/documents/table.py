@@ -32,6 +32,11 @@ _HOMES = {
     "linear-features": "pcqr.records.features:LinearFeatures",
     "linear": "pcqr.hypotheses.linear:LinearHypothesis",
     "one-against-rest": "pcqr.hypotheses.linear:OneAgainstRest",
+    "directions": "pcqr.records.directions:Directions",
+    "predicate-vectors": "pcqr.records.vectors:PredicateVectors",
+    "column-vectors": "pcqr.records.vectors:ColumnVectors",
+    "ferns": "pcqr.records.ferns:Ferns",
+    "head-features": "pcqr.records.head_features:HeadFeatures",
     "fixed-vote": "pcqr.hypotheses.committees.members:Constant",
     # answers
     "usage": "pcqr.plan.answers:Usage",

@@ -7,7 +7,6 @@ about φ is public.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,14 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.checks import check_integer
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
+from pcqr.records import vectors
 from pcqr.records.arrays import Points, as_points
 from pcqr.records.predicates import Predicate, evaluate
 
-UNIT = 256
-"""The number 1 on the integer grid of φ."""
-LARGEST_ENTRY = 8 * UNIT
-_LEAST_DEVIATION = 0.1
-_GUESSED_SHARE = 0.1
+UNIT, LARGEST_ENTRY = vectors.UNIT, vectors.LARGEST_ENTRY
+"""The number 1 on the integer grid of φ, and the largest number there."""
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 """Row c: the eight bits of the byte c, the first one the most significant, as `packbits` has it."""
 
@@ -75,16 +72,8 @@ class LinearFeatures(Document):
         and the noise, which is scaled to ‖φ‖, buys more. Without public points m is guessed: ⅒ for a category, and
         for K cuts as if each gap between them, and each end, were equally likely.
         """
-        if public is None:
-            shares = _guessed_shares(predicates)
-        else:
-            shares = evaluate(predicates, as_points(public, features, name="public")).mean(axis=0)
-        cuts = Counter(predicate.feature for predicate in predicates)
-        number = np.array([cuts[predicate.feature] for predicate in predicates])
-        deviation = np.sqrt(shares * (1.0 - shares))
-        weight = UNIT * np.where(number == 1, 0.5, 1.0 / np.sqrt(number)) / np.maximum(deviation, _LEAST_DEVIATION)
-        holding, failing = np.rint(weight * (1.0 - shares)), np.rint(-weight * shares)
-        return cls(tuple(predicates), tuple(map(int, holding)), tuple(map(int, failing)), features)
+        points = None if public is None else as_points(public, features, name="public")
+        return cls(tuple(predicates), *vectors.standard_entries(predicates, points), features)
 
     @property
     def size(self) -> int:
@@ -127,19 +116,6 @@ class LinearFeatures(Document):
 def coded(holds: NDArray[np.bool_]) -> Codes:
     """The answers of each row, eight to a byte."""
     return np.packbits(holds, axis=1)
-
-
-def _guessed_shares(predicates: Sequence[Predicate]) -> Floats:
-    """1 − k/(K + 1) for the k-th smallest of the K > 1 cuts of a column, 1/10 for an only one."""
-    cuts: dict[int, list[float]] = {}
-    for predicate in sorted(predicates):
-        cuts.setdefault(predicate.feature, []).append(predicate.cut)
-    shares = []
-    for predicate in predicates:
-        column = cuts[predicate.feature]
-        rank = column.index(predicate.cut) + 1
-        shares.append(1.0 - rank / (len(column) + 1.0) if len(column) > 1 else _GUESSED_SHARE)
-    return np.array(shares)
 
 
 def _by_byte(values: NDArray[Number]) -> NDArray[Number]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pcqr.checks import check_finite, check_integer, keep_plain
 from pcqr.documents import Document
+from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points
 
 
@@ -50,6 +51,14 @@ class Predicate(Document):
 
 
 Predicates = tuple[Predicate, ...]
+
+
+def check_predicates(predicates: Predicates, features: int) -> None:
+    """At least one, all on columns of a table with `features` of them."""
+    if not predicates or not all(isinstance(predicate, Predicate) for predicate in predicates):
+        raise ParameterError("predicates", "at least one Predicate", f"{len(predicates)} entries")
+    if any(predicate.feature >= features for predicate in predicates):
+        raise ParameterError("predicates", f"on columns 0 to {features - 1}", max(predicates).feature)
 
 
 def evaluate(predicates: Sequence[Predicate], X: Points) -> NDArray[np.bool_]:

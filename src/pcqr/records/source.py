@@ -17,6 +17,8 @@ from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block as Answers
 from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
 from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.head_sums import HeadSums
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.sums import Summands
 from pcqr.records.weighing import WeightedRecords
@@ -123,6 +125,10 @@ class Records(ABC):
         """Sums of one integer vector a record, of norm at most `bound`."""
         blocks = self.answers(features.predicates, block_rows(len(features.predicates)))
         return Summands(features, blocks, bound, self.labels)
+
+    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
+        """Sums of one integer vector a record, of norm at most `bound`, for the head."""
+        return HeadSums(features, self.blocks(self.point_rows), self.size, bound, self.labels)
 
     def coinciding(self, shown: Points) -> int:
         """How many rows of `shown` are records. For the data holder alone, before anything is drawn."""

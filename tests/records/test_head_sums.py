@@ -1,0 +1,114 @@
+"""The head's sums against plain Python integers, extreme ones included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from support.heads import any_map, any_points, plain_records, plain_total, slope, weight
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.records import InMemory
+from pcqr.records.counting import MOST_RECORDS
+from pcqr.records.head_sums import GRID, LARGEST_WEIGHT, HeadSums, cell_length, lengths, on_grid
+from pcqr.records.slopes import MARGINS, slope_table, weight_table
+
+EXTREME = np.array([-32767, 32767, -32766, 0, 2, -2, 100, -4096])
+HEAVY = np.array([-LARGEST_WEIGHT, LARGEST_WEIGHT, 0, 1, -1, GRID, -GRID, 12345678])
+
+
+def some_integers(
+    generator: np.random.Generator, shape: tuple[int, ...], ends: NDArray[np.int64], typical: int
+) -> NDArray[np.int64]:
+    """The ends of what is allowed, ordinary sizes, or both."""
+    kind = generator.integers(3)
+    extreme = ends[generator.integers(0, ends.size, shape)]
+    usual = generator.integers(-typical, typical + 1, shape) * 2
+    return (extreme, usual, np.where(generator.random(shape) < 0.1, extreme, usual))[kind]
+
+
+def test_slopes_are_the_floors_of_what_they_stand_for() -> None:
+    """To the last entry, against decimals of sixty digits."""
+    assert slope_table().tolist() == [slope(j) for j in range(MARGINS)]
+    assert weight_table().tolist() == [weight(j) for j in range(MARGINS)]
+    assert slope_table()[0] == 1 << 15
+    assert weight_table()[0] == 1 << 20
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.integers(1, 9),
+    count=st.integers(1, 5),
+    depth=st.integers(1, 6),
+    share=st.sampled_from([0, 1, 77, 128, 255, 256]),
+    labels=st.integers(2, 10),
+    bound=st.integers(0, 24).map(lambda bits: 1 << bits),
+    rows=st.integers(1, 40),
+)
+@settings(max_examples=200)
+def test_totals_are_those_of_plain_integers(
+    seed: int, size: int, count: int, depth: int, share: int, labels: int, bound: int, rows: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    features = any_map(size, count, depth, share, constant=int(generator.choice([1, 300, 32767])))
+    vectors = some_integers(generator, (rows, size), EXTREME, 2000)
+    X = any_points(vectors, generator.integers(0, 1 << depth, (count, rows)), depth)
+    y = generator.integers(0, labels, rows).astype(np.int8)
+    blocks = 1 if labels == 2 else labels
+    dense = some_integers(generator, (blocks, features.size), HEAVY, GRID).astype(np.int32)
+    cells = some_integers(generator, (blocks, features.count, 1 << features.depth), HEAVY, GRID).astype(np.int32)
+    found = InMemory(X, y, labels).head_sums(features, bound).total(dense, cells)
+    wanted = plain_total(plain_records(features, X, y), dense, cells, share, bound)
+    assert found[0].tolist() == wanted[0]
+    assert found[1].tolist() == wanted[1]
+
+
+@given(
+    norms=st.lists(st.integers(0, 2**46), min_size=1, max_size=20),
+    share=st.integers(0, 256),
+    bits=st.integers(0, 24),
+)
+def test_lengths_are_the_largest_that_the_bound_allows(norms: list[int], share: int, bits: int) -> None:
+    bound = 1 << bits
+    found = lengths(np.array(norms), share, bound).tolist()
+    for square, length in zip(norms, found, strict=True):
+        assert 256 * length**2 * max(square, 1) <= share * bound**2 < 256 * (length + 1) ** 2 * max(square, 1)
+    for count in (1, 2, 400, 1 << 16):
+        length = cell_length(count, share, bound)
+        assert 256 * length**2 * count <= (256 - share) * bound**2 < 256 * (length + 1) ** 2 * count
+
+
+def test_weights_are_rounded_to_the_grid_and_cut() -> None:
+    given = np.array([0.0, 1.0, -1.0, 0.4 / GRID, 0.6 / GRID, 1e9, -1e300, np.inf])
+    with np.errstate(over="ignore"):
+        assert on_grid(given).tolist() == [0, GRID, -GRID, 0, 1, LARGEST_WEIGHT, -LARGEST_WEIGHT, LARGEST_WEIGHT]
+
+
+@pytest.mark.parametrize("bound", [0, 3, 320, 1 << 25, -2])
+def test_the_bound_is_a_power_of_two(bound: int) -> None:
+    with pytest.raises(ParameterError, match="bound"):
+        HeadSums(any_map(1, 1, 1, 128), (), 0, bound, 2)
+
+
+def test_weights_of_another_shape_or_size_are_refused() -> None:
+    features = any_map(2, 1, 3, 128)
+    sums = InMemory(np.zeros((4, 5)), np.zeros(4, dtype=np.int8)).head_sums(features, 1 << 20)
+    dense, cells = np.zeros((1, 3), dtype=np.int32), np.zeros((1, 1, 8), dtype=np.int32)
+    sums.total(dense, cells)
+    others: tuple[Any, ...] = (dense[:, :2], dense.astype(np.int64), dense + np.int32(LARGEST_WEIGHT + 1))
+    for wrong in others:
+        with pytest.raises(ParameterError, match="dense"):
+            sums.total(wrong, cells)
+    others = (cells[:, :, :4], cells.astype(np.float32), cells - np.int32(LARGEST_WEIGHT + 1))
+    for wrong in others:
+        with pytest.raises(ParameterError, match="cells"):
+            sums.total(dense, wrong)
+
+
+def test_more_records_than_the_proof_allows_are_refused() -> None:
+    with pytest.raises(DataError, match="rows"):
+        HeadSums(any_map(1, 1, 1, 128), (), MOST_RECORDS + 1, 1, 2)
