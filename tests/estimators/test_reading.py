@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.base import clone
 from support.releases import RELEASES, Forbidden, steps
 from support.tables import BIG, COLUMNS, TABLES, VALUES, built
 
 from pcqr import DataError, ParameterError, Schema, SemiPrivateLearner, SubsampleAggregate
 from pcqr.estimators.labels import LABELS_READ, ZERO_AND_ONE, encode_labels, label_cells
-from pcqr.estimators.tables import is_mixed, read_points
+from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.hypotheses import DecisionTrees, Stumps
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning")  # few records
@@ -247,3 +248,23 @@ def test_a_table_of_three_dimensions_is_refused_without_its_cells() -> None:
         with pytest.raises(DataError, match="two dimensions") as refused:
             SubsampleAggregate(epsilon=4.0).fit(cells, [0, 1])
         assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.uint8, np.int16])
+def test_arrays_of_short_numbers_are_fitted_where_they_lie_and_as_float64_would_be(kind: Any) -> None:
+    """A float64 copy of a large matrix that an encoder made may not fit into memory."""
+    X = np.random.default_rng(0).integers(0, 9, size=(400, 2)).astype(kind)
+    y = (X[:, 0] > 4).astype(int)
+    learner = SemiPrivateLearner(Stumps(cuts=[2.5, 4.5]), 4.0, entropy=0)
+    assert read_table(learner, X, None) is X
+    short, long = clone(learner).fit(X, y), clone(learner).fit(X.astype(np.float64), y)
+    assert short.hypothesis_ == long.hypothesis_
+    assert short.n_features_in_ == 2
+    assert (short.predict(X) == long.predict(X.astype(np.float64))).all()
+
+
+def test_other_arrays_become_float64() -> None:
+    for kind in (np.float64, np.int64, np.longdouble):
+        read = read_table(SubsampleAggregate(), np.ones((3, 1), dtype=kind), None)
+        assert isinstance(read, np.ndarray)
+        assert read.dtype == np.float64

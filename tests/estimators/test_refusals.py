@@ -174,13 +174,13 @@ def test_a_guarantee_that_says_little_is_warned_of_before_noise_is_drawn(estimat
 
 
 @pytest.mark.parametrize("estimator", [*ALL, NoisyMaxAggregate, PrivateClassifier])
-@pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.parametrize("kind", ["array", "short", "frame"])
 def test_nobody_is_advised_to_impute(estimator: Any, kind: str) -> None:
     """scikit-learn's message does, and an imputer that is fitted on private records is covered by no ε."""
     pandas = pytest.importorskip("pandas")
     X, y = steps(500)
     X[7] = np.nan
-    table = X if kind == "array" else pandas.DataFrame(X, columns=["x"])
+    table = {"array": X, "short": X.astype(np.float32), "frame": pandas.DataFrame(X, columns=["x"])}[kind]
     with pytest.raises(DataError, match="missing = true in a schema") as caught:
         estimator(entropy=Forbidden()).fit(table, y)
     assert "HistGradientBoosting" not in str(caught.value)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.records import Encoded, InMemory, Records, source, weighing
+from pcqr.records import Encoded, InMemory, Narrow, Records, source, weighing
 from pcqr.records.features import LinearFeatures
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -56,8 +56,9 @@ class Halves(Records):
 
 
 def table(seed: int, count: int, labels: int = 2) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Multiples of an eighth, which short floats have exactly."""
     generator = np.random.default_rng(seed)
-    X = np.round(generator.normal(scale=1.5, size=(count, 3)), 1) + 0.0
+    X = np.round(8.0 * generator.normal(scale=1.5, size=(count, 3))) / 8.0 + 0.0
     return X, generator.integers(0, labels, count).astype(np.int8)
 
 
@@ -75,8 +76,14 @@ def in_columns(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Reco
     return Encoded(schema.compact({f"c{j}": X[:, j] for j in range(X.shape[1])}), y, labels)
 
 
+def in_short_numbers(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    short = X.astype(np.float32)
+    assert (short == X).all()
+    return Narrow(short, y, labels)
+
+
 Make = Callable[[NDArray[np.float64], NDArray[np.int8], int], Records]
-sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns])
+sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns, in_short_numbers])
 
 
 def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> None:
@@ -241,3 +248,34 @@ def test_a_class_takes_records_of_its_own_width_and_labels() -> None:
 
 def test_both_zeros_are_one_point() -> None:
     assert not np.signbit(InMemory([[-0.0], [0.0]], [0, 1]).X).any()
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.uint8, np.int32, np.bool_, ">f4"])
+def test_short_numbers_are_the_same_in_float64(kind: str) -> None:
+    X = (10.0 * np.random.default_rng(0).normal(size=(70, 3))).astype(np.uint8).astype(kind)
+    records = Narrow(X, np.zeros(70, dtype=np.int8))
+    assert records.gathered().X.tobytes() == X.astype(np.float64).tobytes()
+    assert records.gathered().X.dtype == np.float64
+    assert not any(np.shares_memory(block, X) for block, _ in records.blocks(7))
+
+
+def test_both_short_zeros_are_one_point() -> None:
+    records = Narrow(np.array([[-0.0], [0.0]], dtype=np.float32), [0, 1])
+    assert not np.signbit(records.gathered().X).any()
+    assert not any(np.signbit(X).any() for X, _ in records.blocks(1))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "told"),
+    [
+        (np.array([[1.0], [np.nan]], dtype=np.float32), [0, 1], "finite numbers"),
+        (np.array([[1.0], [2.0]]), [0, 1], "of at most 32 bits"),
+        ([[1.0], [2.0]], [0, 1], "of at most 32 bits"),
+        (np.zeros((0, 2), dtype=np.float32), [], "at least one row"),
+        (np.zeros(2, dtype=np.float32), [0, 1], "at least one row and one column"),
+        (np.zeros((2, 1), dtype=np.float32), [0], "one label for each of the 2 rows"),
+    ],
+)
+def test_what_is_no_list_of_short_records_is_refused(X: NDArray[np.float32], y: list[int], told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        Narrow(X, y)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -25,7 +25,8 @@ from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
-from pcqr.records import Encoded, InMemory, Records
+from pcqr.records import Encoded, InMemory, Narrow, Records
+from pcqr.records.narrow import is_narrow
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.overlap import is_mostly_private
@@ -317,8 +318,10 @@ class PublishedEstimator(PrivateEstimator[P]):
         return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
 
-def _source(table: Points | CompactTable, labels: Labels, count: int) -> Records:
-    return Encoded(table, labels, count) if isinstance(table, CompactTable) else InMemory(table, labels, count)
+def _source(table: NDArray[Any] | CompactTable, labels: Labels, count: int) -> Records:
+    if isinstance(table, CompactTable):
+        return Encoded(table, labels, count)
+    return Narrow(table, labels, count) if is_narrow(table.dtype) else InMemory(table, labels, count)
 
 
 def _check_public(shown: Points, private: Records) -> None:

@@ -2,6 +2,7 @@
 
 from pcqr.records.encoded import Encoded
 from pcqr.records.in_memory import InMemory
+from pcqr.records.narrow import Narrow
 from pcqr.records.source import Records
 
-__all__ = ["Encoded", "InMemory", "Records"]
+__all__ = ["Encoded", "InMemory", "Narrow", "Records"]
