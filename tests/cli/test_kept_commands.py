@@ -160,6 +160,37 @@ def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path)
     assert not (files / "release" / "secret.pcqr").exists()
 
 
+def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path) -> None:
+    Account.create("hospital", epsilon=5.0, delta=1e-5)
+    words = ("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out", files / "release")
+    before = sorted(files.glob("*"))
+    result = call(*words, "--account", "hospital", "--dry-run")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "of m = 300 planned queries are expected to be answered" in told
+    assert "nothing was spent or written" in told
+    assert "hospital has room for it" in told
+    facts = json.loads(call(*words, "--account", "hospital", "--dry-run", "--json").output)
+    assert facts["dry_run"] is True
+    assert 0 < facts["expected_answers"] <= 300
+    assert Account.open("hospital").charges == ()
+    assert sorted(files.glob("*")) == before
+    assert len(list((files / "state").rglob("heads/*"))) == 1, "that of the account"
+    made = json.loads(call(*words, "--account", "hospital", "--json").output)
+    assert made["plan"] == facts["plan"], "the plan is the one that a run without it has"
+    told = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
+    assert "hospital has NO room for it" in told
+
+
+def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(files: Path) -> None:
+    words = ("fit", "--private", files / "private.csv", "--label", "state", "--labels", "well,ill", "--delta", "1e-6")
+    for more, said in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
+        result = call(*words, "--epsilon", "0.5", "--planned-queries", 3_000, "--out", files / "release", *more)
+        told = " ".join(result.output.split())
+        assert "are expected to be answered" in told
+        assert said in told
+
+
 def test_what_is_exported_has_the_columns_of_the_queries(files: Path) -> None:
     """Words, dates and gaps come back as they were asked, not as they were encoded; no column is lost to another."""
     random = np.random.default_rng(0)

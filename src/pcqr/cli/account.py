@@ -17,8 +17,8 @@ from pcqr.cli.console import draw_into, field_table, print_json, warn
 from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output
-from pcqr.guarantee import Guarantee
-from pcqr.release.account import Account, Charge
+from pcqr.plan import Plan
+from pcqr.release.account import Account, Charge, concentration
 from pcqr.release.account.figures import Tally, at_least, at_most, exact
 from pcqr.release.account.filters import ConcentratedFilter
 from pcqr.release.account.places import directory, known
@@ -63,11 +63,12 @@ def account_facts(account: Account | None) -> dict[str, Any] | None:
     return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
-def preview_line(account: Account | None, guarantee: Guarantee) -> str:
+def preview_line(account: Account | None, plan: Plan) -> str:
     """What the account would say to a release that was not run."""
     if account is None:
         return NOTHING_REMEMBERED
-    fits = "has room for it" if account.covers(guarantee) else "has NO room for it: the run would be refused"
+    has_room = account.covers(plan.guarantee, concentration=concentration(plan))
+    fits = "has room for it" if has_room else "has NO room for it: the run would be refused"
     return f"{account.name} {fits}. Left are {account.told(account.left, is_left=True)}"
 
 

@@ -138,7 +138,7 @@ def preview(job: Answer, *, as_json: bool) -> None:
         )
         return
     fields = {"guarantee": promise(plan.guarantee, records), "queries": str(cost)} | plan_lines(plan)
-    fields |= {"account": preview_line(account, plan.guarantee), "spent": "nothing: this is a preview"}
+    fields |= {"account": preview_line(account, plan), "spent": "nothing: this is a preview"}
     Console().print(field_table(fields))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from pcqr import SurelyPublic, registry
-from pcqr.cli.account import account_facts, account_line, account_of, stays_charged
+from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
 from pcqr.cli.inputs import read_inputs
 from pcqr.cli.jobs import Fit
@@ -16,7 +16,10 @@ from pcqr.cli.releases import made_release
 from pcqr.cli.stopping import Signals
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input
+from pcqr.plan import UniversalPlan, VotingPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
+from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
+from pcqr.release.account import Account
 from pcqr.release.durable.directory import rehearse
 
 COMMAND = "pcqr fit"
@@ -32,11 +35,15 @@ def run(job: Fit, *, as_json: bool) -> None:
     account = account_of(job, COMMAND)
     inputs = read_inputs(job, most_labels=2, categories=job.categories)
     release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
+    public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
+    if job.dry_run:
+        plan = release.plan(inputs.records, len(inputs.shown.schema.features), public)
+        _show_plan(plan, account, inputs.records, as_json=as_json)
+        return
     release_kept = False
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar, stages(bar, "fitting"):
-                public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
                 release.fit(inputs.table, inputs.y, public=SurelyPublic(public))
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
@@ -60,6 +67,29 @@ def run(job: Fit, *, as_json: bool) -> None:
         "next": f"pcqr ask {place} --queries queries.csv --out answers.csv",
     }
     Console().print(field_table(fields))
+
+
+def _show_plan(plan: VotingPlan, account: Account | None, records: int, *, as_json: bool) -> None:
+    """What `fit` would make, and what can be expected of it. Made from public numbers: nothing is spent."""
+    if as_json:
+        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "account": account_facts(account)}
+        print_json(facts | {"expected_answers": plan.expected_answers, "dry_run": True})
+        return
+    fields = {"guarantee": promise(plan.guarantee, records)} | plan_lines(plan)
+    fields |= {"expected": _expected(plan), "account": preview_line(account, plan)}
+    Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+
+
+def _expected(plan: VotingPlan) -> str:
+    if isinstance(plan, UniversalPlan):
+        return "votes first; then its classifier is published, and answers any number of queries"
+    if plan.expected_answers is None:
+        return "there is no model for this class"
+    told = (
+        f"about {rounded(plan.expected_answers):,} of m = {plan.queries:,} planned queries are expected to be "
+        "answered, an estimate of the planner and no bound"
+    )
+    return f"{told}; {INSTEAD}" if is_short(plan) else told
 
 
 def _planned(job: Fit) -> int:

@@ -183,6 +183,12 @@ class Fit(Voting):
         ),
     ] = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Check everything and show the plan and what to expect; spend and write nothing."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

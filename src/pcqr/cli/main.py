@@ -180,7 +180,7 @@ def schema(job: jobs.MakeSchema, /, *, as_json: bool) -> None:
     """Make a schema from public rows: which columns are numbers, their bounds, which categories the others have.
 
     The rows must be public, and running this declares that they are: the schema shows their smallest and largest
-    numbers and their categories. Nothing is spent. Use it with --schema of answer and publish.
+    numbers and their categories. Nothing is spent. Use it with --schema of fit, answer and publish.
 
     Exit codes: 0 done; 2 bad input, nothing was written.
     """

@@ -89,6 +89,6 @@ def _print(schema: Schema, rows: int, cut_short: Mapping[str, int], out: Path | 
         said = "Nothing was written. With --out schema.toml it is, to be read and mended."
     else:
         said = (
-            f"Written to {out}. Read it, mend it (wider bounds, more categories), then: pcqr publish --schema {out} …"
+            f"Written to {out}. Read it, mend it (wider bounds, more categories), then give it as --schema of pcqr fit."
         )
     console.print(said, highlight=False, markup=False, soft_wrap=True)

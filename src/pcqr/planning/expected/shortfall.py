@@ -12,6 +12,12 @@ INSTEAD = (
     "publish a classifier instead, which answers any number of queries: UniversalRelease, PrivateClassifier "
     "(--algorithm universal, pcqr publish)"
 )
+BEFOREHAND = "plan() and pcqr fit --dry-run say so before anything is spent"
+
+
+def is_short(plan: VotingPlan) -> bool:
+    """Are most of the planned queries expected to get no label?"""
+    return plan.expected_answers is not None and plan.expected_answers < (1.0 - MOST_UNANSWERED) * plan.queries
 
 
 def warn_if_unanswered(plan: Plan) -> None:
@@ -19,15 +25,14 @@ def warn_if_unanswered(plan: Plan) -> None:
 
     A function of public numbers. Not for a release that publishes a classifier: that one answers what votes do not.
     """
-    if not isinstance(plan, VotingPlan) or isinstance(plan, UniversalPlan) or plan.expected_answers is None:
+    if not isinstance(plan, VotingPlan) or isinstance(plan, UniversalPlan) or not is_short(plan):
         return
-    if plan.expected_answers < (1.0 - MOST_UNANSWERED) * plan.queries:
-        warnings.warn(
-            f"Of m = {plan.queries:,} planned queries about {rounded(plan.expected_answers):,} are expected to be "
-            f"answered before the unstable answers are used up; {INSTEAD}.",
-            UnansweredWarning,
-            stacklevel=4,  # to the caller of `fit`: numpy's error state puts a frame around it
-        )
+    warnings.warn(
+        f"Of m = {plan.queries:,} planned queries about {rounded(plan.expected_answers or 0.0):,} are expected to be "
+        f"answered before the unstable answers are used up; {INSTEAD}. {BEFOREHAND}.",
+        UnansweredWarning,
+        stacklevel=4,  # to the caller of `fit`: numpy's error state puts a frame around it
+    )
 
 
 def rounded(number: float) -> int:
