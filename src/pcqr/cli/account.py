@@ -63,12 +63,16 @@ def account_facts(account: Account | None) -> dict[str, Any] | None:
     return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
+def has_room(account: Account, plan: Plan) -> bool:
+    """Would a release by this plan be charged, as it was made?"""
+    return account.covers(plan.guarantee, concentration=concentration(plan))
+
+
 def preview_line(account: Account | None, plan: Plan) -> str:
     """What the account would say to a release that was not run."""
     if account is None:
         return NOTHING_REMEMBERED
-    has_room = account.covers(plan.guarantee, concentration=concentration(plan))
-    fits = "has room for it" if has_room else "has NO room for it: the run would be refused"
+    fits = "has room for it" if has_room(account, plan) else "has NO room for it: the run would be refused"
     return f"{account.name} {fits}. Left are {account.told(account.left, is_left=True)}"
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr import SurelyPublic, registry
-from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
+from pcqr.cli.account import account_facts, account_line, account_of, has_room, preview_line, stays_charged
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Answer
@@ -133,7 +133,7 @@ def preview(job: Answer, *, as_json: bool) -> None:
                 "cost": asdict(cost) | {"is_certain": cost.is_certain},
                 "plan": plan_facts(plan),
                 "account": account_facts(account),
-                "fits": None if account is None else account.covers(plan.guarantee),
+                "fits": None if account is None else has_room(account, plan),
             }
         )
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -10,10 +11,11 @@ from rich.console import Console
 from pcqr import SurelyPublic, registry
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
-from pcqr.cli.inputs import read_inputs
+from pcqr.cli.inputs import Points, Shown, check_label, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
 from pcqr.cli.releases import made_release
 from pcqr.cli.stopping import Signals
+from pcqr.datasets.tables import table_size
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input
 from pcqr.plan import UniversalPlan, VotingPlan
@@ -33,18 +35,16 @@ def run(job: Fit, *, as_json: bool) -> None:
         raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
     rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
     account = account_of(job, COMMAND)
+    if job.dry_run:
+        _show_plan(job, account, as_json=as_json)
+        return
     inputs = read_inputs(job, most_labels=2, categories=job.categories)
     release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
-    public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
-    if job.dry_run:
-        plan = release.plan(inputs.records, len(inputs.shown.schema.features), public)
-        _show_plan(plan, account, inputs.records, as_json=as_json)
-        return
     release_kept = False
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar, stages(bar, "fitting"):
-                release.fit(inputs.table, inputs.y, public=SurelyPublic(public))
+                release.fit(inputs.table, inputs.y, public=SurelyPublic(_public(job, inputs.shown)))
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
                 release.save(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
@@ -69,8 +69,21 @@ def run(job: Fit, *, as_json: bool) -> None:
     Console().print(field_table(fields))
 
 
-def _show_plan(plan: VotingPlan, account: Account | None, records: int, *, as_json: bool) -> None:
-    """What `fit` would make, and what can be expected of it. Made from public numbers: nothing is spent."""
+def _public(job: Fit, shown: Shown) -> Points | None:
+    return shown.public if registry.hypothesis_class(job.class_name).needs_public else None
+
+
+def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
+    """What `run` would make, and what can be expected of it. Of the private file: column names and number of rows."""
+    with naming("--private"):
+        columns, records = table_size(job.private)
+    names = label_names(job.labels, most=2) or (0, 1)
+    check_label(columns, job.label)
+    shown = read_shown(job, columns, categories=job.categories)
+    shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
+    release = made_release(job, shown, _planned(job), names)
+    plan = release.plan(records, len(shown.schema.features), _public(job, shown))
+    plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     if as_json:
         facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "account": account_facts(account)}
         print_json(facts | {"expected_answers": plan.expected_answers, "dry_run": True})

@@ -186,7 +186,7 @@ class Fit(Voting):
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Check everything and show the plan and what to expect; spend and write nothing."
+            "--dry-run", help="Show the plan and what to expect, from public numbers; spend and write nothing."
         ),
     ] = False
 
