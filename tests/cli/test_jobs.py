@@ -36,6 +36,7 @@ JOBS = {
     "account list": account_jobs.ListAccounts,
     "keys create": key_jobs.CreateKey,
     "keys list": key_jobs.ListKeys,
+    "keys renew": key_jobs.RenewKey,
     "keys revoke": key_jobs.RevokeKey,
 }
 
