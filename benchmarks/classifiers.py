@@ -10,6 +10,9 @@ Results are stored after every ε, one line a table and ε; a later run replaces
 keeps the peer's runs, and the standard error that the test rows make of the difference, as they are on file. Then the
 table of docs/classifiers.md and its picture are made from all of them. Seeds make a run repeatable; those of the peer
 are none that its search has seen.
+
+The second peer, a network, is not run here: its figures and the test rows that it had right are those that
+`benchmarks.network` stored.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import dp_sgd, trees
+from benchmarks import dp_sgd, network, trees
 from benchmarks.accuracy import markdown, mean_and_spread, wide_console, write_json
 from benchmarks.classifiers_picture import draw
 from benchmarks.dp_sgd import DELTA, EPSILONS
@@ -51,14 +54,17 @@ RESULTS = Path("benchmarks/results/classifiers.json")
 PAGE = Path("docs/classifiers.md")
 PICTURE = Path("docs/images/classifiers.png")
 
+Rows = Sequence[NDArray[np.bool_]] | NDArray[np.bool_]
+"""For each run, which test rows it labels rightly."""
+
 
 @dataclass(frozen=True)
 class Case:
     """One table at one ε: what `auto` chose, and the accuracies of all its runs and of the peer's.
 
     `row_error` is the standard error of the difference of the two mean accuracies that comes from the choice of the
-    test rows. `seconds` are those of our fits; `load` is the machine's load average before them: much above 0, and the
-    seconds are too many.
+    test rows; `network_row_error` is that of ours and the network's, None where no network was on file. `seconds` are
+    those of our fits; `load` is the machine's load average before them: much above 0, and the seconds are too many.
     """
 
     table: str
@@ -72,6 +78,7 @@ class Case:
     peer: Sequence[float]
     peer_setting: str
     row_error: float
+    network_row_error: float | None = None
 
     @property
     def key(self) -> tuple[str, float]:
@@ -79,17 +86,20 @@ class Case:
 
     @property
     def lead(self) -> tuple[float, float, float]:
-        """How far ours is ahead of the peer, and the standard error of that: of runs alone, and with the test rows'."""
-        ours, peer = figure(self.accuracy), figure(self.peer)
-        of_runs = math.hypot(ours[1], peer[1])
-        return ours[0] - peer[0], of_runs, math.hypot(of_runs, 100 * self.row_error)
+        return self.lead_on(self.peer, self.row_error)
+
+    def lead_on(self, peer: Sequence[float], row_error: float | None) -> tuple[float, float, float]:
+        """How far ours is ahead of a peer, and the standard error of that: of runs alone, and with the test rows'."""
+        ours, theirs = figure(self.accuracy), figure(peer)
+        of_runs = math.hypot(ours[1], theirs[1])
+        return ours[0] - theirs[0], of_runs, math.nan if row_error is None else math.hypot(of_runs, 100 * row_error)
 
     @property
     def asked(self) -> float | None:
         return TARGETS[self.table][EPSILONS.index(self.epsilon)] if self.table in TARGETS else None
 
     def row(self) -> list[str]:
-        ours, peer, lead = figure(self.accuracy), figure(self.peer), self.lead
+        ours = figure(self.accuracy)
         return [
             self.table,
             f"{self.epsilon:g}",
@@ -97,12 +107,21 @@ class Case:
             self.method,
             f"**{ours[0]:.2f}** ±{ours[1]:.2f} ({len(self.accuracy)})",
             "" if self.asked is None else f"{self.asked:.1f}",
-            f"{peer[0]:.2f} ±{peer[1]:.2f} ({len(self.peer)})",
-            f"{lead[0]:+.2f} ±{lead[1]:.2f} (±{lead[2]:.2f})",
+            *self._beside(self.peer, self.row_error),
         ]
+
+    def network_row(self, found: network.Case | None) -> list[str]:
+        """The columns of the second peer."""
+        return ["", ""] if found is None else self._beside(found.accuracy, self.network_row_error)
+
+    def _beside(self, peer: Sequence[float], row_error: float | None) -> list[str]:
+        theirs, lead = figure(peer), self.lead_on(peer, row_error)
+        of_rows = "" if row_error is None else f" (±{lead[2]:.2f})"
+        return [f"{theirs[0]:.2f} ±{theirs[1]:.2f} ({len(peer)})", f"{lead[0]:+.2f} ±{lead[1]:.2f}{of_rows}"]
 
 
 HEADER = ("table", "ε", "n·ε", "`auto` picks", "accuracy (runs)", "asked", "DP-SGD (runs)", "lead")
+NETWORK_HEADER = ("network (runs)", "lead on it")
 
 
 def figure(accuracy: Sequence[float]) -> tuple[float, float]:
@@ -117,7 +136,6 @@ def measure(task: Task, peer: dp_sgd.Peer, epsilon: float) -> Case:
     setting = dp_sgd.stored()[task.name, epsilon].setting
     seeds = range(FRESH, FRESH + PEER_RUNS.get(task.name, FEWEST_RUNS))
     theirs = [peer.answers(epsilon, setting, seed) == task.y_test for seed in seeds]
-    difference = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
     return Case(
         table=task.name,
         records=task.y.size,
@@ -129,7 +147,8 @@ def measure(task: Task, peer: dp_sgd.Peer, epsilon: float) -> Case:
         load=load_before,
         peer=[float(right.mean()) for right in theirs],
         peer_setting=str(setting),
-        row_error=float(difference.std(ddof=1)) / math.sqrt(difference.size),
+        row_error=paired_error(ours, theirs),
+        network_row_error=network_row_error(task, epsilon, ours),
     )
 
 
@@ -138,7 +157,20 @@ def measure_ours(task: Task, before: Case) -> Case:
     ours, seconds = our_runs(task, before.epsilon)
     method = choose(task.y.size, before.epsilon, 2)
     accuracy = [float(right.mean()) for right in ours]
-    return replace(before, method=method, accuracy=accuracy, seconds=seconds, load=load_before)
+    error = network_row_error(task, before.epsilon, ours)
+    return replace(before, method=method, accuracy=accuracy, seconds=seconds, load=load_before, network_row_error=error)
+
+
+def paired_error(ours: Rows, theirs: Rows) -> float:
+    """The standard error of the difference of two mean accuracies that comes from the choice of the test rows."""
+    difference = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
+    return float(difference.std(ddof=1)) / math.sqrt(difference.size)
+
+
+def network_row_error(task: Task, epsilon: float, ours: Rows) -> float | None:
+    if (task.name, epsilon) not in network.stored(Path()):
+        return None
+    return paired_error(ours, network.right_rows(Path(), task.name, epsilon, task.y_test.size))
 
 
 def our_runs(task: Task, epsilon: float) -> tuple[list[NDArray[np.bool_]], list[float]]:
@@ -169,8 +201,12 @@ def store(case: Case) -> None:
 
 
 def table(root: Path) -> str:
-    """The rows of docs/classifiers.md, from the results under `root`."""
-    return markdown(HEADER, [case.row() for case in stored(root).values()])
+    """The rows of docs/classifiers.md, from the results under `root`; the network's columns where it has any."""
+    cases, networks = stored(root).values(), network.stored(root)
+    if not networks:
+        return markdown(HEADER, [case.row() for case in cases])
+    rows = [[*case.row(), *case.network_row(networks.get(case.key))] for case in cases]
+    return markdown((*HEADER, *NETWORK_HEADER), rows)
 
 
 def limits(root: Path) -> dict[str, float]:

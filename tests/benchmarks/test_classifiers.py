@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import classifier_costs, classifiers, rule, wide
-from benchmarks.accuracy import markdown
+from benchmarks import classifier_costs, classifiers, network, rule, wide
+from benchmarks.accuracy import markdown, write_json
 from benchmarks.dp_sgd import EPSILONS
+from benchmarks.network_training import Setting
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
@@ -42,3 +46,24 @@ def test_one_figure_is_behind_dp_sgd_by_a_standard_error_and_some_are_far_ahead_
     for epsilon in EPSILONS:
         leads = [case.lead for case in cases if case.epsilon == epsilon]
         assert max(lead / error for lead, _, error in leads) > 3
+
+
+def test_a_network_on_file_has_two_columns(tmp_path: Path) -> None:
+    (tmp_path / classifiers.RESULTS).parent.mkdir(parents=True)
+    shutil.copy(ROOT / classifiers.RESULTS, tmp_path / classifiers.RESULTS)
+    assert "network" not in classifiers.table(tmp_path)
+    case = network.Case("adult", 0.1, Setting(), False, 2.0, [0.81, 0.83], 0.82, 3, 1.0)
+    write_json(tmp_path / network.RESULTS, {}, [asdict(case)])
+    header, _, *rows = classifiers.table(tmp_path).splitlines()
+    assert header.endswith("| network (runs) | lead on it |")
+    assert sum("| 82.00 ±1.00 (2) | +3.24 ±1.00" in row for row in rows) == 1
+    assert sum(row.endswith("|  |  |") for row in rows) == len(rows) - 1
+
+
+def test_the_error_of_test_rows_is_that_of_paired_differences() -> None:
+    generator = np.random.default_rng(1)
+    common = generator.random(1_000) < 0.7
+    ours, theirs = [common, common], np.array([common ^ (generator.random(1_000) < 0.1) for _ in range(3)])
+    difference = np.mean(ours, axis=0) - theirs.mean(axis=0)
+    assert classifiers.paired_error(ours, theirs) == pytest.approx(difference.std(ddof=1) / 1_000**0.5)
+    assert classifiers.paired_error(ours, ours) == 0.0
