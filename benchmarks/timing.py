@@ -31,7 +31,7 @@ import tempfile
 import time
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -306,13 +306,25 @@ def measured(case: Case, folder: Path, replies: int, period: float | None, conne
     return judged(case.name, after, period, connections, seconds, late)
 
 
+def earlier(path: Path) -> list[Found]:
+    """What an earlier run has found, if there was one."""
+    return [Found(**case) for case in json.loads(path.read_text())["cases"]] if path.exists() else []
+
+
+def in_order(found: Sequence[Found], before: Sequence[Found]) -> list[Found]:
+    """The new results, and those of `before` for classes that have no new ones, in the order of `CASES`."""
+    is_new = {each.case for each in found}
+    kept = [*found, *(each for each in before if each.case not in is_new)]
+    return sorted(kept, key=lambda each: [case.name for case in CASES].index(each.case))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=REPLIES)
     parser.add_argument("--connections", type=int, default=2, help="without the option")
     parser.add_argument("--more-connections", type=int, default=40, help="with it")
     parser.add_argument("--period", type=float, default=50.0, help="milliseconds of --reply-every")
-    parser.add_argument("--only", choices=[case.name for case in CASES], help="one class alone")
+    parser.add_argument("--only", choices=[case.name for case in CASES], help="one class; results of others are kept")
     parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
     console = Console(stderr=True)
@@ -331,10 +343,11 @@ def main() -> None:
                 folder = shutil.copytree(fresh, Path(name) / str(period))
                 found.append(measured(case, folder, chosen.replies, period, connections, console))
                 console.print(" ".join(found[-1].row()))
+    found = in_order(found, [] if chosen.only is None else earlier(chosen.out))
     if chosen.out == RESULTS:
         put_between(PAGE, "timing", markdown(HEADER, [each.row() for each in found]))
     show("Can times tell stable and unstable replies apart?", HEADER, [each.row() for each in found], wide_console())
-    settings = {"replies": chosen.replies, "false_alarm": FALSE_ALARM, "power": POWER}
+    settings = {"false_alarm": FALSE_ALARM, "power": POWER}
     write_json(chosen.out, settings, [asdict(each) for each in found])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,15 @@ def made_up(shift: float, count: int = 4_000) -> Times:
     taken = 1e6 + 1e5 * rng.exponential(size=count) + 1e3 * shift * is_hard
     sent = np.cumsum(taken).astype(np.int64)
     return Times(sent, sent + taken.astype(np.int64), np.zeros(count, np.int64), is_hard, is_hard)
+
+
+def test_one_class_is_measured_again_and_the_other_stays(tmp_path: Path) -> None:
+    before = timing.earlier(ROOT / timing.RESULTS)
+    half_planes = [each for each in before if each.case == "half-planes"]
+    new = [replace(each, case="thresholds", late=7) for each in half_planes]
+    assert timing.in_order(new, before) == [*half_planes, *new]
+    assert timing.in_order(half_planes, [*new, *half_planes]) == [*half_planes, *new]
+    assert timing.earlier(tmp_path / "none.json") == []
 
 
 def test_the_auc_is_scikit_learns() -> None:

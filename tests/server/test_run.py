@@ -42,6 +42,13 @@ def test_anything_but_loopback_needs_keys(host: str) -> None:
         serve([], Settings(host=host, port=0), never)
 
 
+@pytest.mark.parametrize("name", ["data.example.org", "10.1.2.3"])
+def test_a_name_for_others_needs_keys_on_loopback_too(name: str) -> None:
+    """A proxy on this machine passes on whoever asks for that name: without keys they would all be holders."""
+    with pytest.raises(ParameterError, match=r"--host-name.*pcqr keys create"):
+        serve([], Settings(port=0, host_names=(name,)), never)
+
+
 def test_a_name_is_judged_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def resolved(*_: object, **__: object) -> object:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.9.9", 0))]

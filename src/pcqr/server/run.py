@@ -41,6 +41,7 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
     if settings.keys is not None:
         check_keys(settings.keys)
     own_names(settings)
+    _check_names(settings)
     tls(settings)
     if settings.workers > 1:
         _check_ledgers(places)
@@ -55,6 +56,14 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
             workers.watch(work, bound, settings.workers, lambda: say(address))
         else:
             _serve(Service.open(places), settings, bound, lambda _: say(address))
+
+
+def _check_names(settings: Settings) -> None:
+    """A name for others means that a proxy lets others in: each of them would be the holder where there are no keys."""
+    others = [name for name in settings.host_names if not is_loopback(name)]
+    if settings.keys is None and others:
+        allowed = "left out while there are no keys (make some: pcqr keys create NAME --role asker)"
+        raise ParameterError("--host-name", allowed, others[0])
 
 
 def _check_ledgers(places: Sequence[Place]) -> None:
