@@ -14,13 +14,16 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
+    LARGEST_HEAD_TERM,
     LARGEST_LINEAR_TERM,
+    MOST_HEAD_RECORDS,
     MOST_LINEAR_RECORDS,
     BoostingStage,
     ComparedStage,
     CountedStage,
     DescentStage,
     DrawStage,
+    HeadStage,
     VoteStage,
 )
 
@@ -36,12 +39,17 @@ VOTE = VoteStage(
 NOISY = NoisyMaxStage(records=100, teachers=31, queries=10, noise=GaussianMax(5.0))
 DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
 DESCENT = DescentStage(records=400, predicates=6, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01, classes=2)
+HEAD = HeadStage(
+    records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
+)
 BOOSTING = BoostingStage(
     records=400, predicates=6, offered=4, depth=2, rounds=12, step=0.4, inverse_temperature=0.5, delta=1e-6
 )
 COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, linear=DESCENT)
 COMPARED = ComparedStage(tree=0.4, depth=2, linear=DESCENT, comparison=0.1)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, DESCENT, BOOSTING, COUNTED, COMPARED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, DESCENT, HEAD, BOOSTING, COUNTED, COMPARED)
+DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
+FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
 
 REFUSED: list[tuple[Any, str, object]] = [
@@ -67,6 +75,30 @@ REFUSED: list[tuple[Any, str, object]] = [
     (DRAW, "inverse_temperature", None),
     (DRAW, "after_queries", -1),
     (DRAW, "after_queries", True),
+    (HEAD, "records", 0),
+    (HEAD, "records", MOST_HEAD_RECORDS + 1),
+    (HEAD, "dense", -1),
+    (HEAD, "dense", 2**16 + 1),
+    (HEAD, "ferns", 2**16 + 1),
+    (HEAD, "depth", 0),
+    (HEAD, "depth", 17),
+    (HEAD, "share", 0),
+    (HEAD, "share", 256),
+    (HEAD, "share", 257),
+    (DENSE_ONLY, "depth", 2),
+    (DENSE_ONLY, "share", 255),
+    (FERNS_ONLY, "share", 1),
+    (HEAD, "steps", 0),
+    (HEAD, "bound", 0),
+    (HEAD, "bound", 6),
+    (HEAD, "bound", 2 * LARGEST_HEAD_TERM),
+    (HEAD, "classes", 1),
+    (HEAD, "classes", 128),
+    (HEAD, "seed", -1),
+    (HEAD, "scale", 0.0),
+    (HEAD, "scale", 2.0**60),
+    (HEAD, "momentum", 1.0),
+    (HEAD, "step_size", 0.0),
     (DESCENT, "records", 0),
     (DESCENT, "records", MOST_LINEAR_RECORDS + 1),
     (DESCENT, "predicates", 0),
@@ -121,6 +153,24 @@ def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(stage: Any, na
         replace(stage, **{name: eta})
 
 
+@pytest.mark.parametrize(
+    ("stage", "change", "name"),
+    [
+        (HEAD, {"dense": 0}, "share"),
+        (HEAD, {"ferns": 0}, "depth"),
+        (HEAD, {"ferns": 0, "depth": 0}, "share"),
+        (HEAD, {"dense": 0, "ferns": 0, "depth": 0}, "share"),
+        (DENSE_ONLY, {"ferns": 3, "depth": 2}, "share"),
+        (DENSE_ONLY, {"dense": 0}, "share"),
+        (FERNS_ONLY, {"dense": 6}, "share"),
+    ],
+)
+def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: HeadStage, change: Any, name: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        replace(stage, **change)
+    assert refusal.value.name == name
+
+
 def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() -> None:
     sharp: dict[str, Any] = {"records": np.int64(2**24), "inverse_temperature": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
@@ -158,3 +208,18 @@ def test_a_draw_may_ignore_the_records() -> None:
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
     assert replace(BOOSTING, inverse_temperature=0.0, delta=0.0).delta == 0.0
+
+
+@pytest.mark.parametrize(
+    ("stage", "coordinates", "blocks"),
+    [
+        (HEAD, 6 + 3 * 4, 1),
+        (DENSE_ONLY, 6, 1),
+        (FERNS_ONLY, 3 * 4, 1),
+        (replace(HEAD, classes=3), 6 + 3 * 4, 3),
+    ],
+)
+def test_a_head_has_noise_for_every_weight_of_every_block(stage: HeadStage, coordinates: int, blocks: int) -> None:
+    assert (stage.coordinates, stage.blocks, stage.draws) == (coordinates, blocks, 5 * coordinates * blocks)
+    assert stage.sensitivity == 2 * stage.bound
+    assert stage.event.noise_multiplier == stage.scale / stage.sensitivity

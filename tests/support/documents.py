@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.committees.members import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.rectangles import Rectangle
@@ -46,6 +48,8 @@ LINEAR = LinearHypothesis(PHI, (1.0, -1 / 3, 5e-324))
 DIRECTIONS = Directions.of(np.array([[0, 1], [-2, 3], [LARGEST_COORDINATE, -LARGEST_COORDINATE]], dtype=np.int16), 7)
 DENSE = PredicateVectors(PHI.predicates, PHI.holding, PHI.failing, 2, DIRECTIONS)
 FERNS = Ferns((Predicate(0, 0.5), Predicate(1, 27.5), Predicate(1, -1e300), Predicate(0, 0.1)), 2, 2)
+PHI_AND_FERNS = HeadFeatures(DENSE, FERNS, 77)
+HEAD = Head.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
 
 EXAMPLES: dict[str, Any] = {
     "unit": Unit.person(5),
@@ -70,7 +74,8 @@ EXAMPLES: dict[str, Any] = {
     "predicate-vectors": DENSE,
     "column-vectors": ColumnVectors((0.1, -1e300, 0.0), (1 / 3, 0.0, 5e-324), 3, 256, DIRECTIONS),
     "ferns": FERNS,
-    "head-features": HeadFeatures(DENSE, FERNS, 77),
+    "head-features": PHI_AND_FERNS,
+    "head": HEAD,
     "fixed-vote": FixedVote(0),
     "usage": Usage(None, 3),
     "answer": Answer("cat", "stable", Usage(7, 2), Usage(None, 3), beyond_plan=True),
@@ -168,6 +173,16 @@ def head_features(draw: st.DrawFn) -> HeadFeatures:
 
 
 @st.composite
+def heads(draw: st.DrawFn) -> Head:
+    shared, classes = draw(head_features()), draw(st.integers(2, 4))
+    blocks = 1 if classes == 2 else classes
+    whole = st.integers(-(2**30), 2**30).map(lambda number: number / 2**20)
+    dense = draw(arrays(np.float64, (blocks, shared.size), elements=whole))
+    cells = draw(arrays(np.float64, (blocks, shared.count, 1 << shared.depth), elements=st.floats(-1e3, 1e3)))
+    return Head.of(shared, classes, dense, cells)
+
+
+@st.composite
 def linears(draw: st.DrawFn, count: int) -> tuple[LinearHypothesis, ...]:
     shared = draw(feature_maps())
     weights = st.lists(finite, min_size=shared.size, max_size=shared.size).map(tuple)
@@ -205,6 +220,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "head-features": head_features(),
     "linear": linears(1).map(lambda members: members[0]),
     "one-against-rest": linears(3).map(OneAgainstRest),
+    "head": heads(),
     "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),
     "usage": usages,
     "answer": st.builds(

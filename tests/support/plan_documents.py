@@ -24,6 +24,8 @@ from pcqr.plan import (
     DescentStage,
     DrawPlan,
     DrawStage,
+    HeadPlan,
+    HeadStage,
     LinearPlan,
     Prediction,
     UniversalPlan,
@@ -36,6 +38,7 @@ PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
 ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
 VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
 DESCENT = DescentStage(32_561, 106, 30, 2**20, 1e8 / 3, 0.9, 0.1)
+HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
     "budget": Budget(1.0, 1e-6),
@@ -55,6 +58,7 @@ EXAMPLES: dict[str, Any] = {
     "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
     "draw-stage": DrawStage(0.2, after_queries=40),
     "descent-stage": DESCENT,
+    "head-stage": HEAD,
     "boosting-stage": BoostingStage(32_561, 106, 80, 3, 20, 0.25, 0.0275, 1e-6, seed=7),
     "counted-stage": CountedStage(0.05, 800, 0.2, 2, DESCENT),
     "compared-stage": ComparedStage(0.2, 2, DESCENT, 0.05),
@@ -63,6 +67,7 @@ EXAMPLES: dict[str, Any] = {
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "linear-plan": LinearPlan(**PROMISE, descent=DESCENT),
+    "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "boosted-plan": BoostedPlan(**PROMISE, boosting=BoostingStage(500, 10, 10, 2, 5, 0.5, 0.01, 0.0)),
     "counted-plan": CountedPlan(**PROMISE, counted=CountedStage(0.05, 800, 0.2, 2, DESCENT)),
     "compared-plan": ComparedPlan(**PROMISE, compared=ComparedStage(0.2, 2, DESCENT, 0.05)),
@@ -108,6 +113,28 @@ boosts = st.builds(
     st.just(0.0) | st.floats(1e-300, 0.999),
     counts,
 )
+
+
+@st.composite
+def heads(draw: st.DrawFn) -> HeadStage:
+    share = draw(st.integers(0, 256))
+    sizes = st.integers(1, 4096)
+    return HeadStage(
+        draw(st.integers(1, 10**6)),
+        draw(sizes) if share else 0,
+        draw(sizes) if share < 256 else 0,
+        draw(st.integers(1, 16)) if share < 256 else 0,
+        share,
+        draw(whole),
+        2 ** draw(st.integers(0, 24)),
+        draw(scales),
+        draw(st.floats(0, 1, exclude_max=True)),
+        draw(st.floats(1e-300, 1e300)),
+        draw(st.integers(2, 127)),
+        draw(counts),
+    )
+
+
 counted = st.builds(CountedStage, st.floats(1e-300, 1e300), whole, temperatures, whole, descents)
 compared = st.builds(ComparedStage, temperatures, whole, descents, temperatures)
 
@@ -164,6 +191,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "noisy-max-stage": noisy_votes(),
     "draw-stage": draws,
     "descent-stage": descents,
+    "head-stage": heads(),
     "boosting-stage": boosts,
     "counted-stage": counted,
     "compared-stage": compared,
@@ -172,6 +200,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
     "draw-plan": plans(DrawPlan, publish=draws),
     "linear-plan": plans(LinearPlan, descent=descents),
+    "head-plan": plans(HeadPlan, head=heads()),
     "boosted-plan": plans(BoostedPlan, boosting=boosts),
     "counted-plan": plans(CountedPlan, counted=counted),
     "compared-plan": plans(ComparedPlan, compared=compared),

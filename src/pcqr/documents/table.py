@@ -37,6 +37,7 @@ _HOMES = {
     "column-vectors": "pcqr.records.vectors:ColumnVectors",
     "ferns": "pcqr.records.ferns:Ferns",
     "head-features": "pcqr.records.head_features:HeadFeatures",
+    "head": "pcqr.hypotheses.head:Head",
     "fixed-vote": "pcqr.hypotheses.committees.members:Constant",
     # answers
     "usage": "pcqr.plan.answers:Usage",
@@ -57,6 +58,7 @@ _HOMES = {
     "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "descent-stage": "pcqr.plan.classifiers:DescentStage",
+    "head-stage": "pcqr.plan.head:HeadStage",
     "boosting-stage": "pcqr.plan.classifiers:BoostingStage",
     "counted-stage": "pcqr.plan.classifiers:CountedStage",
     "compared-stage": "pcqr.plan.classifiers:ComparedStage",
@@ -66,6 +68,7 @@ _HOMES = {
     "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "linear-plan": "pcqr.plan.plans:LinearPlan",
+    "head-plan": "pcqr.plan.plans:HeadPlan",
     "boosted-plan": "pcqr.plan.plans:BoostedPlan",
     "counted-plan": "pcqr.plan.plans:CountedPlan",
     "compared-plan": "pcqr.plan.plans:ComparedPlan",

@@ -1,9 +1,9 @@
-"""One private classifier for tables: publishes a tree, boosted trees or a linear classifier, whichever suits."""
+"""One private classifier for tables: publishes a tree, a head or whatever else suits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr.algorithms.boosting import boost
 from pcqr.algorithms.compare import better_of_two
 from pcqr.algorithms.counted import by_rarer_label
+from pcqr.algorithms.head import descend
 from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
@@ -21,6 +22,7 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.base import Given, Known, PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.boosted import BoostedTrees
@@ -31,11 +33,14 @@ from pcqr.plan import (
     ComparedPlan,
     CountedPlan,
     DrawPlan,
+    HeadPlan,
     LinearPlan,
 )
 from pcqr.planning import Request
+from pcqr.planning.classifiers.head import head_features, head_predicates, recipe_for
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
 from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.release.account import AccountLike
 
@@ -45,7 +50,11 @@ _MOST_DECLARED = 130
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
-    return isinstance(getattr(classifier, "hypothesis_", None), BoostedTrees | LinearHypothesis | OneAgainstRest)
+    return isinstance(getattr(classifier, "hypothesis_", None), Head | BoostedTrees | LinearHypothesis | OneAgainstRest)
+
+
+def _has_probabilities(classifier: PrivateClassifier) -> bool:
+    return isinstance(getattr(classifier, "hypothesis_", None), Head)
 
 
 @dataclass(eq=False, repr=False)
@@ -62,21 +71,23 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
         δ of the same promise. One tree is pure and spends none.
-    method : {"auto", "tree", "linear", "counted", "compared", "boosted"}, default "auto"
-        "tree": one exact draw over all trees of a depth. "linear": noisy gradient descent [1]_ [2]_. "counted": a tree
-        where one label is rare, else linear, by a private count. "compared": one of each, of which the better one is
-        published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
+    method : {"auto", "tree", "head", "linear", "counted", "compared", "boosted"}, default "auto"
+        "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
+        predicates and, from n·ε = 20,000 on, random ferns. "linear": the same over fewer predicates alone. "counted": a
+        tree where one label is rare, else linear, by a private count. "compared": one of each, of which the better one
+        is published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
         `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
         Counts and comparisons are paid for out of ε.
     trees : DecisionTrees or None, default None
-        Where the public predicates of all methods come from, and the depth of one tree. None: `DecisionTrees()`, or
+        Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
+        these are declared. None: `DecisionTrees()`, or
         smaller ones where n·ε < 1,500 (`pcqr.planning.classifiers.published.trees_for`).
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
     classes : sequence of labels or None, default None
-        The label names, in order; more than two for trees and linear classifiers. None: 0 and 1; other names are then
-        read from y, and `guarantee_.assumptions` says that they were treated as public.
+        The label names, in order; more than two for trees, heads and linear classifiers. None: 0 and 1; other names are
+        then read from y, and `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
@@ -85,7 +96,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     ----------
     hypothesis_ : Hypothesis
         The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
-    method_ : {"tree", "linear", "boosted"}
+    method_ : {"tree", "head", "linear", "boosted"}
         Which kind it is.
     guarantee_ : Guarantee
         What is promised.
@@ -138,11 +149,17 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
 
+    # What `fit` has made of public things alone, until it starts.
+    _known: Known = field(init=False, repr=False)
+    _feature_map: HeadFeatures = field(init=False, repr=False)
+
     @property
     def method_(self) -> Method:
         """Which kind of classifier was published."""
         check_is_fitted(self, "plan_")
         match self.hypothesis_:
+            case Head():
+                return "head"
             case BoostedTrees():
                 return "boosted"
             case LinearHypothesis() | OneAgainstRest():
@@ -158,11 +175,24 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         """
         check_is_fitted(self, "plan_")
         points = self._table(X, self.schema_)
-        if isinstance(self.hypothesis_, LinearHypothesis | OneAgainstRest):
+        if isinstance(self.hypothesis_, Head | LinearHypothesis | OneAgainstRest):
             return self.hypothesis_.decision_function(points)
         if isinstance(self.hypothesis_, BoostedTrees):
             return self.hypothesis_.margins(points)
         raise AttributeError("decision_function")
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @np.errstate(all="ignore")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """A probability of each class for each row of `X`, for heads: the logistic function, or softmax, of margins.
+
+        Post-processing of the published weights, which costs nothing. They carry noise, and nothing was calibrated on
+        the private records.
+        """
+        check_is_fitted(self, "plan_")
+        if isinstance(self.hypothesis_, Head):
+            return self.hypothesis_.predict_proba(self._table(X, self.schema_))
+        raise AttributeError("predict_proba")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,6 +210,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         if self._is_uninformed(known):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
             trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
+        elif self.method == "head" and not trees.is_fixed:
+            recipe = recipe_for(known.records, self.epsilon)
+            found = head_predicates(recipe, known.records, known.points, known.schema)
+            trees = replace(trees, predicates=found or None)
+        self._known = known
         return super()._prepared(trees, known)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
@@ -188,7 +223,18 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
+        if self.method == "head":
+            self._feature_map = self._map(request)
+            return plan_published(request, self.method, self._feature_map)
         return plan_published(request, self.method)
+
+    def _map(self, request: Request) -> HeadFeatures:
+        """φ of a head, from what is public: predicates, public rows, the schema, and numbers."""
+        trees, known = request.hypotheses, self._known
+        if not isinstance(trees, DecisionTrees) or trees.predicates is None:
+            raise ParameterError("public", "public rows or a schema", None)
+        recipe = recipe_for(request.records, request.epsilon)
+        return head_features(recipe, trees.predicates, known.features, trees.labels, known.points, known.schema)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
@@ -202,10 +248,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
                     self.hypothesis_ = by_rarer_label(hypotheses, features, records, plan.counted, entropy)
                 else:
                     self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
+            case HeadPlan():
+                self.hypothesis_ = descend(self._feature_map, records, plan.head, entropy)
             case LinearPlan():
                 features = LinearFeatures.of(predicates, records.width, given.shown)
-                descend = linear_descent if plan.descent.classes == 2 else one_against_rest
-                self.hypothesis_ = descend(features, records, plan.descent, entropy)
+                learn = linear_descent if plan.descent.classes == 2 else one_against_rest
+                self.hypothesis_ = learn(features, records, plan.descent, entropy)
             case BoostedPlan():
                 self.hypothesis_ = boost(records, predicates, plan.boosting, entropy)
             case DrawPlan():

@@ -20,9 +20,9 @@ is any plan for a classifier that is published at once.
 
 The largest sums of a descent stay within 64 bits.
 
->>> from pcqr.plan import LARGEST_LINEAR_TERM, MOST_LINEAR_RECORDS
->>> MOST_LINEAR_RECORDS * LARGEST_LINEAR_TERM < 2**63
-True
+>>> from pcqr.plan import LARGEST_HEAD_TERM, LARGEST_LINEAR_TERM, MOST_HEAD_RECORDS, MOST_LINEAR_RECORDS
+>>> MOST_LINEAR_RECORDS * LARGEST_LINEAR_TERM < 2**63, MOST_HEAD_RECORDS * LARGEST_HEAD_TERM < 2**63
+(True, True)
 """
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
@@ -35,12 +35,14 @@ from pcqr.plan.classifiers import (
     CountedStage,
     DescentStage,
 )
+from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
 from pcqr.plan.plans import (
     BoostedPlan,
     ClassifierPlan,
     ComparedPlan,
     CountedPlan,
     DrawPlan,
+    HeadPlan,
     LinearPlan,
     Mode,
     Plan,
@@ -52,7 +54,9 @@ from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
+    "LARGEST_HEAD_TERM",
     "LARGEST_LINEAR_TERM",
+    "MOST_HEAD_RECORDS",
     "MOST_LINEAR_RECORDS",
     "Aim",
     "Answer",
@@ -68,6 +72,8 @@ __all__ = [
     "DescentStage",
     "DrawPlan",
     "DrawStage",
+    "HeadPlan",
+    "HeadStage",
     "Kind",
     "LinearPlan",
     "Mode",

@@ -13,6 +13,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.classifiers import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.plan.head import HeadStage
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
 from pcqr.unit import check_proved
@@ -259,6 +260,33 @@ class LinearPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeadPlan(Plan):
+    """A plan to publish a private head at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    head : HeadStage
+        The noisy gradient descent.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.head import head_guarantee
+    >>> from pcqr.plan import Budget, HeadPlan, HeadStage
+    >>> head = HeadStage(
+    ...     records=10_000, dense=40, ferns=10, depth=5, share=128, steps=50, bound=2**20, scale=2.0**27, momentum=0.9,
+    ...     step_size=0.001,
+    ... )
+    >>> guarantee = head_guarantee(head, 1e-6)
+    >>> HeadPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, head=head).head.draws
+    18000
+    """
+
+    head: HeadStage
+
+
+@dataclass(frozen=True, kw_only=True)
 class BoostedPlan(Plan):
     """A plan to publish boosted trees at once.
 
@@ -338,7 +366,7 @@ class ComparedPlan(Plan):
     compared: ComparedStage
 
 
-ClassifierPlan = DrawPlan | LinearPlan | CountedPlan | ComparedPlan | BoostedPlan
+ClassifierPlan = DrawPlan | LinearPlan | HeadPlan | CountedPlan | ComparedPlan | BoostedPlan
 
 
 @dataclass(frozen=True, kw_only=True)

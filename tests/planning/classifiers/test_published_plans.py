@@ -95,7 +95,7 @@ def test_what_is_refused() -> None:
         plan_published(request(hypotheses=Thresholds()), "auto")
     three = request(hypotheses=replace(TREES, labels=3))
     for method in ("counted", "compared", "boosted"):
-        with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
+        with pytest.raises(ParameterError, match="'tree', 'head' or 'linear' for more than two classes"):
             plan_published(three, method)
 
 

@@ -13,7 +13,7 @@ from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent,
 from pcqr.accounting.renyi import divergence
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan, DrawPlan, LinearPlan, Plan
+from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan, DrawPlan, HeadPlan, LinearPlan, Plan
 from pcqr.release.account.concentration import concentration
 
 ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
@@ -38,13 +38,15 @@ def test_a_draw_has_an_eighth_of_its_epsilon_squared(epsilon: float) -> None:
     assert all(divergence(event, order) <= rho * order for order in ORDERS)
 
 
-def test_noisy_sums_have_their_own() -> None:
-    plan = planned("linear")
-    assert type(plan) is LinearPlan
+@pytest.mark.parametrize("method", ["linear", "head"])
+def test_noisy_sums_have_their_own(method: str) -> None:
+    plan = planned(method)
+    assert isinstance(plan, LinearPlan | HeadPlan)
+    stage = plan.descent if isinstance(plan, LinearPlan) else plan.head
     rho = concentration(plan)
     assert rho is not None
-    one = divergence(DiscreteGaussianEvent(plan.descent.scale / (2 * plan.descent.bound)), 7.0)
-    assert plan.descent.steps * one <= 7.0 * rho <= plan.descent.steps * one * (1 + 1e-11)
+    one = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), 7.0)
+    assert stage.steps * one <= 7.0 * rho <= stage.steps * one * (1 + 1e-11)
     assert concentrated_epsilon(rho, 1e-6) >= plan.guarantee.epsilon  # its own figure is tighter
     assert rho < plan.guarantee.epsilon**2 / 10.0
 

@@ -20,10 +20,15 @@ MOST_CUTS, FEWEST_CUTS, MOST_PREDICATES = 20, 12, 130
 _CAPPINGS = 50
 
 
-def predicates_of_points(public: Points, cuts: int | None, most: int) -> Predicates:
+def predicates_of_points(
+    public: Points, cuts: int | None, most: int, rarest_category: float = RAREST_CATEGORY
+) -> Predicates:
     """Those of `from_public` at `cuts` cuts a column, at most `most`; if they are too many, the most even ones."""
     return _place_cuts(
-        cuts, most, lambda a_column: from_public(public, a_column), lambda found: most_even(found, public, most)
+        cuts,
+        most,
+        lambda a_column: from_public(public, a_column, rarest_category),
+        lambda found: most_even(found, public, most),
     )
 
 
@@ -55,17 +60,18 @@ def _place_cuts(
     return found
 
 
-def from_public(public: Points, cuts: int) -> Predicates:
+def from_public(public: Points, cuts: int, rarest_category: float = RAREST_CATEGORY) -> Predicates:
     """At most `cuts` cuts a column at quantiles of the public points.
 
-    Constant columns give nothing, and of predicates that agree on all public points, or disagree on all, the first is
+    A column of two values gives a cut where each of them has at least the share `rarest_category`. Constant columns
+    give nothing, and of predicates that agree on all public points, or disagree on all, the first is
     kept.
     """
     found: list[Predicate] = []
     seen: set[bytes] = set()
     for feature in range(public.shape[1]):
         column = public[:, feature]
-        share = RAREST_CATEGORY if np.unique(column).size == 2 else RAREST_CUT
+        share = rarest_category if np.unique(column).size == 2 else RAREST_CUT
         rarest = max(1, int(share * public.shape[0]))
         for cut in _column_cuts(column, cuts):
             holds = column > cut

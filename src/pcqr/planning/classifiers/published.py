@@ -1,6 +1,6 @@
-"""Plans for classifiers that are published at once: one exact tree, a linear one, either of the two, boosted trees.
+"""Plans for classifiers that are published at once: a tree, a head, a linear one, either of two, boosted trees.
 
-All ask the same public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
+All ask public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pcqr.accounting import PureEvent
 from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.algorithms.compare import any_two, compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
+from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
@@ -24,15 +25,18 @@ from pcqr.plan import (
     ComparedStage,
     CountedPlan,
     CountedStage,
+    HeadPlan,
     LinearPlan,
 )
 from pcqr.planning import plan_semi_private
 from pcqr.planning.classifiers.boosting import plan_boosting
+from pcqr.planning.classifiers.head import plan_head, recipe_for
 from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.request import Request
+from pcqr.records.head_features import HeadFeatures
 
-Method = Literal["tree", "linear", "counted", "compared", "boosted"]
-Choice = Literal["auto", "tree", "linear", "counted", "compared", "boosted"]
+Method = Literal["tree", "head", "linear", "counted", "compared", "boosted"]
+Choice = Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"]
 
 TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted", "compared", "boosted")
 
@@ -80,8 +84,11 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
     return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
 
 
-def plan_published(request: Request, method: Choice) -> ClassifierPlan:
-    """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0."""
+def plan_published(request: Request, method: Choice, features: HeadFeatures | None = None) -> ClassifierPlan:
+    """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
+
+    A head is planned for `features`, the public map that `head_features` makes by `recipe_for` the request's n and ε.
+    """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
     trees = request.hypotheses
@@ -91,8 +98,15 @@ def plan_published(request: Request, method: Choice) -> ClassifierPlan:
     if chosen == "tree":
         return plan_semi_private(request)
     if chosen in TWO_CLASSES_ONLY and trees.labels > 2:
-        allowed = "'tree' or 'linear' for more than two classes. Only binary classification is supported by the others"
+        several = "'tree', 'head' or 'linear' for more than two classes"
+        allowed = f"{several}. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
+    if chosen == "head":
+        if features is None:
+            raise ParameterError("features", "a feature map for the head", None)
+        recipe = recipe_for(request.records, request.epsilon)
+        head = plan_head(request.records, features, recipe, request.epsilon, request.delta, classes=trees.labels)
+        return HeadPlan(**request.promise(head_guarantee(head, request.delta)), head=head)
     predicates = len(trees.predicates or ())
     if chosen == "counted":
         counted = plan_counted(request, trees)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostedPlan, CountedPlan, DescentStage, DrawPlan, LinearPlan, Plan
+from pcqr.plan import BoostedPlan, CountedPlan, DescentStage, DrawPlan, HeadPlan, HeadStage, LinearPlan, Plan
 
 
 def concentration(plan: Plan) -> float | None:
@@ -16,6 +16,8 @@ def concentration(plan: Plan) -> float | None:
         return _of_range(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
     if type(plan) is LinearPlan:
         return _of_sums(plan.descent)
+    if type(plan) is HeadPlan:
+        return _of_sums(plan.head)
     if type(plan) is BoostedPlan:
         stage, eta = plan.boosting, plan.boosting.inverse_temperature
         slack = log_probability_error(stage.records, stage.offered, stage.depth, eta)
@@ -32,7 +34,7 @@ def _of_range(length: float) -> float:
     return rounded_up(length * length / 8.0)
 
 
-def _of_sums(descent: DescentStage) -> float:
+def _of_sums(descent: DescentStage | HeadStage) -> float:
     """Of T sums with discrete Gaussian noise."""
     multiplier = descent.event.noise_multiplier
     return rounded_up(descent.steps / (2.0 * multiplier * multiplier))

@@ -1,4 +1,4 @@
-"""Published classifiers beyond one tree: rounds of boosting, and a step of the linear classifier."""
+"""Published classifiers beyond one tree: rounds of boosting, a step of the linear classifier, and one of the head."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 
 from pcqr.accounting import BoundedRangeEvent, Repeated
 from pcqr.algorithms.boosting import boost, boosting_guarantee
+from pcqr.algorithms.head import descend, head_guarantee, shape_of
 from pcqr.algorithms.linear import linear_descent, linear_guarantee, one_against_rest
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import UNANIMOUS
@@ -15,13 +16,17 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostingStage, DescentStage
+from pcqr.plan import BoostingStage, DescentStage, HeadStage
 from pcqr.records.features import LinearFeatures
+from pcqr.records.ferns import Ferns
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.vectors import ColumnVectors
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield from _boosting(full=full)
     yield from _linear_steps(full=full)
+    yield from _head_steps(full=full)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -105,3 +110,51 @@ def _linear_steps(*, full: bool) -> Iterator[Case]:
         yield step_case(FEATURES, step_plan(1000, 1.0), two, 0.01)
         three_labels = tuple((0.0, label) for label in range(3))
         yield step_case(LABEL_ONLY, step_plan(1792, 1.0, classes=3), all_neighbours(2, three_labels), 0.01)
+
+
+# --------------------------------------------------------------------------------------------------------------
+# One step of the head, with ferns
+
+HEAD_FEATURES = HeadFeatures(
+    ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), Ferns(CUTS[:1] * 3, depth=1, features=1), 64
+)
+"""v = (0, 1) has a quarter of the squared norm and each of three ferns another one: ‖φ‖ = 1, on integers, too."""
+UNEVEN_FEATURES = HeadFeatures(
+    ColumnVectors(centres=(0.0,), scales=(1.0,), constant=1, features=1), Ferns(CUTS, depth=2, features=1), 128
+)
+"""v = (x, 1), and one fern has four cells, of which one is always empty."""
+_UNIT = 2**10
+"""Of the noisy sum, in weights: small enough that none is cut."""
+
+
+def head_step_plan(features: HeadFeatures, bound: int, multiplier: float, classes: int = 2) -> HeadStage:
+    """Two records, one step from θ = 0, after which θ is the noisy sum over 2¹⁰; σ = `multiplier`·2M."""
+    scale, step_size = multiplier * 2 * bound, 2 * bound / _UNIT
+    return HeadStage(2, *shape_of(features), 1, bound, scale, momentum=0.0, step_size=step_size, classes=classes)
+
+
+def head_step_case(features: HeadFeatures, plan: HeadStage, neighbours: Pairs, delta: float) -> Case:
+    name = (
+        f"Head step: {plan.classes} classes, p = {plan.dense}, {plan.ferns} × {1 << plan.depth} cells, "
+        f"n = {plan.records}, M = {plan.bound}, σ = {plan.scale:g}, δ = {delta:g}"
+    )
+    start = partial(Shown, partial(_head_weights, features, plan))
+    return SumCase(name, head_guarantee(plan, delta), neighbours, start, event=plan.event)
+
+
+def _head_weights(features: HeadFeatures, plan: HeadStage, table: Table, entropy: Entropy) -> tuple[float, ...]:
+    """The published θ, block after block, in units of the noisy sum."""
+    published = descend(features, table.source(plan.classes), plan, entropy)
+    cells = (scale * block.reshape(-1) for scale, block in zip(published.scales, published.tables, strict=True))
+    blocks = zip(published.weights, cells, strict=True)
+    return tuple(float(_UNIT * weight) for dense, block in blocks for weight in (*dense, *block))
+
+
+def _head_steps(*, full: bool) -> Iterator[Case]:
+    two = all_neighbours(2, TWO_PLACES)
+    yield head_step_case(HEAD_FEATURES, head_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
+    yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
+    if full:
+        three_labels = tuple((0.0, label) for label in range(3))
+        plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
+        yield head_step_case(HEAD_FEATURES, plan, all_neighbours(2, three_labels), 0.01)

@@ -1,0 +1,105 @@
+"""The private head: noisy full-batch gradient descent on a public integer feature map with a dense part and ferns.
+
+After Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without sampling. Two classes: the loss is the
+logistic one of the margin s·θ·φ, ‖φ‖ ≤ 1 and s = ±1 the label, made linear below margin 0: its slope is cut at ½, which
+keeps it convex and halves what one record can do. Several classes: the residual of the softmax, doubled and cut to norm
+1. Each step sums one integer vector of norm at most M a record (`pcqr.records.head_sums.HeadSums`) and adds discrete
+Gaussian noise to every coordinate. All that follows from the noisy sums is public. Proof: proofs/head.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.accounting import PureEvent, Repeated, compose
+from pcqr.entropy import Entropy
+from pcqr.errors import DataError, ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.head import Head
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
+from pcqr.noise import discrete_gaussians
+from pcqr.plan import HeadStage
+from pcqr.progress import tracked
+from pcqr.records import Records
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.head_sums import on_grid
+
+N = TypeVar("N", bound=np.generic)
+Shape = tuple[int, int, int, int]
+"""p, L, d and the share of a feature map."""
+
+LARGEST_WEIGHT = 2.0**10
+"""Weights are cut to ± this, so that all scores are integers of 64 bits. No sensible run comes near it."""
+
+
+def descend(features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy) -> Head:
+    """Run the descent and return the head to publish: `head_guarantee` holds for it.
+
+    Its weights are the mean of those after each of the last quarter of the steps; cells are then rounded to 8 bits.
+    """
+    check_records(features, records, plan)
+    sums = records.head_sums(features, plan.bound)
+    shape = plan.blocks, plan.coordinates
+    weights, velocity, average = np.zeros((3, *shape))
+    averaged = -(-plan.steps // 4)
+    for step in tracked("steps", range(plan.steps)):
+        parts = sums.total(*_parts(on_grid(weights), plan))
+        total = np.concatenate([part.reshape(plan.blocks, -1) for part in parts], axis=1)
+        noisy = total + discrete_gaussians(plan.scale, total.size, entropy).reshape(shape)
+        velocity *= plan.momentum
+        velocity += plan.step_size / plan.sensitivity * noisy
+        weights += velocity
+        np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT, out=weights)
+        if step >= plan.steps - averaged:
+            average += weights
+    return Head.of(features, plan.classes, *_parts(average / averaged, plan))
+
+
+def _parts(weights: NDArray[N], plan: HeadStage) -> tuple[NDArray[N], NDArray[N]]:
+    """The dense weights (blocks, p) and those of the cells (blocks, L, 2^d)."""
+    return weights[:, : plan.dense], weights[:, plan.dense :].reshape(plan.blocks, plan.ferns, 1 << plan.depth)
+
+
+def check_records(features: HeadFeatures, records: Records, plan: HeadStage) -> None:
+    """Raises where `records`, `features` and `plan` do not fit, before any noise is drawn."""
+    if records.width != features.features:
+        raise DataError(
+            "X", f"a table with {features.features} column(s) for the feature map", f"{records.width} columns"
+        )
+    if records.labels != plan.classes:
+        raise DataError("y", f"records with {plan.classes} labels", f"{records.labels} labels")
+    if records.size != plan.records:
+        raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
+    made, planned = shape_of(features), (plan.dense, plan.ferns, plan.depth, plan.share)
+    if made != planned:
+        raise ParameterError("plan", f"a plan for this feature map: (dense, ferns, depth, share) = {made}", planned)
+
+
+def shape_of(features: HeadFeatures) -> Shape:
+    """p, L, d and the share: all that a plan has to know of a feature map."""
+    return features.size, features.count, features.depth, features.share
+
+
+def head_guarantee(plan: HeadStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
+    """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/head.md).
+
+    The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ. `beside`
+    are other releases on the same records, before or after the sums (proofs/compare.md).
+    """
+    stated = compose([Repeated(plan.event, plan.steps), *beside], delta, accountant="Rényi")
+    shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
+    pure = [event.epsilon for event in beside]
+    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws, pure)
+    if fine < stated.epsilon:
+        number = f"{plan.steps + len(pure)} releases on the same records"
+        exactly = f" beside {len(pure)} pure, in closed form" if pure else ""
+        method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
+        stated = replace(stated, epsilon=fine, steps=(f"{number}, {method}",))
+    kind = f"{plan.steps} of them noisy sums" if pure else "each a noisy sum"
+    return replace(stated, proof="head").explained(f"{kind} of one bounded integer vector a record")

@@ -1,0 +1,146 @@
+"""The stage of the private head: T noisy sums of one bounded integer vector a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pcqr.accounting import DiscreteGaussianEvent
+from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
+from pcqr.documents import Document
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import MOST_LABELS
+from pcqr.noise import check_scale
+from pcqr.records.directions import MOST_COORDINATES
+from pcqr.records.ferns import MOST_DEPTH, MOST_FERNS
+from pcqr.records.head_features import WHOLE_SHARE
+
+MOST_HEAD_RECORDS, LARGEST_HEAD_TERM = 2**31 - 1, 2**24
+"""n and M: sums of n integers of at most M stay far within 64 bits."""
+
+
+@dataclass(frozen=True)
+class HeadStage(Document):
+    """The private head: noisy gradient descent over a public feature map, T sums of one integer vector a record.
+
+    Parameters
+    ----------
+    records : int
+        n.
+    dense : int
+        p, the coordinates of the dense part; 0 without one.
+    ferns : int
+        L, the number of ferns; 0 without any.
+    depth : int
+        d, the predicates of a fern, which has 2^d cells; 0 without ferns.
+    share : int
+        How much of the squared norm is the dense part's, in 256ths: 256 without ferns, 0 without a dense part.
+    steps : int
+        T, the noisy sums.
+    bound : int
+        M, the largest norm of one record's vector, a power of two.
+    scale : float
+        σ of the discrete Gaussian noise on each coordinate of each sum, cells without a record included.
+    momentum, step_size : float
+        How a noisy sum moves the weights. They cost nothing.
+    classes : int, default 2
+        C. With more than two there is one block of weights for each.
+    seed : int, default 0
+        A public number: the coins that the ferns are made with.
+
+    Attributes
+    ----------
+    sensitivity : int
+        2M, by which one replaced record moves a sum at most.
+    blocks : int
+        Functions to learn: 1 for two classes, else C.
+    coordinates : int
+        Weights of a block, p + L·2^d.
+    draws : int
+        Noise drawn in the whole run, one for each weight and step.
+    event : DiscreteGaussianEvent
+        What one of the sums is to an accountant.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.plan import HeadStage
+    >>> stage = HeadStage(
+    ...     records=10_000, dense=40, ferns=10, depth=5, share=128, steps=50, bound=2**20, scale=2.0**26, momentum=0.9,
+    ...     step_size=0.001,
+    ... )
+    >>> stage.sensitivity == 2 * stage.bound, stage.coordinates, stage.draws
+    (True, 360, 18000)
+    >>> stage.event
+    DiscreteGaussianEvent(noise_multiplier=32.0)
+    """
+
+    records: int
+    dense: int
+    ferns: int
+    depth: int
+    share: int
+    steps: int
+    bound: int
+    scale: float
+    momentum: float
+    step_size: float
+    classes: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1, most=MOST_HEAD_RECORDS)
+        check_integer("dense", self.dense, least=0, most=MOST_COORDINATES)
+        check_integer("ferns", self.ferns, least=0, most=MOST_FERNS)
+        check_integer("depth", self.depth, least=0, most=MOST_DEPTH)
+        check_integer("share", self.share, least=0, most=WHOLE_SHARE)
+        check_integer("steps", self.steps, least=1)
+        check_integer("bound", self.bound, least=1, most=LARGEST_HEAD_TERM)
+        check_integer("classes", self.classes, least=2, most=MOST_LABELS)
+        check_integer("seed", self.seed, least=0)
+        check_positive("scale", self.scale)
+        check_positive("step_size", self.step_size)
+        check_finite("momentum", self.momentum)
+        if not 0 <= self.momentum < 1:
+            raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
+        if (self.ferns > 0) != (self.depth > 0):
+            raise ParameterError("depth", "at least 1 with ferns, 0 without any", self.depth)
+        if (self.dense > 0, self.ferns > 0) != (self.share > 0, self.share < WHOLE_SHARE):
+            allowed = f"between 0 and {WHOLE_SHARE}, {WHOLE_SHARE} only without ferns, 0 only without a dense part"
+            raise ParameterError("share", allowed, self.share)
+        if int(self.bound) & (int(self.bound) - 1):
+            raise ParameterError("bound", "a power of two", self.bound)
+        keep_plain(
+            self,
+            floats=("scale", "momentum", "step_size"),
+            integers=("records", "dense", "ferns", "depth", "share", "steps", "bound", "classes", "seed"),
+        )
+        check_scale("scale", self.scale)
+
+    @property
+    def sensitivity(self) -> int:
+        """2M: one replaced record takes one vector out of a sum and puts another one in."""
+        return 2 * self.bound
+
+    @property
+    def blocks(self) -> int:
+        """Functions to learn: one for two classes, else one a class."""
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def coordinates(self) -> int:
+        """Weights of a block: p, and 2^d for each fern."""
+        return self.dense + (self.ferns << self.depth)
+
+    @property
+    def draws(self) -> int:
+        """Noise drawn in the whole run: one draw for each weight, at every step."""
+        return self.steps * self.blocks * self.coordinates
+
+    @property
+    def event(self) -> DiscreteGaussianEvent:
+        """What one of the T noisy sums is to an accountant: all of them have zCDP T/(2·multiplier²)."""
+        return DiscreteGaussianEvent(self.scale / self.sensitivity)

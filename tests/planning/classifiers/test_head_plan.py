@@ -1,0 +1,181 @@
+"""Plans for the private head: within (ε, δ), with no more noise than that takes, from public things alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcqr.accounting import PureEvent
+from pcqr.algorithms.head import head_guarantee, shape_of
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.planning.classifiers.head import (
+    CUTS,
+    MOMENTUM,
+    RULE,
+    Recipe,
+    ferns_for,
+    head_features,
+    head_predicates,
+    plan_head,
+    recipe_for,
+)
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.predicates import Predicate
+from pcqr.schema import Column, Schema
+
+PUBLIC = np.random.default_rng(0).normal(size=(400, 3))
+PUBLIC[:, 2] = np.arange(400) % 50 == 0  # a category of 2 %
+SCHEMA = Schema(
+    (Column("age", bounds=(18, 90)), Column("free"), Column("job", "categorical", ["nurse", "cook", "clerk"]))
+)
+SMALL = Recipe(0.0, 100, 5, 3, 1.0, 100.0, 20, 60, 0.01, 0.3)
+ASKED = head_predicates(SMALL, 1_000, PUBLIC, None)
+FEATURES = head_features(SMALL, ASKED, 3, 2, PUBLIC, None)
+MOST_CELLS = head_features(replace(SMALL, ferns=400, depth=13), ASKED, 3, 2, PUBLIC, None)
+
+
+@given(
+    records=st.integers(1, 2**31 - 1),
+    features=st.sampled_from([FEATURES, MOST_CELLS]),
+    epsilon=st.floats(1e-3, 20.0),
+    delta=st.floats(1e-9, 0.1),
+    classes=st.sampled_from([2, 3, 20]),
+)
+def test_a_plan_keeps_its_promise_and_wastes_next_to_nothing(
+    records: int, features: HeadFeatures, epsilon: float, delta: float, classes: int
+) -> None:
+    plan = plan_head(records, features, SMALL, epsilon, delta, classes=classes)
+    assert head_guarantee(plan, delta).within(epsilon, delta)
+    assert not head_guarantee(replace(plan, scale=plan.scale * (1 - 1e-5)), delta).within(epsilon, delta)
+    assert SMALL.least_steps <= plan.steps <= SMALL.most_steps
+    assert plan.step_size <= SMALL.largest_step / records
+    assert (plan.dense, plan.ferns, plan.depth, plan.share) == shape_of(features)
+
+
+def test_other_releases_beside_it_are_paid_for() -> None:
+    beside = (PureEvent(0.3),)
+    plan = plan_head(1_000, FEATURES, SMALL, 1.0, 1e-6, beside=beside)
+    assert head_guarantee(plan, 1e-6, beside=beside).within(1.0, 1e-6)
+    assert plan.scale > plan_head(1_000, FEATURES, SMALL, 1.0, 1e-6).scale
+
+
+@pytest.mark.parametrize(("records", "epsilon"), [(1_000, 0.1), (10_000, 1.0), (100_000, 1.0)])
+def test_margins_carry_the_noise_of_the_recipe(records: int, epsilon: float) -> None:
+    recipe = replace(SMALL, most_steps=10_000)
+    plan = plan_head(records, FEATURES, recipe, epsilon, 1e-6)
+    mu = plan.sensitivity * plan.steps**0.5 / plan.scale
+    assert plan.steps * plan.step_size / (1 - MOMENTUM) == pytest.approx(recipe.noise * mu, rel=1e-9)
+
+
+def test_steps_grow_with_the_records_up_to_a_limit() -> None:
+    steps = [plan_head(records, FEATURES, SMALL, 1.0, 1e-6).steps for records in (10**3, 10**5, 2 * 10**5, 10**7)]
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (SMALL.least_steps, SMALL.most_steps)
+    assert len(set(steps)) >= 3
+
+
+def test_noise_that_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(InfeasiblePlan, match="larger ε"):
+        plan_head(100, FEATURES, SMALL, 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"records": 0}, "records"),
+        ({"records": 2**31}, "records"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": float("inf")}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"classes": 1}, "classes"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_numbers_are_refused(change: dict[str, float], name: str) -> None:
+    good: dict[str, float] = {"records": 100, "epsilon": 1.0, "delta": 1e-6}
+    with pytest.raises(ParameterError, match=name):
+        plan_head(**{**good, **change}, features=FEATURES, recipe=SMALL)  # type: ignore[arg-type]
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The rule
+
+
+def test_the_rule_is_in_order_and_covers_everything() -> None:
+    strengths = [recipe.strength for recipe in RULE]
+    assert strengths == sorted(set(strengths))
+    assert strengths[0] == 0.0
+    for recipe, after in zip(RULE, [*strengths[1:], 1e300], strict=True):
+        assert recipe_for(1, recipe.strength) == recipe
+        assert recipe_for(1, after * (1 - 1e-9)) == recipe
+        assert recipe_for(10, recipe.strength / 10) == recipe
+
+
+def test_every_recipe_makes_a_map_and_a_plan() -> None:
+    for recipe in RULE:
+        for classes in (2, 7):
+            small = replace(recipe, depth=min(recipe.depth, 4))
+            features = head_features(small, ASKED, 3, classes, PUBLIC, None)
+            assert (features.share, features.count) == (recipe.share, ferns_for(recipe, classes))
+            plan = plan_head(20_000, features, small, 1.0, 1e-6, classes=classes)
+            assert head_guarantee(plan, 1e-6).within(1.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ferns", "classes", "count"), [(400, 2, 400), (400, 3, 266), (400, 7, 114), (400, 100, 50), (30, 9, 30), (0, 3, 0)]
+)
+def test_more_classes_have_fewer_ferns(ferns: int, classes: int, count: int) -> None:
+    assert ferns_for(replace(SMALL, ferns=ferns), classes) == count
+
+
+# --------------------------------------------------------------------------------------------------------------
+# The feature map
+
+
+def test_public_rows_give_more_questions_than_trees_have() -> None:
+    by_column = [[each.cut for each in ASKED if each.feature == column] for column in range(3)]
+    assert [len(cuts) for cuts in by_column] == [CUTS, CUTS, 1]
+    assert head_predicates(replace(SMALL, rarest=0.03), 1_000, PUBLIC, None) == ASKED[:-1]
+
+
+def test_a_schema_gives_every_category_and_equal_cuts() -> None:
+    found = head_predicates(SMALL, 1_000, None, SCHEMA)
+    indicators = [place for place, each in enumerate(SCHEMA.features) if each.is_indicator]
+    assert [each.feature for each in found] == [0] * CUTS + indicators
+    assert head_predicates(SMALL, 1_000, PUBLIC, SCHEMA) == ASKED, "public rows first"
+    assert head_predicates(SMALL, 1_000, None, None) == ()
+
+
+def test_many_records_have_fewer_questions() -> None:
+    assert len(head_predicates(SMALL, 2 * 10**7, PUBLIC, None)) <= 20
+
+
+def test_ferns_ask_about_the_columns_that_the_predicates_cut() -> None:
+    features = head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None)
+    assert features.ferns is not None
+    assert {each.feature for each in features.ferns.predicates} == {0}
+    assert features == head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None)
+    assert features != head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None, seed=1)
+
+
+def test_a_schema_alone_makes_ferns_and_nothing_makes_none() -> None:
+    asked = (*head_predicates(SMALL, 1_000, None, SCHEMA), Predicate(1, 3.0))
+    width = len(SCHEMA.features)
+    features = head_features(SMALL, asked, width, 2, None, SCHEMA)
+    assert features.ferns is not None
+    assert 1 not in {each.feature for each in features.ferns.predicates}, "a number without bounds"
+    for nothing in (
+        head_features(SMALL, asked, width, 2, None, None),
+        head_features(SMALL, (Predicate(1, 3.0),), width, 2, None, SCHEMA),
+    ):
+        assert (nothing.ferns, nothing.share) == (None, 256)
+
+
+def test_without_a_share_there_is_no_dense_part() -> None:
+    features = head_features(replace(SMALL, share=0), ASKED, 3, 2, PUBLIC, None)
+    assert (features.dense, features.share, features.size) == (None, 0, 0)
