@@ -1,6 +1,7 @@
 """What does durability cost a server? Requests a second and their times, on disk and in memory, in one run.
 
     python -m benchmarks.service [--rounds N] [--seconds S] [--answers 1000000]
+    python -m benchmarks.service --rounds 0 --answers 1000000       # memory alone: the last speeds stay
 
 One worker, 64 connections, one new query a request, by /v1 ask and by /v2 infer. The servers take turns, round by
 round, so that other work on the machine slows all of them; shares are medians over rounds. `--answers` measures the
@@ -144,19 +145,18 @@ def memory(answers: int) -> dict[str, Any]:
     options = ("--connections", BATCH_CONNECTIONS, "--rows", BATCH, "--seconds", LONG)
     with running("durable") as server:
         server.load(*options, "--most", requests)
-        resident, seconds = [server.memory], 0.0
+        resident = [server.memory]
         for _ in range(STEPS):
-            seconds += server.load(*options, "--most", requests).seconds
+            server.load(*options, "--most", requests)
             resident.append(server.memory)
-    return {"answers": requests * BATCH * STEPS, "seconds": seconds, "resident": resident}
+    return {"answers": requests * BATCH * STEPS, "resident": resident}
 
 
 def in_words(found: dict[str, Any]) -> str:
     figures = ", ".join(f"{each:.0f}" for each in found["resident"])
-    speed = found["answers"] / found["seconds"]
     return (
-        f"Memory of the server before {found['answers']:,} answers in requests of {BATCH} rows (and after a fifth as "
-        f"many that fill SQLite's cache), and after each fifth of them: {figures} MiB; {speed:,.0f} answers a second."
+        f"Memory of the server, after {found['answers'] // STEPS:,} answers that fill SQLite's cache and after each "
+        f"fifth of {found['answers']:,} more, in requests of {BATCH} rows: {figures} MiB."
     )
 
 
@@ -168,14 +168,18 @@ def page(results: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="0: the last speeds stay")
     parser.add_argument("--seconds", type=float, default=5.0, help="of one server in one round")
     parser.add_argument("--answers", type=int, default=0, help="for memory; 0: the last figures stay")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
-    cases = speeds(given.rounds, given.seconds)
-    before = json.loads(RESULTS.read_text(encoding="utf-8"))["memory"] if RESULTS.exists() else None
-    found = memory(given.answers) if given.answers else before
+    before = json.loads(RESULTS.read_text(encoding="utf-8"))
+    settings = {"rounds": given.rounds, "seconds": given.seconds, "processors": os.cpu_count()}
+    if given.rounds:
+        cases = speeds(given.rounds, given.seconds)
+    else:
+        cases, settings = [Case(**case) for case in before["cases"]], before["settings"]
+    found = memory(given.answers) if given.answers else before["memory"]
     console = wide_console()
     show("What durability costs a server", HEADER, [case.row() for case in cases], console)
     console.print(
@@ -187,7 +191,6 @@ def main() -> None:
     console.print(f"below {TARGET:.0%}: {', '.join(case.ask for case in short) or 'none'}")
     if given.dry:
         return
-    settings = {"rounds": given.rounds, "seconds": given.seconds, "processors": os.cpu_count()}
     results = {"settings": settings, "memory": found, "cases": [asdict(case) for case in cases]}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     put_between(PAGE, "speed", page(results))

@@ -46,7 +46,7 @@ SECURITY_HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-_NO_STORE = (b"cache-control", b"no-store")
+_EVERYWHERE = (*SECURITY_HEADERS, (b"cache-control", b"no-store"))
 
 
 def middleware(gate: Gate) -> list[Middleware]:
@@ -74,10 +74,9 @@ class Refusing:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                given = list(message.get("headers", ()))
+                given = message.get("headers", ())
                 names = {name for name, _ in given}
-                given += [header for header in (*SECURITY_HEADERS, _NO_STORE) if header[0] not in names]
-                message = {**message, "headers": given}
+                message["headers"] = [*given, *(header for header in _EVERYWHERE if header[0] not in names)]
             await send(message)
 
         try:
