@@ -32,16 +32,24 @@ class Connections:
         self.headers = headers
         """What every reply has."""
         self.most = most
+        self.opened: set[Connection] = set()
         self.waiting: dict[Connection, None] = {}
+        self.handshakes: dict[asyncio.Task[None], None] = {}
+        """Of TLS, in the order in which they began."""
 
     @property
     def protocol(self) -> Callable[..., Connection]:
         """What uvicorn makes of every new connection."""
         return partial(Connection, all_connections=self)
 
-    def has_room(self, open_now: int) -> bool:
-        """May one more connection stay? The one that has waited longest gives way to it."""
-        if open_now <= self.most:
+    def has_room(self, more: int = 0) -> bool:
+        """May all stay, and so many more come? What has waited longest gives way, handshakes first."""
+        if len(self.opened) + len(self.handshakes) + more <= self.most:
+            return True
+        for begun in self.handshakes:
+            del self.handshakes[begun]
+            begun.cancel()
+            self.gate.metrics.refused("gave way")
             return True
         for oldest in self.waiting:
             oldest.end("gave way")
@@ -67,12 +75,14 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if self._all.has_room(len(self.connections)):
+        self._all.opened.add(self)
+        if self.scheme == "https" or self._all.has_room():  # for TLS there was room when the handshake began
             self._wait()
         else:
             self._refuse(Refusal("overloaded", "Too many connections."), "too many")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._all.opened.discard(self)
         self._stop_waiting()
         if self._write_timer is not None:
             self._write_timer.cancel()

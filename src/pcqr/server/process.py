@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from pcqr.plan import counted
 from pcqr.server.connections import Connections
 from pcqr.server.gate import Gate
+from pcqr.server.handshakes import Handshakes
 
 resource: Any
 try:
@@ -44,7 +45,7 @@ class Server(uvicorn.Server):
         settings = gate.settings
         self._gate = gate
         self._context = context
-        self._connection = Connections(gate, headers, most=_room(settings.most_connections)).protocol
+        self._connections = Connections(gate, headers, most=_room(settings.most_connections))
         config = uvicorn.Config(
             app,
             ws="none",
@@ -61,7 +62,7 @@ class Server(uvicorn.Server):
         self.on_start: Callable[[], None] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, and with a limit on the time of a TLS handshake."""
+        """As uvicorn's, and with limits on TLS handshakes."""
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             sys.exit(1)
@@ -69,14 +70,19 @@ class Server(uvicorn.Server):
         self.started = True
         self.on_start()
 
-    async def _listen(self, bound: socket.socket) -> asyncio.Server:
-        def connection() -> asyncio.Protocol:
-            return self._connection(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+    async def _listen(self, bound: socket.socket) -> Any:
+        """What accepts connections at the socket, until its `close`."""
 
-        limit = None if self._context is None else self._gate.settings.header_seconds
-        return await asyncio.get_running_loop().create_server(
-            connection, sock=bound, ssl=self._context, backlog=_BACKLOG, ssl_handshake_timeout=limit
-        )
+        def connection() -> asyncio.Protocol:
+            make = self._connections.protocol
+            return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+        if self._context is None:
+            return await asyncio.get_running_loop().create_server(connection, sock=bound, backlog=_BACKLOG)
+        seconds = self._gate.settings.header_seconds
+        handshakes = Handshakes(bound, self._context, seconds, self._connections, connection)
+        handshakes.start(_BACKLOG)
+        return handshakes
 
     @property
     def requests_in_flight(self) -> int:
