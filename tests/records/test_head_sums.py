@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from support.heads import any_map, any_points, plain_records, plain_total, slope, weight
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.records import InMemory
+from pcqr.records import InMemory, head_sums
 from pcqr.records.counting import MOST_RECORDS
+from pcqr.records.head_kernels import add_scores
 from pcqr.records.head_sums import GRID, LARGEST_WEIGHT, HeadSums, cell_length, lengths, on_grid
 from pcqr.records.slopes import MARGINS, slope_table, weight_table
 
@@ -49,10 +50,44 @@ def test_slopes_are_the_floors_of_what_they_stand_for() -> None:
     bound=st.integers(0, 24).map(lambda bits: 1 << bits),
     rows=st.integers(1, 40),
 )
-@settings(max_examples=200)
+@settings(max_examples=150)
 def test_totals_are_those_of_plain_integers(
     seed: int, size: int, count: int, depth: int, share: int, labels: int, bound: int, rows: int
 ) -> None:
+    check_totals(seed, size, count, depth, share, labels, bound, rows)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 10])
+@pytest.mark.parametrize("threads", [None, 1, 2, 7])
+def test_any_split_gives_the_same_integers(labels: int, threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of 11 rows at most and of single ferns, more records than are added up in 32 bits."""
+    monkeypatch.setattr(head_sums, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(head_sums, "_MOST_ROWS", 11)
+    monkeypatch.setattr("os.cpu_count", lambda: threads)
+    for share in (0, 100, 256):
+        check_totals(labels, 3, 5, 4, share, labels, 1 << 24, 300)
+
+
+def test_blocks_may_be_empty() -> None:
+    features, generator = any_map(2, 3, 2, 100), np.random.default_rng(0)
+    X, y = any_points(np.full((9, 2), 6), generator.integers(0, 4, (3, 9)), 2), np.arange(9, dtype=np.int8) % 2
+    dense, cells = np.full((1, 3), GRID, dtype=np.int32), np.full((1, 3, 4), -GRID, dtype=np.int32)
+    whole = HeadSums(features, [(X, y)], 9, 1 << 20, 2).total(dense, cells)
+    parts = [slice(0, 0), slice(0, 4), slice(4, 4), slice(4, 9), slice(9, 9)]
+    cut = HeadSums(features, ((X[part], y[part]) for part in parts), 9, 1 << 20, 2).total(dense, cells)
+    nobody = HeadSums(features, (), 0, 1 << 20, 2).total(dense, cells)
+    for first, second, third in zip(whole, cut, nobody, strict=True):
+        assert (first == second).all()
+        assert not third.any()
+    assert whole[1].any()
+
+
+@pytest.mark.parametrize("depth", [13, 16])
+def test_deep_ferns(depth: int) -> None:
+    check_totals(depth, 2, 2, depth, 20, 2, 1 << 24, 30)
+
+
+def check_totals(seed: int, size: int, count: int, depth: int, share: int, labels: int, bound: int, rows: int) -> None:
     generator = np.random.default_rng(seed)
     features = any_map(size, count, depth, share, constant=int(generator.choice([1, 300, 32767])))
     vectors = some_integers(generator, (rows, size), EXTREME, 2000)
@@ -68,18 +103,56 @@ def test_totals_are_those_of_plain_integers(
 
 
 @given(
-    norms=st.lists(st.integers(0, 2**46), min_size=1, max_size=20),
+    rows=st.lists(st.lists(st.integers(-32767, 32767), min_size=3, max_size=3), min_size=1, max_size=9),
     share=st.integers(0, 256),
     bits=st.integers(0, 24),
 )
-def test_lengths_are_the_largest_that_the_bound_allows(norms: list[int], share: int, bits: int) -> None:
+def test_lengths_are_the_largest_that_the_bound_allows(rows: list[list[int]], share: int, bits: int) -> None:
     bound = 1 << bits
-    found = lengths(np.array(norms), share, bound).tolist()
-    for square, length in zip(norms, found, strict=True):
-        assert 256 * length**2 * max(square, 1) <= share * bound**2 < 256 * (length + 1) ** 2 * max(square, 1)
+    rows = [*rows, [0, 0, 0], [0, 1, 0], [3, 4, 0]]
+    found = lengths(np.array(rows, dtype=np.int16), share, bound).tolist()
+    for row, length in zip(rows, found, strict=True):
+        square = max(sum(each**2 for each in row), 1)
+        assert 256 * length**2 * square <= share * bound**2 < 256 * (length + 1) ** 2 * square
     for count in (1, 2, 400, 1 << 16):
         length = cell_length(count, share, bound)
         assert 256 * length**2 * count <= (256 - share) * bound**2 < 256 * (length + 1) ** 2 * count
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_largest_scores_fit_their_integers(sign: int) -> None:
+    """2¹⁶ coordinates and 2¹⁶ ferns, all entries and all weights at their ends: within a few parts of 2⁶³."""
+    most, bound, share = 1 << 16, 1 << 24, 128
+    vectors = np.full((2, most), 32767, dtype=np.int16)
+    vectors[1, ::2] *= -1
+    dense = np.where(vectors[:1] > 0, sign * LARGEST_WEIGHT, -sign * LARGEST_WEIGHT).astype(np.int32)
+    cells = np.zeros((most, 2), dtype=np.uint16)
+    tables = np.full((1, most, 2), sign * LARGEST_WEIGHT, dtype=np.int32)
+    stretches, stretch = lengths(vectors, share, bound), cell_length(most, share, bound)
+    scores = np.empty((1, 2), dtype=np.int64)
+    add_scores(vectors, stretches, cells, stretch, dense, tables, scores)
+    wanted = [
+        int(stretches[i]) * sum(int(a) * int(b) for a, b in zip(vectors[i], dense[0], strict=True))
+        + stretch * most * sign * LARGEST_WEIGHT
+        for i in range(2)
+    ]
+    assert scores[0].tolist() == wanted
+    assert abs(wanted[0]) > 0.6 * 2**63
+
+
+@pytest.mark.parametrize("share", [0, 256])
+def test_records_that_all_say_the_same_as_loud_as_they_may(share: int) -> None:
+    """Entries of M each, 300 of them: more than 32 bits hold."""
+    features, rows = any_map(1, 1, 1, share), 300
+    X = any_points(np.full((rows, 1), 0), np.ones((1, rows), dtype=np.int64), 1)
+    sums = InMemory(X, np.ones(rows)).head_sums(features, 1 << 24)
+    dense, cells = (
+        np.zeros(shape, dtype=np.int32) for shape in ((1, features.size), (1, features.count, 1 + (share == 0)))
+    )
+    found = sums.total(dense, cells)
+    assert [part.tolist() for part in found] == (
+        [[[]], [[[0, rows << 24]]]] if share == 0 else [[[0, rows << 24]], [[]]]
+    )
 
 
 def test_weights_are_rounded_to_the_grid_and_cut() -> None:

@@ -16,6 +16,7 @@ from pcqr.documents import Document
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points
+from pcqr.records.head_kernels import add_answers
 from pcqr.records.predicates import Predicate, check_predicates
 from pcqr.schema import Schema
 
@@ -23,6 +24,8 @@ MOST_FERNS = 1 << 16
 MOST_DEPTH = 16
 _NUMBER_WEIGHS = 3
 _CUT_BITS = 53
+_BLOCK = 1 << 12
+"""Rows a block: a column of them, and their cells, stay in the innermost cache."""
 
 Cells = NDArray[np.uint16]
 
@@ -83,11 +86,12 @@ class Ferns(Document):
 
     def cells(self, X: Points) -> Cells:
         """`[l, i]`: the cell of row i in fern l. The answer to a fern's first predicate is the most significant bit."""
-        found = np.zeros((self.count, X.shape[0]), dtype=np.uint16)
-        for place, predicate in enumerate(self.predicates):
-            cell = found[place // self.depth]
-            np.left_shift(cell, 1, out=cell)
-            cell |= X[:, predicate.feature] > predicate.cut
+        found = np.empty((self.count, X.shape[0]), dtype=np.uint16)
+        used, places = np.unique([predicate.feature for predicate in self.predicates], return_inverse=True)
+        cuts = np.array([predicate.cut for predicate in self.predicates])
+        for start in range(0, X.shape[0], _BLOCK):
+            columns = np.ascontiguousarray(X[start : start + _BLOCK, used].T)
+            add_answers(columns, places, cuts, self.depth, found[:, start : start + _BLOCK])
         return found
 
 

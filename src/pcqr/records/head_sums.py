@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,19 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
-from pcqr.records.slopes import FULL_SLOPE, MARGINS, slope_table, weight_table
+from pcqr.records.head_kernels import (
+    Integers,
+    Vectors,
+    Weights,
+    add_by_cell,
+    add_scores,
+    add_vectors,
+    fill_lengths,
+    fill_weights,
+    to_residuals,
+    to_slopes,
+)
+from pcqr.records.slopes import slope_table, weight_table
 
 GRID = 1 << 20
 """The weight 1 as an integer."""
@@ -21,9 +36,13 @@ LARGEST_BOUND = 1 << 24
 _MARGIN_BITS = 12
 """A score is a margin times 2²⁰·M; margins are told in 256ths."""
 
-Integers = NDArray[np.int64]
-Weights = NDArray[np.int32]
+_MOST_ROWS = 1 << 17
+"""Records whose scores are held at a time: the more, the less often the tables of all ferns go through the cache."""
+_LEAST_STEPS = 1_000_000
+"""Steps that are worth a thread of their own."""
+
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 def on_grid(weights: Floats) -> Weights:
@@ -48,15 +67,23 @@ class HeadSums:
         self._labels = np.empty(records, dtype=np.int8)
         start = 0
         for X, y in blocks:
-            rows = slice(start, start + y.shape[0])
-            if features.dense is not None:
-                self._vectors[rows] = features.dense.vectors(X)
-            if features.ferns is not None:
-                self._cells[:, rows] = features.ferns.cells(X)
-            self._labels[rows] = y
-            start = rows.stop
-        self._lengths = lengths((self._vectors.astype(np.int64) ** 2).sum(axis=1), features.share, bound)
+            self._labels[start : start + y.size] = y
+            self._take(X, start)
+            start += y.size
+        self._lengths = lengths(self._vectors, features.share, bound)
         self._cell_length = cell_length(features.count, features.share, bound)
+
+    def _take(self, X: Points, start: int) -> None:
+        """Note the vectors and the cells of a block of points, the first of which is record `start`."""
+        dense, ferns = self._features.dense, self._features.ferns
+
+        def take_rows(low: int, high: int) -> None:
+            if dense is not None:
+                self._vectors[start + low : start + high] = dense.vectors(X[low:high])
+            if ferns is not None:
+                self._cells[:, start + low : start + high] = ferns.cells(X[low:high])
+
+        in_threads(take_rows, X.shape[0], self._features.size * X.shape[1] + self._features.count)
 
     @property
     def blocks(self) -> int:
@@ -69,19 +96,37 @@ class HeadSums:
         `dense` has the shape (K, p), `cells` (K, L, 2^d), in units of 2⁻²⁰ and at most 2³⁰.
         """
         self._check(dense, cells)
-        vectors = self._vectors.astype(np.int64)
-        scores = vectors @ dense.T.astype(np.int64) * self._lengths[:, None]
-        for fern, places in enumerate(self._cells):
-            scores += self._cell_length * cells[:, fern, places].T.astype(np.int64)
-        margins = scores >> (self._bound.bit_length() - 1 + _MARGIN_BITS)
-        found = residuals(margins, self._labels, self._classes)
-        factors = _towards_zero(found * self._lengths[:, None])
-        weights = _towards_zero(found * self._cell_length)
-        by_cell = np.zeros(cells.shape, dtype=np.int64)
-        for fern, places in enumerate(self._cells):
-            for block in range(self.blocks):
-                np.add.at(by_cell[block, fern], places, weights[:, block])
-        return factors.T @ vectors, by_cell
+        records, features = self._labels.size, self._features
+        sums, by_cell = np.zeros(dense.shape, dtype=np.int64), np.zeros(cells.shape, dtype=np.int64)
+        weights = np.empty((self.blocks, records if features.count else 0), dtype=np.int32)
+        steps = self.blocks * (features.size + features.count)
+
+        def take_rows(low: int, high: int) -> Integers:
+            rows = slice(low, high)
+            found = np.empty((self.blocks, high - low), dtype=np.int64)
+            vectors, stretches, places = self._vectors[rows], self._lengths[rows], self._cells[:, rows]
+            add_scores(vectors, stretches, places, self._cell_length, dense, cells, found)
+            self._to_residuals(found, self._labels[rows])
+            if features.count:
+                fill_weights(found, self._cell_length, weights[:, rows])
+            part = np.zeros(dense.shape, dtype=np.int64)
+            add_vectors(vectors, stretches, found, part)
+            return part
+
+        def take_ferns(low: int, high: int) -> None:
+            add_by_cell(self._cells[low:high], weights, by_cell[:, low:high])
+
+        for part in in_threads(take_rows, records, steps, most=_MOST_ROWS):
+            sums += part
+        in_threads(take_ferns, features.count, self.blocks * records)
+        return sums, by_cell
+
+    def _to_residuals(self, scores: Integers, labels: Labels) -> None:
+        shift = self._bound.bit_length() - 1 + _MARGIN_BITS
+        if self.blocks == 1:
+            to_slopes(scores, shift, labels, slope_table())
+        else:
+            to_residuals(scores, shift, labels, weight_table())
 
     def _check(self, dense: Weights, cells: Weights) -> None:
         features = self._features
@@ -95,11 +140,11 @@ class HeadSums:
                 raise ParameterError(name, f"integers of at most {LARGEST_WEIGHT:,}", "a larger one")
 
 
-def lengths(squared_norms: Integers, share: int, bound: int) -> Integers:
-    """For each N the largest integer Λ with Λ²·max(N, 1) ≤ `share`·M²/256, M = `bound`."""
-    squares = share * bound**2 // (WHOLE_SHARE * np.maximum(squared_norms, 1))
-    unique, places = np.unique(squares, return_inverse=True)
-    return np.array([math.isqrt(int(square)) for square in unique], dtype=np.int64)[places]
+def lengths(vectors: Vectors, share: int, bound: int) -> Weights:
+    """For each vector the largest integer Λ with Λ²·max(‖v‖², 1) ≤ `share`·M²/256, M = `bound`."""
+    found = np.empty(vectors.shape[0], dtype=np.int32)
+    fill_lengths(vectors, share * bound**2, WHOLE_SHARE, found)
+    return found
 
 
 def cell_length(count: int, share: int, bound: int) -> int:
@@ -107,27 +152,15 @@ def cell_length(count: int, share: int, bound: int) -> int:
     return math.isqrt((WHOLE_SHARE - share) * bound**2 // (WHOLE_SHARE * max(count, 1)))
 
 
-def residuals(margins: Integers, labels: Labels, classes: int) -> Integers:
-    """r of each record, one column a block: Σ_k r_k² ≤ 2³⁰."""
-    if classes == 2:
-        signs = 2 * labels.astype(np.int64)[:, None] - 1
-        asked = signs * margins
-        slopes: Integers = slope_table()[np.clip(asked, 0, MARGINS - 1)]
-        slopes[asked >= MARGINS] = 0
-        slopes *= signs
-        return slopes
-    behind = np.minimum(margins.max(axis=1, keepdims=True) - margins, MARGINS - 1)
-    weights = weight_table()[behind]
-    shares = weights * FULL_SLOPE // weights.sum(axis=1, keepdims=True)
-    found: Integers = 2 * (FULL_SLOPE * (labels[:, None] == np.arange(classes)) - shares)
-    squares = (found**2).sum(axis=1)
-    for i in np.flatnonzero(squares > FULL_SLOPE**2):
-        norm = math.isqrt(int(squares[i]) - 1) + 1
-        found[i] = np.sign(found[i]) * (np.abs(found[i]) * FULL_SLOPE // norm)
-    return found
+def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int | None = None) -> list[T]:
+    """What `work`(low, high) gives for consecutive shares of range(`total`), at most `most` each; kernels hold no lock.
 
-
-def _towards_zero(products: Integers) -> Integers:
-    """Divided by 2¹⁵, rounded towards zero."""
-    quotients: Integers = np.sign(products) * (np.abs(products) // FULL_SLOPE)
-    return quotients
+    `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone, all public.
+    """
+    threads = os.cpu_count() or 1 if total * steps >= _LEAST_STEPS else 1
+    shares = max(1, min(threads, total), -(-total // (most or total or 1)))
+    edges = [total * share // shares for share in range(shares + 1)]
+    if shares == 1:
+        return [work(0, total)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, edges[:-1], edges[1:]))
