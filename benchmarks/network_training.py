@@ -8,7 +8,7 @@ where pcqr is not and nothing can be installed. `benchmarks.network collect` rea
 Opacus's own: the norms of the gradients of single records and their clipping ("ghost": two passes backward, no gradient
 of a single record is ever stored), the noise, and the step around PyTorch's Adam or SGD. The noise multipliers come
 from its accountants, too (`benchmarks.dp_sgd`). Ours: a batch is drawn on the device, each record with probability q by
-itself, since Opacus's data loader takes longer than the step; it is no approximation of Poisson sampling, it is it.
+itself, so that rows stay there; this is Poisson sampling, as Opacus's data loader does it on the host.
 
 Network: two hidden layers of 128, one output, logistic loss. `Setting` says what is tuned.
 
