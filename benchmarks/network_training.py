@@ -47,7 +47,7 @@ HIDDEN = 128
 MOMENTUM = 0.9
 INPUTS = ("both", "predicates", "columns")
 PER_EPOCH = (1, 10, 20, 50, 100)
-STEPS = (150, 300, 600, 1200, 2400)
+STEPS = (150, 300, 600, 1200, 2400, 4800)
 CLIPS = (0.25, 0.5, 1.0, 2.0, 4.0)
 ACTIVATIONS = ("relu", "tanh")
 LADDER = 2.0
@@ -389,7 +389,7 @@ def run(cells: Sequence[Cell], out: Path, limit: float, share: float, workers: i
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         while True:
             spent = time.monotonic() - begun
-            while len(waiting) < workers and spent + 1.5 * longest < limit:
+            while len(waiting) < workers and spent + longest < limit:
                 job = next_job(cells, spent < share * limit)
                 if job is None:
                     break
