@@ -195,6 +195,11 @@ def test_a_server_that_does_not_speak_tls_is_said_at_once(pauses: list[float]) -
     assert pauses == []
 
 
+def test_a_server_that_hangs_up_on_plain_http_may_want_tls() -> None:
+    with listening(lambda _: None) as port, pytest.raises(ServiceAway, match="https://"):
+        pcqr.connect(f"http://127.0.0.1:{port}/hospital")
+
+
 def test_a_server_that_was_there_is_waited_for(pauses: list[float]) -> None:
     def behave(caller: socket.socket) -> None:
         caller.recv(65_536)

@@ -86,11 +86,12 @@ class Wire:
                 why = f"said {reply.status}: {_words(reply)}"
             if attempt < TRIES - 1:
                 wait(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt if pause is None else pause))
+        scheme = "" if self._was_there or self.address.is_encrypted else "Is it https:// there? "
         raise ServiceAway(
             self.address.server,
             f"does not answer after {TRIES} tries; the last one {why}",
-            "Is it running there (pcqr serve), and can this machine reach it? Ask again later: what was answered "
-            "meanwhile is in its log and is given again at no cost.",
+            f"{scheme}Is it running there (pcqr serve), and can this machine reach it? Ask again later: what was "
+            "answered meanwhile is in its log and is given again at no cost.",
         )
 
     def close(self) -> None:

@@ -77,8 +77,8 @@ def open(
     try:
         kept = find(path, ledger=ledger, head=head, key=key, adopt=adopt, read_only=read_only)
     except HeadMissing as error:
-        adopting = "To adopt it: pcqr ask RELEASE --adopt, pcqr serve … --adopt NAME, or release.open(…, adopt=True)."
-        raise HeadMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
+        ways = "pcqr ask RELEASE --adopt, pcqr serve … --adopt NAME, or pcqr.release.open(…, adopt=True)"
+        raise HeadMissing(error.place, error.reason, f"{error.remedy} To adopt it: {ways}.") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
         return estimator.from_kept(kept)
