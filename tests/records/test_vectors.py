@@ -124,6 +124,51 @@ def test_columns_in_standard_units_and_constant_ones_say_nothing() -> None:
     assert seen[0, 3] == pytest.approx(0.25 * np.sqrt(2) * UNIT, rel=0.01)
 
 
+def test_columns_of_one_unit_keep_it_and_a_rare_value_is_not_blown_up() -> None:
+    """Deviations of 1 and 3 could be an encoder's; 1 and 1,000 are two units."""
+    public = np.random.default_rng(0).normal(size=(1_000, 2))
+    alike = ColumnVectors.of(public * (1.0, 3.0))
+    assert alike.scales[0] == alike.scales[1]
+    assert alike.scales[0] == pytest.approx(UNIT / np.sqrt(5.0), rel=0.05)
+    unlike = ColumnVectors.of(public * (1.0, 1_000.0))
+    assert unlike.scales[0] / unlike.scales[1] == pytest.approx(1_000.0, rel=0.1)
+    rare = np.column_stack([np.arange(1_000.0), np.arange(1_000) == 7])
+    assert ColumnVectors.of(rare).vectors(np.array([[0.0, 1.0]]))[0, 1] == pytest.approx(10 * UNIT, rel=0.01)
+
+
+def test_more_columns_than_public_points_have_the_same_directions() -> None:
+    """Found through the smaller one of two matrices."""
+    tall = some_points(40, 3)
+    wide = np.concatenate([tall] * 20, axis=1)
+    narrow, found = ColumnVectors.of(tall, most=2), ColumnVectors.of(wide, most=2)
+    first, second = (each.vectors(X)[:, :-1].astype(np.float64) for each, X in ((narrow, tall), (found, wide)))
+    first, second = (seen / np.linalg.norm(seen, axis=1, keepdims=True) for seen in (first, second))
+    assert np.abs((first * second).sum(axis=1)) == pytest.approx(1.0, abs=0.01)
+    assert found.size == 3
+
+
+def test_columns_within_bounds_are_in_the_units_of_an_even_spread() -> None:
+    found = ColumnVectors.within([(0.0, 12.0), (-1e308, 1e308), (5.0, 5.0)] * 4)
+    seen = found.vectors(np.array([[6.0, 0.0, 5.0] * 4, [12.0, 1e308, 7.0] * 4])).astype(np.float64)
+    assert seen[0, :3].tolist() == [0.0, 0.0, 0.0]
+    assert seen[1, :3] == pytest.approx([np.sqrt(3.0) * UNIT, np.sqrt(3.0) * UNIT, 0.0], abs=1.0)
+    assert seen[0, -1] == round(0.25 * np.sqrt(12) * UNIT)
+
+
+def test_columns_of_which_nothing_is_known_are_cut_at_16() -> None:
+    seen = ColumnVectors.unknown(2).vectors(np.array([[1.0, -0.5], [1e300, -17.0]]))
+    assert seen.tolist() == [[1024, -512, 1024], [1 << 14, -(1 << 14), 1024]]
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-310, 1e200, 1.7e308])
+def test_public_columns_at_the_ends_of_float64_make_a_map_all_the_same(value: float) -> None:
+    """Warnings are errors here."""
+    public = np.column_stack([np.tile([-value, value], 20), np.arange(40.0)])
+    for found in (ColumnVectors.of(public), ColumnVectors.of(public, most=2), ColumnVectors.of(public[:1], most=1)):
+        assert np.isfinite(found.scales).all()
+        assert found.vectors(public).any(axis=1).all()
+
+
 @given(count=st.integers(1, 5), depth=st.integers(1, 16), seed=st.integers(0, 2**32))
 def test_cells_are_the_answers_first_predicate_first(count: int, depth: int, seed: int) -> None:
     X, ferns = some_points(30, seed), Ferns(some_predicates(count * depth, seed + 1), depth, COLUMNS)

@@ -65,10 +65,12 @@ class Directions(Document):
         equally long. Those that hardly vary are left out, and the last ones if there are more than `most`.
         """
         normal = public / np.maximum(np.sqrt((public * public).sum(axis=1, keepdims=True)), 1.0)
-        squares, basis = np.linalg.eigh(normal.T @ normal)
-        values, basis = np.sqrt(np.maximum(squares[::-1], 0.0)), basis[:, ::-1]
+        is_wide = normal.shape[1] > normal.shape[0]
+        squares, basis = np.linalg.eigh(normal @ normal.T if is_wide else normal.T @ normal)  # the smaller of the two
+        values = np.sqrt(np.maximum(squares[::-1], 0.0))
         count = min(int((values >= _LEAST_SINGULAR_VALUE * values[0]).sum()), values.size if most is None else most)
-        found = basis[:, :count] * values[:count] ** -power
+        values, basis = values[:count], basis[:, ::-1][:, :count]
+        found = (normal.T @ basis / values if is_wide else basis) * values**-power
         found *= np.sign(found[np.abs(found).argmax(axis=0), np.arange(count)])
         matrix = np.rint(found * (_LARGEST_DIRECTION / np.abs(found).max()))
         seen = public @ matrix

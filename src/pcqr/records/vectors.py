@@ -29,6 +29,9 @@ _GUESSED_SHARE = 0.1
 _ROWS_A_PREDICATE = 4
 _CONSTANT_SHARE = 0.25
 """The constant beside columns, against the root mean square of what is before it in public vectors."""
+_LEAST_SPREAD = 0.1
+"""Of the range of a column's public values: a column that is mostly one value is not blown up where it is another."""
+_ONE_UNIT = 10.0
 _CELLS = 1 << 21
 
 
@@ -175,18 +178,38 @@ class ColumnVectors(DenseVectors):
     def of(cls, public: Points, most: int | None = None, whitening: float = 0.3) -> ColumnVectors:
         """Columns in standard units by the `public` points; where `most` is given, seen through so many directions.
 
-        A column that is constant in the public points says nothing. Directions are the first principal ones of the
-        public vectors, divided by their singular values to the power `whitening`.
+        (x − m)/s with the public mean m and a public spread s (`spreads`). A column that is constant in the public
+        points says nothing. Directions are the first principal ones of the public vectors, divided by their singular
+        values to the power `whitening`.
         """
         points = as_points(public, name="public")
-        deviations = points.std(axis=0)
-        scales = np.divide(UNIT, deviations, out=np.zeros_like(deviations), where=deviations > 0.0)
-        plain = cls(tuple(points.mean(axis=0)), tuple(scales), points.shape[1], 1)
+        with np.errstate(all="ignore"):  # a mean or a spread beyond float64: such a column says nothing
+            centres, scales = points.mean(axis=0), UNIT / spreads(points)
+        usable = np.isfinite(centres) & np.isfinite(scales)
+        centres, scales = (np.where(usable, numbers, 0.0) for numbers in (centres, scales))
+        plain = cls(tuple(centres), tuple(scales), points.shape[1], 1)
         entries = plain._entries(points)
-        directions = None if most is None else Directions.whitening(entries, whitening, most)
+        directions = None
+        if most is not None and entries.any():
+            directions = Directions.whitening(entries, whitening, most)
         seen = entries if directions is None else directions.seen(entries).astype(np.float64)
         constant = max(1, round(_CONSTANT_SHARE * float(np.sqrt((seen * seen).sum(axis=1).mean()))))
         return cls(plain.centres, plain.scales, plain.features, min(constant, LARGEST_COORDINATE), directions)
+
+    @classmethod
+    def within(cls, bounds: Sequence[tuple[float, float]]) -> ColumnVectors:
+        """Columns in standard units as if each were spread evenly over its public `bounds`."""
+        low, high = np.array(bounds, dtype=np.float64).T
+        centres, spreads = low / 2.0 + high / 2.0, (high / 2.0 - low / 2.0) / np.sqrt(3.0)
+        scales = np.divide(UNIT, spreads, out=np.zeros_like(spreads), where=spreads > UNIT / np.finfo(np.float64).max)
+        constant = round(_CONSTANT_SHARE * UNIT * float(np.sqrt(len(bounds))))
+        return cls(tuple(centres), tuple(scales), len(bounds), min(constant, LARGEST_COORDINATE))
+
+    @classmethod
+    def unknown(cls, columns: int) -> ColumnVectors:
+        """Columns of which nothing is known: as if they had the mean 0 and were at most 16 in magnitude."""
+        unit = LARGEST_COLUMN / 16.0
+        return cls((0.0,) * columns, (unit,) * columns, columns, int(unit))
 
     @property
     def size(self) -> int:
@@ -209,6 +232,22 @@ class ColumnVectors(DenseVectors):
             finite = np.clip(X - centres, -np.finfo(np.float64).max, np.finfo(np.float64).max)
             entries: Floats = np.rint(np.clip(finite * scales, -LARGEST_COLUMN, LARGEST_COLUMN))
         return entries
+
+
+def spreads(public: Points) -> Floats:
+    """What counts as 1 in each column: its deviation in the `public` points, 0 where it is constant in them.
+
+    A tenth of its range where that is more, as in a column that is mostly one value. Columns whose deviations are much
+    alike, the ninth decile at most ten times the first, are taken to be in one unit, as those of an encoder are: they
+    have one spread, the root of their mean square, and what varies little in that unit stays little.
+    """
+    deviations: Floats = public.std(axis=0)
+    if not (varied := deviations[deviations > 0.0]).size:
+        return deviations
+    low, high = np.quantile(varied, 0.1, method="lower"), np.quantile(varied, 0.9, method="higher")
+    in_one_unit = np.where(deviations > 0.0, np.sqrt((varied**2).mean()), 0.0)
+    each: Floats = np.maximum(deviations, _LEAST_SPREAD * np.ptp(public, axis=0))
+    return in_one_unit if high <= _ONE_UNIT * low else each
 
 
 def standard_entries(predicates: Sequence[Predicate], public: Points | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
