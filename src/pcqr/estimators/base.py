@@ -34,7 +34,6 @@ from pcqr.schema.table import CompactTable
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
-"""Costs accuracy, not privacy."""
 
 
 _FITTED = {
@@ -177,10 +176,12 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             _check_public(shown, records)
         if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
             assumptions += (PUBLIC_POINTS,)
+        assumptions += self._assumed(known)
         if self._is_uninformed(known):
-            assumptions += (NOTHING_KNOWN,)
+            guess = self._guess(known)
+            assumptions += (guess,)
             warnings.warn(
-                f"Nothing is known of the columns. They get {NOTHING_KNOWN}: give `public` rows or a `schema`.",
+                f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
                 NothingPublic,
                 stacklevel=3,  # errstate stands between
             )
@@ -246,6 +247,14 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def _is_uninformed(self, known: Known) -> bool:  # noqa: ARG002
         """Is the class made of questions that suit no table, for want of public rows, a schema or a declaration?"""
         return False
+
+    def _guess(self, known: Known) -> str:  # noqa: ARG002
+        """What is done to columns of which nothing is known. Costs accuracy, not privacy."""
+        return NOTHING_KNOWN
+
+    def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
+        """What else is treated as public."""
+        return ()
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         """The class for a table of which so much is `known`: its questions fixed, what was left open decided."""

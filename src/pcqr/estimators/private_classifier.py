@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from pcqr.plan import (
     LinearPlan,
 )
 from pcqr.planning import Request
+from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
 from pcqr.planning.classifiers.head import head_features, head_predicates, recipe_for
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
 from pcqr.records.features import LinearFeatures
@@ -47,6 +48,10 @@ from pcqr.release.account import AccountLike
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
 _MOST_DECLARED = 130
+MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
+CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
+HEADS = ("auto", "head")
+"""The methods that can read dense features."""
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
@@ -78,6 +83,13 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         is published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
         `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
         Counts and comparisons are paid for out of ε.
+    features : {"auto", "predicates", "dense"}, default "auto"
+        What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
+        "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
+        and seen through their principal directions, at most 300 and at most a quarter of the public rows, or scaled
+        by the bounds of the schema. "auto": dense where there are more than 100 columns, all of them numbers, and
+        neither `trees` nor a `method` says otherwise. What made the columns must be public, and make each row by
+        itself: `guarantee_.assumptions` says so.
     trees : DecisionTrees or None, default None
         Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
         these are declared. None: `DecisionTrees()`, or
@@ -144,6 +156,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     delta: float = 1e-6
     _: KW_ONLY
     method: Choice = "auto"
+    features: FeatureChoice = "auto"
     trees: DecisionTrees | None = None
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
@@ -205,7 +218,22 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and (self.trees is None or not self.trees.is_fixed)
 
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:  # noqa: ARG002
+    def _guess(self, known: Known) -> str:
+        return CENTRED if self._is_dense(known) else super()._guess(known)
+
+    def _assumed(self, known: Known) -> tuple[str, ...]:
+        return (MADE_PUBLICLY,) if self._is_dense(known) else ()
+
+    def _is_dense(self, known: Known) -> bool:
+        """Are the columns themselves the features? Decided by public things."""
+        if self.features != "auto":
+            return self.features == "dense"
+        return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema)
+
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
+        self._known = known
+        if self._is_dense(known):
+            return hypotheses  # no predicates are asked
         trees = trees_for(known.records, self.epsilon) if self.trees is None else self.trees
         if self._is_uninformed(known):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
@@ -214,33 +242,43 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             recipe = recipe_for(known.records, self.epsilon)
             found = head_predicates(recipe, known.records, known.points, known.schema)
             trees = replace(trees, predicates=found or None)
-        self._known = known
         return super()._prepared(trees, known)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         check_delta(self.delta)  # whichever method: n decides, later
+        if self.features not in get_args(FeatureChoice):
+            raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
+        if self.features == "dense" and (self.method not in HEADS or self.trees is not None):
+            raise ParameterError(
+                "features", "'auto' or 'predicates' for trees, and for other methods than 'head'", "dense"
+            )
         budget = Budget(self.epsilon, self.delta)
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
-        if self.method == "head":
+        if self._is_dense(self._known) or self.method == "head":
             self._feature_map = self._map(request)
-            return plan_published(request, self.method, self._feature_map)
+            return plan_published(request, "head", self._feature_map)
         return plan_published(request, self.method)
 
     def _map(self, request: Request) -> HeadFeatures:
         """φ of a head, from what is public: predicates, public rows, the schema, and numbers."""
         trees, known = request.hypotheses, self._known
+        if self._is_dense(known):
+            return dense_features(known.features, known.points, known.schema)
         if not isinstance(trees, DecisionTrees) or trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
         recipe = recipe_for(request.records, request.epsilon)
         return head_features(recipe, trees.predicates, known.features, trees.labels, known.points, known.schema)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
+        records = given.records
+        if isinstance(plan, HeadPlan):
+            self.hypothesis_ = descend(self._feature_map, records, plan.head, entropy)
+            return
         predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
         if predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        records = given.records
         match plan:
             case CountedPlan() | ComparedPlan() if isinstance(hypotheses, DecisionTrees):
                 features = LinearFeatures.of(predicates, records.width, given.shown)
@@ -248,8 +286,6 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
                     self.hypothesis_ = by_rarer_label(hypotheses, features, records, plan.counted, entropy)
                 else:
                     self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
-            case HeadPlan():
-                self.hypothesis_ = descend(self._feature_map, records, plan.head, entropy)
             case LinearPlan():
                 features = LinearFeatures.of(predicates, records.width, given.shown)
                 learn = linear_descent if plan.descent.classes == 2 else one_against_rest

@@ -30,7 +30,8 @@ from pcqr.plan import (
 )
 from pcqr.planning import plan_semi_private
 from pcqr.planning.classifiers.boosting import plan_boosting
-from pcqr.planning.classifiers.head import plan_head, recipe_for
+from pcqr.planning.classifiers.dense import recipe_of
+from pcqr.planning.classifiers.head import plan_head
 from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
@@ -87,7 +88,7 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
 def plan_published(request: Request, method: Choice, features: HeadFeatures | None = None) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
-    A head is planned for `features`, the public map that `head_features` makes by `recipe_for` the request's n and ε.
+    A head is planned for `features`, the public map that `head_features` or `dense_features` makes.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -104,7 +105,7 @@ def plan_published(request: Request, method: Choice, features: HeadFeatures | No
     if chosen == "head":
         if features is None:
             raise ParameterError("features", "a feature map for the head", None)
-        recipe = recipe_for(request.records, request.epsilon)
+        recipe = recipe_of(features, request.records, request.epsilon)
         head = plan_head(request.records, features, recipe, request.epsilon, request.delta, classes=trees.labels)
         return HeadPlan(**request.promise(head_guarantee(head, request.delta)), head=head)
     predicates = len(trees.predicates or ())

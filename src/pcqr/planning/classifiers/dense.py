@@ -1,0 +1,66 @@
+"""Dense features: when a head reads the columns themselves, as an encoder made them, and not questions about them.
+
+Only public things decide: the number of columns, the schema, the public rows. Never the private records.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pcqr.errors import ParameterError
+from pcqr.planning.classifiers.head import Recipe, recipe_for
+from pcqr.records.arrays import Points
+from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
+from pcqr.records.vectors import ColumnVectors
+from pcqr.schema import Schema
+
+FeatureChoice = Literal["auto", "predicates", "dense"]
+
+DENSE_ABOVE = 100
+"""A table of more numeric columns than this has dense features by default."""
+
+MOST_DIRECTIONS, ROWS_A_DIRECTION, FEWEST_DIRECTIONS = 300, 4, 25
+"""Principal directions: the most, the public rows that there must be for each, and below how many there are none."""
+
+DENSE = Recipe(0.0, WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.0, 0.3)
+"""Through directions of public rows: the vectors are centred, so that the loss is flat and steps may be long."""
+
+DENSE_AS_IT_IS = Recipe(0.0, WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
+
+
+def is_dense(columns: int, schema: Schema | None) -> bool:
+    """Do tables of so many encoded `columns` have dense features by default? More than 100, all of them numbers.
+
+    A declared category, or a column that may have gaps, says that the table is one of questions.
+    """
+    if columns <= DENSE_ABOVE:
+        return False
+    return schema is None or not any(feature.is_indicator for feature in schema.features)
+
+
+def directions_for(columns: int, public: int) -> int | None:
+    """How many principal directions so many `public` rows give; None: too few rows, the columns stay as they are."""
+    found = min(columns, MOST_DIRECTIONS, public // ROWS_A_DIRECTION)
+    return found if found >= min(columns, FEWEST_DIRECTIONS) else None
+
+
+def dense_features(columns: int, public: Points | None, schema: Schema | None) -> HeadFeatures:
+    """The public feature map: scaled by public rows, else by the bounds of the schema, else by a guess."""
+    if public is not None:
+        vectors = ColumnVectors.of(public, directions_for(columns, public.shape[0]), DENSE.whitening)
+    elif schema is not None:
+        bounds = [(0.0, 1.0) if feature.is_indicator else feature.bounds for feature in schema.features]
+        known = [pair for pair in bounds if pair is not None]
+        if len(known) < len(bounds):
+            raise ParameterError("schema", "bounds for every number, or public rows, for dense features", "none")
+        vectors = ColumnVectors.within(known)
+    else:
+        vectors = ColumnVectors.unknown(columns)
+    return HeadFeatures(vectors, None, WHOLE_SHARE)
+
+
+def recipe_of(features: HeadFeatures, records: int, epsilon: float) -> Recipe:
+    """The recipe that `features` were made by, for n = `records` and ε = `epsilon`."""
+    if isinstance(features.dense, ColumnVectors):
+        return DENSE_AS_IT_IS if features.dense.directions is None else DENSE
+    return recipe_for(records, epsilon)

@@ -1,0 +1,72 @@
+"""When features are dense, and what they are scaled by: public numbers, public rows, the schema."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pcqr.errors import ParameterError
+from pcqr.planning.classifiers.dense import (
+    DENSE,
+    DENSE_AS_IT_IS,
+    dense_features,
+    directions_for,
+    is_dense,
+    recipe_of,
+)
+from pcqr.planning.classifiers.head import head_features, recipe_for
+from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import ColumnVectors
+from pcqr.schema import Column, Schema
+
+
+def numbers(count: int, **declared: object) -> Schema:
+    return Schema(tuple(Column(f"c{place}", **declared) for place in range(count)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("columns", "schema", "dense"),
+    [
+        (100, None, False),
+        (101, None, True),
+        (101, numbers(101), True),
+        (101, numbers(101, bounds=(0.0, 1.0)), True),
+        (103, Schema((*numbers(100).columns, Column("job", "categorical", ["cook", "nurse"]))), False),
+        (202, numbers(101, missing=True), False),
+    ],
+)
+def test_many_columns_that_are_all_numbers_are_dense(columns: int, schema: Schema | None, dense: bool) -> None:
+    assert is_dense(columns, schema) == dense
+
+
+@pytest.mark.parametrize(
+    ("columns", "public", "directions"),
+    [(784, 2_000, 300), (784, 400, 100), (784, 100, 25), (784, 99, None), (120, 2_000, 120), (8, 32, 8), (8, 31, None)],
+)
+def test_directions_need_public_rows(columns: int, public: int, directions: int | None) -> None:
+    assert directions_for(columns, public) == directions
+
+
+def test_the_map_comes_from_public_rows_else_from_bounds_else_from_a_guess() -> None:
+    public = np.random.default_rng(0).normal(3.0, 2.0, size=(400, 5))
+    declared = numbers(5, bounds=(-10.0, 10.0))
+    assert dense_features(5, public, declared).dense == ColumnVectors.of(public, 5)
+    assert dense_features(5, None, declared).dense == ColumnVectors.within([(-10.0, 10.0)] * 5)
+    assert dense_features(5, None, None).dense == ColumnVectors.unknown(5)
+    with pytest.raises(ParameterError, match="bounds for every number"):
+        dense_features(5, None, numbers(5))
+
+
+def test_a_column_of_zeros_and_ones_has_bounds() -> None:
+    schema = Schema((Column("age", bounds=(18.0, 90.0), missing=True),))
+    assert dense_features(2, None, schema).dense == ColumnVectors.within([(18.0, 90.0), (0.0, 1.0)])
+
+
+def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> None:
+    public = np.random.default_rng(0).normal(size=(400, 5))
+    assert recipe_of(dense_features(5, public, None), 1_000, 1.0) is DENSE
+    assert recipe_of(dense_features(5, public[:10], None), 1_000, 1.0) is DENSE_AS_IT_IS
+    assert recipe_of(dense_features(5, None, None), 1_000, 1.0) is DENSE_AS_IT_IS
+    recipe = recipe_for(1_000, 1.0)
+    asked = head_features(recipe, (Predicate(0, 0.0),), 5, 2, public, None)
+    assert recipe_of(asked, 1_000, 1.0) is recipe
