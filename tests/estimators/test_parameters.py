@@ -28,7 +28,7 @@ PARAMETERS: dict[type[Any], set[str]] = {
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},
     SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes", "account"},
-    PrivateClassifier: {"epsilon", "delta", "method", "trees", "entropy", "classes", "account"},
+    PrivateClassifier: {"epsilon", "delta", "method", "features", "trees", "entropy", "classes", "account"},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -162,10 +162,6 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
 
-    # What `fit` has made of public things alone, until it starts.
-    _known: Known = field(init=False, repr=False)
-    _feature_map: HeadFeatures = field(init=False, repr=False)
-
     @property
     def method_(self) -> Method:
         """Which kind of classifier was published."""
@@ -231,7 +227,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema)
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        self._known = known
+        self._known: Known = known  # what is public, until the fit starts
         if self._is_dense(known):
             return hypotheses  # no predicates are asked
         trees = trees_for(known.records, self.epsilon) if self.trees is None else self.trees
@@ -257,7 +253,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
         if self._is_dense(self._known) or self.method == "head":
-            self._feature_map = self._map(request)
+            self._feature_map: HeadFeatures = self._map(request)
             return plan_published(request, "head", self._feature_map)
         return plan_published(request, self.method)
 
