@@ -61,7 +61,7 @@ def fill(ledger: Ledger, entries: int, size: int, *, has_keys: bool = True) -> N
             if has_keys:
                 turn.find([key for key in keys if key is not None])
             for key in keys:
-                turn.append("answer", BODY, key=key)
+                turn.append("answer", BODY, *(() if key is None else (key,)))
             turn.state = b"%d" % start
 
 

@@ -92,8 +92,8 @@ class Subject:
         with ledger:
             fresh = 0
             for entry in ledger.entries(after=self.seen):
-                assert entry.key is not None
-                self.answers[entry.key.decode()] = entry.body.decode()
+                assert entry.keys is not None
+                self.answers[entry.keys.decode()] = entry.body.decode()
                 fresh += 1
             self.seen = ledger.last.seq
             state = read_state(ledger.state)
@@ -143,7 +143,7 @@ def work(subject: Subject, replies: Path, seed: int, point: str | None, nth: int
                     price = rng.randrange(3)
                     if spent + price <= subject.cap:
                         known[question] = f"{os.urandom(8).hex()} {price}"
-                        turn.append("answer", known[question].encode(), key=question.encode())
+                        turn.append("answer", known[question].encode(), question.encode())
                         count, spent = count + 1, spent + price
                 turn.state = json.dumps([count, spent]).encode()
                 told = "".join(f"{question} {answer}\n" for question, answer in known.items()).encode()

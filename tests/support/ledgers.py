@@ -6,7 +6,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+from pcqr.release.ledger.opening import is_address
+from pcqr.release.ledger.postgres import parsed
 
 
 def new_folder() -> Path:
@@ -41,11 +46,27 @@ class Shelf:
         return open_ledger(self.place(name), purpose, self.head, adopt=adopt, read_only=read_only)
 
 
+def make_older(shelf: Shelf, name: str = "ledger") -> None:
+    """Give a ledger the tables of version 2, which had entries with one key at most. What it holds is as it was."""
+    place = shelf.place(name)
+    engine = create_engine(parsed(place)[0] if is_address(place) else f"sqlite:///{place}", poolclass=NullPool)
+    with engine.begin() as connection:
+        for statement in (
+            "DROP TABLE pcqr_index",
+            "ALTER TABLE pcqr_ledgers DROP COLUMN indexed",
+            "ALTER TABLE pcqr_entries DROP COLUMN size",
+            'ALTER TABLE pcqr_entries RENAME COLUMN keys TO "key"',
+            'CREATE UNIQUE INDEX pcqr_keys ON pcqr_entries ("key", ledger)',
+            "UPDATE pcqr_meta SET version = 2",
+        ):
+            connection.execute(text(statement))
+
+
 def add(ledger: Ledger, *bodies: bytes, state: bytes | None = None) -> None:
     """One turn with these entries; each body is its key, too."""
     with ledger.turn() as turn:
         for body in bodies:
-            turn.append("answer", body, key=body)
+            turn.append("answer", body, body)
         if state is not None:
             turn.state = state
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import signal
+import struct
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
 from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
-from support.ledgers import Shelf
+from support.ledgers import Shelf, make_older
 
 from pcqr import ParameterError
 from pcqr.algorithms import unv_priv_cl
@@ -25,8 +27,9 @@ from pcqr.errors import ReleaseError
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import Usage
 from pcqr.release.durable.book import Book
+from pcqr.release.durable.entries import State
 from pcqr.release.durable.log import LedgerLog
-from pcqr.release.ledger import Ledger, tables
+from pcqr.release.ledger import Ledger
 from pcqr.release.ledger.points import TURN, watched
 
 FREE = Usage(None, None)
@@ -212,21 +215,50 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
     assert written(answers) == written([2] * len(answers))
 
 
-def test_an_older_ledger_gets_a_book_when_a_writer_opens_it(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(tables, "MIGRATIONS", tables.MIGRATIONS[:1])
-        with shelf.create() as older:
-            votes(Usage(None, 9), started(Usage(None, 9), older)).answer(rows(1))
-    with shelf.open(read_only=True) as reader:
-        book = Book(reader)
-        assert (book.usages(), book.answers("ann"), book.history()) == ({}, [], [])
-    with shelf.open() as writer:
-        book = Book(writer)
-        votes(Usage(None, 9), LedgerLog(writer)).ask_together([Asked(rows(1), "ann")], book)
-        assert [line.kind for line in book.answers("ann")] == ["repeated"]
-        writer.verify()
-    with shelf.open(read_only=True) as reader:
-        assert [line.kind for line in Book(reader).answers("ann")] == ["repeated"]
+def test_answers_that_an_earlier_version_has_kept_are_found_and_added_to(shelf: Shelf) -> None:
+    """It kept every answer in an entry of its own, with the counts after it."""
+    with shelf.create() as older:
+        started(Usage(None, 9), older)
+        with older.turn() as turn:
+            for number, (value, label, coin) in enumerate([(1.0, 1, -1), (-1.0, -1, 0), (2.0, 0, -1)], start=1):
+                point = np.float64(value).tobytes()
+                body = struct.pack(">bbQQ", label, coin, number, number > 1) + point
+                turn.append("answer", body, sha256(point).digest())
+            turn.state = State(Usage(3, 1), Usage(None, 8)).written()
+        votes(Usage(None, 9), LedgerLog(older)).ask_together([Asked(rows(2, -1), "ann")], Book(older, lambda: 5))
+    make_older(shelf)
+    with shelf.open() as again:
+        protocol, book = votes(Usage(None, 9), LedgerLog(again)), Book(again, lambda: 7)
+        told = [(line.point.item(), line.label, line.coin) for line in book.answers("ann")]
+        assert told == [(2.0, 0, None), (-1.0, None, 0)]
+        (replies,) = protocol.ask_together([Asked(rows(3, 2, 1, -1, -2), "ann")], book)
+        assert kinds(replies) == ["stable", "repeated", "repeated", "repeated", "unstable"]
+        assert (protocol.spent, protocol.left) == (Usage(5, 2), Usage(None, 7))
+        assert [entry.point.item() for entry in protocol.transcript] == [1.0, -1.0, 2.0, 3.0, -2.0]
+        assert [line.point.item() for line in book.answers("ann")] == [2.0, -1.0, 3.0, 1.0, -2.0]
+        everything = [(line.asker, line.time, line.point.item(), line.label) for line in book.answers(None)]
+        nobody = [(None, None, 1.0, 1), (None, None, -1.0, None), (None, None, 2.0, 0)]
+        assert everything == [*nobody, ("ann", 7, 3.0, 1), ("ann", 7, -2.0, None)]
+        again.verify()
+
+
+@pytest.mark.parametrize("width", [1, 40, 5_000])
+def test_a_long_batch_is_in_few_entries_of_limited_size_and_each_answer_has_its_place(files: Shelf, width: int) -> None:
+    with files.create() as ledger:
+        protocol, book = votes(Usage(None, 999), started(Usage(None, 999), ledger)), Book(ledger)
+        points = np.zeros((300, width))
+        points[:, 0] = np.arange(-100, 200)
+        protocol.ask_together([Asked(points, "ann")], book)
+        sizes = [entry.size for entry in ledger.entries() if entry.kind == "answers"]
+        assert sum(sizes) == 300
+        assert {1: 2, 40: 6, 5_000: 300}[width] == len(sizes)
+        assert [entry.point[0, 0] for entry in protocol.transcript] == list(range(-100, 200))
+        assert [line.point[0, 0] for line in book.answers("ann", after=250)] == list(range(150, 200))
+        last = book.answers(None, limit=299)[-1].number
+        assert [line.point[0, 0] for line in book.answers(None, after=last)] == [199]
+        found = protocol.log.find([row.tobytes() for row in points[::-7]])
+        assert [entry.point[0, 0] for entry in found.values()] == list(range(199, -101, -7))
+        assert [entry.label for entry in found.values()] == [n % 2 if n >= 0 else None for n in range(199, -101, -7)]
 
 
 def test_a_book_belongs_to_its_release(files: Shelf) -> None:

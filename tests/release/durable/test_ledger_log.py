@@ -36,7 +36,7 @@ from pcqr.errors import BudgetExhausted, LedgerDamaged
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import DrawStage, Usage, VoteStage
-from pcqr.release.durable.entries import State, append_answer, append_published
+from pcqr.release.durable.entries import State, append_answers, append_published
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import create_ledger
 from pcqr.release.ledger.chain import Draft
@@ -53,14 +53,10 @@ class Bytes:
         self.state = b""
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
-        return {
-            draft.key: Kept(0, draft.kind, draft.key, draft.body, b"")
-            for draft in self.kept
-            if draft.key and draft.key in keys
-        }
+        return {key: kept for kept in self.entries() for key in kept.each_key() if key in keys}
 
     def entries(self) -> Iterator[Kept]:
-        return (Kept(0, draft.kind, draft.key, draft.body, b"") for draft in list(self.kept))
+        return (Kept(0, draft.kind, draft.keys, draft.body, b"", None, draft.size) for draft in list(self.kept))
 
     @contextmanager
     def turn(self) -> Iterator[_Turn]:
@@ -71,12 +67,14 @@ class Bytes:
 
 
 class _Turn:
+    seq = 0
+
     def __init__(self, ledger: Bytes) -> None:
         self.find, self.state = ledger.find, ledger.state
         self.drafts: list[Draft] = []
 
-    def append(self, kind: str, body: bytes, key: bytes | None = None) -> None:
-        self.drafts.append(Draft(kind, body, key))
+    def append(self, kind: str, body: bytes, *keys: bytes) -> None:
+        self.drafts.append(Draft(kind, body, b"".join(keys), len(keys)))
 
 
 class Branching(LedgerLog):
@@ -174,9 +172,10 @@ def test_entries_and_states_have_one_length(
 ) -> None:
     """What a turn writes must not depend on its answers."""
     turn, point = _Turn(Bytes()), np.array([[1.5, -2.0]])
+    keys = [(point + i).tobytes() for i in range(3)]
     entry = Entry(point, label, coin if label is None else None)
-    append_answer(turn, point.tobytes(), bytes(32), entry, asked, asked)  # type: ignore[arg-type]
-    assert len(turn.drafts[0].body) == 18 + 16
+    append_answers(turn, dict.fromkeys(keys, entry), dict.fromkeys(keys, bytes(32)))  # type: ignore[arg-type]
+    assert len(turn.drafts[0].body) == 3 * (2 + 16)
     state = State(Usage(asked, 3), Usage(*left), published)
     assert len(state.written()) == 50
     assert State.read(state.written()) == state

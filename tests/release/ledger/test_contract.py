@@ -88,7 +88,7 @@ def test_a_turn_that_raises_has_written_nothing(shelf: Shelf) -> None:
         add(ledger, b"one", state=b"1")
         before = ledger.last
         with pytest.raises(ZeroDivisionError), ledger.turn() as turn:  # noqa: PT012
-            turn.append("answer", b"two", key=b"two")
+            turn.append("answer", b"two", b"two")
             turn.state = b"2"
             raise ZeroDivisionError
         assert (ledger.last, ledger.state, ledger.find([b"two"])) == (before, b"1", {})
@@ -127,12 +127,12 @@ def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: Shelf, size: int) -
     content, key = bytes(range(256)) * (size // 256) + bytes(size % 256), b"\0\xff" * 16
     with shelf.create() as ledger:
         with ledger.turn() as turn:
-            turn.append("ключ ☃", content, key=key)
+            turn.append("ключ ☃", content, key)
             turn.state = content[:100_000]
         assert ledger.find([key])[key].body == content
     with shelf.open() as again:
         (entry,) = again.entries()
-        assert (entry.kind, entry.body, entry.key, again.state) == ("ключ ☃", content, key, content[:100_000])
+        assert (entry.kind, entry.body, entry.keys, again.state) == ("ключ ☃", content, key, content[:100_000])
         again.verify()
 
 
@@ -149,7 +149,7 @@ def test_bad_entries_are_refused_without_a_word_of_what_they_hold(
 ) -> None:
     with shelf.create() as ledger:
         with pytest.raises(ParameterError) as refusal, ledger.turn() as turn:
-            turn.append(kind, body, key)
+            turn.append(kind, body, *([] if key is None else [key]))
         with pytest.raises(ParameterError) as second, ledger.turn() as turn:
             turn.state = "private text"  # type: ignore[assignment]
         assert "private" not in str(refusal.value) + str(second.value)
@@ -200,7 +200,7 @@ def test_another_thread_reads_during_a_turn_and_sees_nothing_of_it(shelf: Shelf)
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
         with ledger.turn() as turn:
-            turn.append("answer", b"two", key=b"two")
+            turn.append("answer", b"two", b"two")
             thread = threading.Thread(
                 target=lambda: seen.extend([ledger.last.seq, ledger.state, ledger.find([b"two"])])
             )
@@ -301,7 +301,7 @@ def in_a_fork(ledger: Ledger, *, inside: bool) -> str:
         return in_a_process(write_and_read)
     block = ledger.turn()
     with block as turn:
-        turn.append("answer", b"two", key=b"two")
+        turn.append("answer", b"two", b"two")
         assert in_a_process(end_the_turn_of_the_parent).startswith("LedgerClosed: ")
         return in_a_process(write_and_read)
 
@@ -348,7 +348,7 @@ def test_a_closed_ledger_says_so(shelf: Shelf) -> None:
 def test_what_is_kept_is_in_no_repr(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         with ledger.turn() as turn:
-            turn.append("answer", b"secret", key=b"secret")
+            turn.append("answer", b"secret", b"secret")
             turn.state = b"secret"
             assert "secret" not in repr(turn)
         assert "secret" not in repr(ledger) + repr(list(ledger.entries()))

@@ -98,7 +98,7 @@ def test_a_database_that_was_restored_under_its_writers_is_noticed(
     tables: Shelf, postgres_server: postgres.Server
 ) -> None:
     schema = schema_of(tables)
-    names = ("pcqr_ledgers", "pcqr_entries")
+    names = ("pcqr_ledgers", "pcqr_entries", "pcqr_index")
     with tables.create() as ledger:
         add(ledger, b"one")
         for name in names:
@@ -123,7 +123,7 @@ def test_of_two_databases_that_go_on_from_one_copy_only_one_replies(
     with tables.create() as ledger:
         add(ledger, b"one")
         postgres_server.run(f"CREATE SCHEMA {schema}_copy")
-        for name in ("pcqr_meta", "pcqr_ledgers", "pcqr_entries"):
+        for name in ("pcqr_meta", "pcqr_ledgers", "pcqr_entries", "pcqr_index"):
             postgres_server.run(f"CREATE TABLE {schema}_copy.{name} (LIKE {schema}.{name} INCLUDING ALL)")
             postgres_server.run(f"INSERT INTO {schema}_copy.{name} SELECT * FROM {schema}.{name}")
         with open_ledger(tables.place().replace(schema, f"{schema}_copy"), "release", tables.head) as copy:
@@ -156,7 +156,7 @@ def test_a_turn_of_a_process_that_is_killed_ends_with_it(tables: Shelf) -> None:
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
         with tables.open() as ledger, ledger.turn() as turn:
-            turn.append("answer", b"never", key=b"never")
+            turn.append("answer", b"never", b"never")
             os.write(writing, b"in")
             time.sleep(60)
         os._exit(0)

@@ -25,7 +25,7 @@ from pcqr.errors import (
     NotALedger,
     ParameterError,
 )
-from pcqr.release.ledger import create_ledger, open_ledger, points
+from pcqr.release.ledger import create_ledger, keys, open_ledger, points
 
 
 class Stop(Exception):
@@ -153,7 +153,9 @@ def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(fil
     ("statement", "told"),
     [
         ("UPDATE pcqr_entries SET body = x'00' WHERE seq = 3", "broken at entry 3"),
-        ("UPDATE pcqr_entries SET key = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET keys = x'00' WHERE seq = 3", "broken at entry 3"),
+        ("UPDATE pcqr_entries SET size = 2 WHERE seq = 3", "broken at entry [23]"),
+        ("UPDATE pcqr_entries SET size = 'text' WHERE seq = 3", "is damaged"),
         ("UPDATE pcqr_entries SET kind = 'other' WHERE seq = 3", "broken at entry 3"),
         ("UPDATE pcqr_entries SET closing = x'00' WHERE seq = 3", "broken at entry 3"),
         ("UPDATE pcqr_entries SET closing = NULL WHERE seq = 3", "broken at entry 3"),
@@ -169,7 +171,7 @@ def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(fil
         ("UPDATE pcqr_ledgers SET seq = 4", "broken at entry 5"),
         ("UPDATE pcqr_ledgers SET hash = x'00'", "broken at entry 5"),
         ("UPDATE pcqr_ledgers SET identity = printf('%032x', 1)", "belongs to another ledger|is not there"),
-        ("INSERT INTO pcqr_entries VALUES (1, 6, 'answer', NULL, x'00', x'00', NULL)", "broken at entry 6"),
+        ("INSERT INTO pcqr_entries VALUES (1, 6, 'answer', NULL, x'00', x'00', NULL, 1)", "broken at entry 6"),
         ("DROP TABLE pcqr_entries", "is damaged"),
         ("DROP TABLE pcqr_ledgers", "is damaged"),
         ("DROP TABLE pcqr_meta", "does not exist"),
@@ -205,25 +207,28 @@ def test_an_edit_long_ago_is_noticed_when_it_is_read_and_by_a_check_of_everythin
         assert [entry.body for entry in ledger.entries(after=3)] == [b"%d" % number for number in range(3, 9)]
 
 
-def test_an_index_without_one_of_its_keys_is_found_by_a_check_of_everything(files: Shelf) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM pcqr_index WHERE seq = 1",
+        "UPDATE pcqr_index SET prefix = prefix + 1 WHERE seq = 1",
+        "UPDATE pcqr_index SET seq = 2 WHERE seq = 1",
+        "UPDATE pcqr_ledgers SET indexed = 5",
+        "DROP TABLE pcqr_index",
+    ],
+)
+def test_an_index_without_one_of_its_keys_is_found_by_a_check_of_everything(
+    files: Shelf, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A key that is not found would be asked, and paid for, again."""
+    monkeypatch.setattr(keys, "MOST_RECENT", 2)
     with files.create() as ledger:
-        add(ledger, b"one", b"two")
-    edit(
-        files.place(),
-        "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = sql || ' WHERE seq <> 1' WHERE name = 'pcqr_keys'",
-    )
-    edit(files.place(), "REINDEX")
-    edit(
-        files.place(),
-        "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = replace(sql, ' WHERE seq <> 1', '') WHERE name = 'pcqr_keys'",
-    )
-    with files.open() as ledger:
-        assert ledger.find([b"one", b"two"]).keys() == {b"two"}
-        with pytest.raises(LedgerDamaged, match="its database is broken"):
-            ledger.verify()
+        for number in range(5):
+            add(ledger, b"%d" % number)
+        ledger.verify()
+    edit(files.place(), statement)
+    with files.open() as ledger, pytest.raises(LedgerDamaged, match="its database is broken"):
+        ledger.verify()
 
 
 def test_rot_is_refused_or_does_no_harm(files: Shelf) -> None:

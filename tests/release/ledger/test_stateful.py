@@ -1,4 +1,7 @@
-"""Turns, failures, copies, restored copies, lost heads and readers in random orders, against a list."""
+"""Turns, failures, copies, restored copies, lost heads and readers in random orders, against a list.
+
+Keys go into the index a few at a time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from support.ledgers import Shelf, new_folder
 
 from pcqr.errors import HeadMissing, LedgerClosed, LedgerInUse, LedgerRolledBack, ParameterError
-from pcqr.release.ledger import Ledger, points
+from pcqr.release.ledger import Ledger, keys, points
 
 Line = list[tuple[bytes, bytes]]
 
@@ -31,8 +34,10 @@ class LedgerMachine(RuleBasedStateMachine):
         self.line: Line = []
         self.copies: list[Line] = []
         self.number = 0
+        self.most_recent, keys.MOST_RECENT = keys.MOST_RECENT, 3
 
     def teardown(self) -> None:
+        keys.MOST_RECENT = self.most_recent
         self.ledger.close()
         shutil.rmtree(self.folder)
 
@@ -54,7 +59,7 @@ class LedgerMachine(RuleBasedStateMachine):
         def act() -> None:
             with points.watched(stop), self.ledger.turn() as turn:
                 for body in bodies:
-                    turn.append("answer", body, key=body)
+                    turn.append("answer", body, body)
                 turn.state = state
                 if end == "raise":
                     raise ZeroDivisionError
@@ -125,6 +130,10 @@ class LedgerMachine(RuleBasedStateMachine):
         assert [entry.body for entry in ledger.entries()] == [body for body, _ in self.line]
         assert ledger.state == (self.line[-1][1] if self.line else b"")
         assert ledger.last.seq == len(self.line)
+        found = ledger.find([b"%d" % number for number in range(self.number + 1)])
+        assert {key: entry.body for key, entry in found.items()} == {
+            body: body for body, _ in self.line if body.isdigit()
+        }
 
 
 LedgerMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)

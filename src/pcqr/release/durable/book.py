@@ -10,17 +10,18 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from sqlalchemy import BindParameter, Executable, and_, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Executable, bindparam, func, insert, select, update
 
 from pcqr.algorithms.asking import Asked, Reply, Stopped, Told
+from pcqr.algorithms.log import Entry
 from pcqr.hypotheses.base import Points
 from pcqr.plan import Kind, Usage
-from pcqr.release.durable.entries import ANSWER, entry_of
+from pcqr.release.durable.entries import answer_in, answers_in
 from pcqr.release.durable.history import History, Moment
 from pcqr.release.ledger import Ledger, Turn
-from pcqr.release.ledger.store import KEYS_AT_ONCE
+from pcqr.release.ledger.store import AT_ONCE
 from pcqr.release.ledger.tables import ASKED, ENTRIES, REQUESTS, USAGE
 
 _COUNTS = struct.Struct(">QQQ")
@@ -58,19 +59,13 @@ _NEW_ASKED = insert(ASKED).values(
     ledger=_number,
     **{name: bindparam(f"new_{name}") for name in ("asker", "number", "seq", "kind", "time")},
 )
+_HOLDER = select(func.min(ENTRIES.c.seq)).where(ENTRIES.c.ledger == ASKED.c.ledger, ENTRIES.c.seq >= ASKED.c.seq)
+"""The entry that has the number of an answer: its own number is its last."""
 _OWN = (
-    select(ASKED.c.number, ASKED.c.time, ASKED.c.asker, ASKED.c.kind, ENTRIES.c.body)
-    .join(ENTRIES, and_(ENTRIES.c.ledger == ASKED.c.ledger, ENTRIES.c.seq == ASKED.c.seq))
+    select(ASKED.c.number, ASKED.c.time, ASKED.c.kind, ASKED.c.seq, _HOLDER.scalar_subquery())
     .where(ASKED.c.ledger == _number, ASKED.c.asker == bindparam("who"), ASKED.c.number > bindparam("after"))
     .where(ASKED.c.seq <= bindparam("final"))
     .order_by(ASKED.c.number)
-    .limit(bindparam("most"))
-)
-_ALL = (
-    select(ENTRIES.c.seq, ENTRIES.c.body)
-    .where(ENTRIES.c.ledger == _number, ENTRIES.c.seq > bindparam("after"), ENTRIES.c.seq <= bindparam("final"))
-    .where(ENTRIES.c.kind == ANSWER)
-    .order_by(ENTRIES.c.seq)
     .limit(bindparam("most"))
 )
 _FIRST = select(ASKED.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind).where(
@@ -123,14 +118,14 @@ class Book:
         At most `limit` lines with numbers past `after`: the last number of one call is the `after` of the next. The
         numbers of an asker's own list are not those of the release's.
         """
-        if asker is not None:
-            return [_line(*row) for row in self._read(_OWN, after=after, most=limit, who=asker)]
-        rows = self._read(_ALL, after=after, most=limit)
-        if not rows:
-            return []
-        told = self._read(_FIRST, first=rows[0][0], last=rows[-1][0])
-        first = {seq: (told_at, who, kind) for seq, told_at, who, kind in told}
-        return [_line(seq, *first.get(seq, (None, None, None)), body) for seq, body in rows]
+        if asker is None:
+            return self._all_answers(after, limit)
+        rows = self.ledger.read(_OWN, after=after, most=limit, who=asker)
+        entries = self.ledger.at([holder for *_, holder in rows])
+        return [
+            _line(number, told_at, asker, kind, answer_in(entries[holder], seq - entries[holder].before - 1))
+            for number, told_at, kind, seq, holder in rows
+        ]
 
     def history(self, buckets: int = 200) -> list[Moment]:
         """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them.
@@ -143,18 +138,27 @@ class Book:
         """What was asked for the first time in the entries past `after`, up to `until`: how much, second by second."""
         return [
             Moment(told_at, count, count * (kind == _UNSTABLE))
-            for told_at, kind, count in self._read(_TIMED, after=after, until=until)
+            for told_at, kind, count in self.ledger.read(_TIMED, after=after, until=until)
         ]
 
     def open(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
-        """The page of a turn. `seqs` are the numbers of the entries that the turn has found or added, by key."""
+        """The page of a turn. `seqs` are the numbers of the answers that the turn has found or added, by key."""
         return WrittenPage(turn, asked, seqs, int(self.clock()))
 
-    def _usages(self, statement: Executable, **values: object) -> dict[str | None, Usage]:
-        return {who or None: Usage(*_COUNTS.unpack(counts)[:2]) for who, counts in self._read(statement, **values)}
+    def _all_answers(self, after: int, limit: int) -> list[Line]:
+        found: list[tuple[int, Entry]] = []
+        entries = self.ledger.entries(after)
+        while len(found) < limit and (kept := next(entries, None)) is not None:
+            found += ((number, answer) for number, answer in answers_in(kept) if number > after)
+        if not found:
+            return []
+        told = self.ledger.read(_FIRST, first=found[0][0], last=found[-1][0])
+        first = {seq: (told_at, who, kind) for seq, told_at, who, kind in told}
+        return [_line(number, *first.get(number, (None, None, None)), answer) for number, answer in found[:limit]]
 
-    def _read(self, statement: Executable, **values: object) -> Sequence[Any]:
-        return self.ledger.read(statement, **values) if self.ledger.has_book else ()
+    def _usages(self, statement: Executable, **values: object) -> dict[str | None, Usage]:
+        rows = self.ledger.read(statement, **values)
+        return {who or None: Usage(*_COUNTS.unpack(counts)[:2]) for who, counts in rows}
 
 
 class WrittenPage:
@@ -165,7 +169,7 @@ class WrittenPage:
         askers = sorted({_name(each) for each in asked})
         self._before = {who: _COUNTS.unpack(counts) for who, counts in turn.read(_USAGES_OF, askers=askers)}
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
-        self._asked: dict[tuple[str, int], bytes] = {}
+        self._asked: dict[tuple[str, bytes], bytes] = {}
         tokens = sorted({each.token for each in asked if each.token is not None})
         rows = turn.read(_TOLD, askers=askers, tokens=tokens) if tokens else ()
         self._told = {(who, token): (content, told) for who, token, content, told in rows}
@@ -185,7 +189,7 @@ class WrittenPage:
 
     def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
         who = _name(asked)
-        self._asked.setdefault((who, self._seqs[key]), bytes([_KINDS.index(kind)]))
+        self._asked.setdefault((who, key), bytes([_KINDS.index(kind)]))
         if kind != "repeated":
             counts = self._counts[who]
             counts[0] += 1
@@ -207,7 +211,8 @@ class WrittenPage:
         """Hand everything to the turn."""
         had = self._had()
         lines = []
-        for (who, seq), kind in self._asked.items():
+        for (who, key), kind in self._asked.items():
+            seq = self._seqs[key]
             if (who, seq) not in had:
                 counts = self._counts[who]
                 counts[2] += 1
@@ -227,12 +232,12 @@ class WrittenPage:
 
     def _had(self) -> set[tuple[str, int]]:
         """Which of the repeated rows an asker has asked before."""
-        repeated = [each for each, kind in self._asked.items() if kind == _REPEATED]
+        repeated = [(who, self._seqs[key]) for (who, key), kind in self._asked.items() if kind == _REPEATED]
         askers, seqs = sorted({who for who, _ in repeated}), sorted({seq for _, seq in repeated})
         found: set[tuple[str, int]] = set()
-        for start in range(0, len(seqs), KEYS_AT_ONCE):
+        for start in range(0, len(seqs), AT_ONCE):
             found |= {
-                (who, seq) for who, seq in self._turn.read(_HAD, askers=askers, seqs=seqs[start : start + KEYS_AT_ONCE])
+                (who, seq) for who, seq in self._turn.read(_HAD, askers=askers, seqs=seqs[start : start + AT_ONCE])
             }
         return found
 
@@ -241,8 +246,7 @@ def _name(asked: Asked) -> str:
     return asked.asker or ""
 
 
-def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | None, body: bytes) -> Line:
-    entry = entry_of(body)
+def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | None, entry: Entry) -> Line:
     first: Kind = "unstable" if entry.label is None else "stable"
     return Line(
         number, told_at, asker or None, entry.point, entry.label, entry.coin, first if kind is None else _KINDS[kind[0]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,17 @@ import numpy as np
 from pcqr.algorithms.log import Entry
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
+from pcqr.release.ledger import Entry as Kept
 from pcqr.release.ledger import Turn
 
-ANSWER, ANNOUNCED, PUBLISHED = "answer", "announced", "published"
+ANSWERS, ANNOUNCED, PUBLISHED = "answers", "announced", "published"
+ANSWER = "answer"
+"""One answer, as ledgers of table version 2 have them."""
 PUBLISHED_KEY = PUBLISHED.encode()  # no SHA-256
 _ANSWER = struct.Struct(">bbQQ")
+_DECISION = struct.Struct(">bb")
+_MOST_ANSWERS, _MOST_BYTES = 256, 1 << 14
+"""In one entry: whoever looks for one of its answers reads it whole."""
 _STATE = struct.Struct(">BQQqqB16s")
 _STATE_VERSION = 2
 _PUBLISHED_FLAG, _CAUTIOUS_FLAG = 1, 2
@@ -63,16 +69,23 @@ def is_earlier(written: bytes) -> bool:
     return written[:1] in [bytes([version]) for version in range(1, _STATE_VERSION)]
 
 
-def append_answer(turn: Turn, key: bytes, digest: bytes, entry: Entry, asked: int, unstable: int) -> int:
-    """Add an answer, with the counts after it; returns its number. `digest` is SHA-256 of the key."""
-    label = _NONE if entry.label is None else entry.label
-    coin = _NONE if entry.coin is None else entry.coin
-    return turn.append(ANSWER, _ANSWER.pack(label, coin, asked, unstable) + key, key=digest)
+def append_answers(turn: Turn, answers: Mapping[bytes, Entry], digests: Mapping[bytes, bytes]) -> None:
+    """Add answers to points of one width, by the bits of the points, of which `digests` are the SHA-256.
+
+    Many are in one entry: first what was decided, then the points.
+    """
+    keys = list(answers)
+    size = max(1, min(_MOST_ANSWERS, _MOST_BYTES // max(1, len(keys[0])))) if keys else 1
+    for start in range(0, len(keys), size):
+        these = keys[start : start + size]
+        decided = [each for key in these for each in (answers[key].label, answers[key].coin)]
+        decisions = struct.pack(f">{len(decided)}b", *(_NONE if each is None else each for each in decided))
+        turn.append(ANSWERS, decisions + b"".join(these), *(digests[key] for key in these))
 
 
 def append_announced(turn: Turn, name: bytes, keys: Sequence[bytes]) -> None:
     """Add which rows are going to be decided, all of one width."""
-    turn.append(ANNOUNCED, _WIDTH.pack(len(keys[0])) + b"".join(keys), key=name)
+    turn.append(ANNOUNCED, _WIDTH.pack(len(keys[0])) + b"".join(keys), name)
 
 
 def announced_in(body: bytes) -> list[bytes]:
@@ -83,11 +96,20 @@ def announced_in(body: bytes) -> list[bytes]:
 
 def append_published(turn: Turn, hypothesis: Hypothesis) -> None:
     text = hypothesis.to_json().encode()
-    turn.append(PUBLISHED, text.ljust(-(-len(text) // _PAGE) * _PAGE), key=PUBLISHED_KEY)
+    turn.append(PUBLISHED, text.ljust(-(-len(text) // _PAGE) * _PAGE), PUBLISHED_KEY)
 
 
-def entry_of(body: bytes) -> Entry:
-    """The answer in the body of an entry."""
-    label, coin, _, _ = _ANSWER.unpack_from(body)
-    point = np.frombuffer(body, dtype="<f8", offset=_ANSWER.size)[None, :]
+def answer_in(kept: Kept, position: int) -> Entry:
+    """The answer at a `position` of an entry with answers, from 0 on."""
+    decision, points = (_ANSWER, _ANSWER.size) if kept.kind == ANSWER else (_DECISION, kept.size * _DECISION.size)
+    label, coin = decision.unpack_from(kept.body, position * decision.size)[:2]
+    width = (len(kept.body) - points) // kept.size
+    key = kept.body[points + position * width : points + (position + 1) * width]
+    point = np.frombuffer(key, dtype="<f8")[None, :]
     return Entry(point, None if label == _NONE else label, None if coin == _NONE else coin)
+
+
+def answers_in(kept: Kept) -> Iterator[tuple[int, Entry]]:
+    """All answers of an entry, each with its number. None of an entry of another kind."""
+    if kept.kind in (ANSWER, ANSWERS):
+        yield from ((kept.before + 1 + position, answer_in(kept, position)) for position in range(kept.size))

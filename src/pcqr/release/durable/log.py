@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -18,15 +19,15 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
 from pcqr.release.durable.book import Book, WrittenPage
 from pcqr.release.durable.entries import (
-    ANSWER,
     NOTHING,
     PUBLISHED_KEY,
     State,
     announced_in,
+    answer_in,
+    answers_in,
     append_announced,
-    append_answer,
+    append_answers,
     append_published,
-    entry_of,
     is_earlier,
 )
 from pcqr.release.ledger import Entry as Kept
@@ -67,11 +68,10 @@ class LedgerLog:
         return state.spent
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        digests = {key: sha256(key).digest() for key in keys}
-        return {key: entry_of(kept.body) for key, kept in _found(digests, self.ledger.find).items()}
+        return {key: answer_in(*where) for key, where in _found(_digests(keys), self.ledger.find).items()}
 
     def entries(self) -> Iterator[Entry]:
-        return (entry_of(entry.body) for entry in self.ledger.entries() if entry.kind == ANSWER)
+        return (answer for kept in self.ledger.entries() for _, answer in answers_in(kept))
 
     def announce(self, keys: Sequence[bytes], labeller: PrivLabel) -> None:
         """For a cautious release: have on disk which rows are going to be decided, before anything is known of them."""
@@ -94,6 +94,7 @@ class LedgerLog:
             if before.announced not in (NOTHING, self._announced):  # and never decided: that turn was broken off
                 labeller.left = turn.settle(before)
             yield turn
+            turn.append()
             after = turn.after(labeller.left)
             ledger_turn.state = after.written()
             if turn.page is not None:
@@ -133,13 +134,17 @@ class Turn:
         self._log = log
         self._seqs: dict[bytes, int] = {}
         self._digests: dict[bytes, bytes] = {}
-        self._asked, self._unstable = before.spent.queries or 0, before.spent.unstable or 0
+        self._new: dict[bytes, Entry] = {}
+        """Answers that the ledger's turn has not got yet."""
+        self._appended = before.spent
+        """What was spent without these."""
         self._is_published, self._is_cautious = before.is_published, before.is_cautious
         self._announced = NOTHING
 
     @property
     def spent(self) -> Usage:
-        return Usage(self._asked, self._unstable)
+        asked, unstable = self._appended.queries or 0, self._appended.unstable or 0
+        return Usage(asked + len(self._new), unstable + sum(entry.label is None for entry in self._new.values()))
 
     @property
     def published(self) -> Hypothesis | None:
@@ -150,15 +155,19 @@ class Turn:
         return State(self.spent, left, self._is_published, self._is_cautious, self._announced)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        self._digests = {key: sha256(key).digest() for key in keys}
+        self._digests = _digests(keys)
         found = _found(self._digests, self._turn.find)
-        self._seqs.update((key, kept.seq) for key, kept in found.items())
-        return {key: entry_of(kept.body) for key, kept in found.items()}
+        self._seqs.update((key, kept.before + 1 + position) for key, (kept, position) in found.items())
+        return {key: answer_in(*where) for key, where in found.items()}
 
     def add(self, key: bytes, entry: Entry) -> None:
-        self._asked += 1
-        self._unstable += entry.label is None
-        self._seqs[key] = append_answer(self._turn, key, self._digests[key], entry, self._asked, self._unstable)
+        self._new[key] = entry
+
+    def append(self) -> None:
+        """Hand the answers so far to the ledger's turn, before anything else comes."""
+        self._seqs.update(zip(self._new, itertools.count(self._turn.seq + 1), strict=False))
+        append_answers(self._turn, self._new, self._digests)
+        self._appended, self._new = self.spent, {}
 
     def announce(self, keys: Sequence[bytes]) -> bytes:
         """Say which of these rows are new; returns the name of the announcement."""
@@ -181,6 +190,7 @@ class Turn:
         coins = SystemEntropy().below(2, len(rows)).tolist()
         for key, coin in list(zip(rows, coins, strict=True))[: unstable or 0]:
             self.add(key, Entry(np.frombuffer(key, dtype="<f8")[None, :], None, coin))
+        self.append()
         return Usage(*(None if left is None else max(0, left - len(rows)) for left in (queries, unstable)))
 
     def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
@@ -190,24 +200,29 @@ class Turn:
         return self.page
 
     def publish(self, hypothesis: Hypothesis) -> None:
+        self.append()
         append_published(self._turn, hypothesis)
         self._is_published = True
 
 
 def move(log: MemoryLog, left: Usage, turn: LedgerTurn, *, is_cautious: bool = False) -> None:
     """Write all that a release has answered in memory into its ledger."""
-    asked = unstable = 0
-    for key, entry in log.keyed():
-        asked, unstable = asked + 1, unstable + (entry.label is None)
-        append_answer(turn, key, sha256(key).digest(), entry, asked, unstable)
+    answers = dict(log.keyed())
+    append_answers(turn, answers, _digests(answers))
     if log.published is not None:
         append_published(turn, log.published)
-    turn.state = State(Usage(asked, unstable), left, log.published is not None, is_cautious).written()
+    turn.state = State(log.spent, left, log.published is not None, is_cautious).written()
+
+
+def _digests(keys: Iterable[bytes]) -> dict[bytes, bytes]:
+    """What the ledger has as keys: those of the protocol may be long."""
+    return {key: sha256(key).digest() for key in keys}
 
 
 def _found(
     digests: Mapping[bytes, bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]
-) -> dict[bytes, Kept]:
-    """The entries of the ledger, by the keys of the protocol: the ledger has their `digests`."""
+) -> dict[bytes, tuple[Kept, int]]:
+    """The entries of the ledger, and the positions in them, by the keys of the protocol."""
     found = find(list(digests.values()))
-    return {key: found[digest] for key, digest in digests.items() if digest in found} if found else {}
+    wanted = ((key, digest) for key, digest in digests.items() if digest in found) if found else ()
+    return {key: (found[digest], found[digest].position(digest) or 0) for key, digest in wanted}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from struct import Struct
 from typing import NamedTuple
 
 TAG = b"pcqr ledger 1"
 BEFORE_ALL = bytes(32)
 """What stands where the hash before the genesis would be."""
 GENESIS, ADOPTED, STATE = "genesis", "adopted", "state"
-_eight = Struct(">Q").pack
+_eight = struct.Struct(">Q").pack
 RESERVED = (GENESIS, ADOPTED, STATE)
 """Kinds that the ledger itself writes: its beginning, a person's decision, a turn that changed the state alone."""
 
@@ -31,11 +31,12 @@ class Link:
 
 
 class Draft(NamedTuple):
-    """What a caller appends, before it has a number and a hash. Its contents may be private: `repr` is silent."""
+    """What a caller appends, before it has numbers and a hash. Its contents may be private: `repr` is silent."""
 
     kind: str
     body: bytes
-    key: bytes | None
+    keys: bytes | None
+    size: int = 1
 
     def __repr__(self) -> str:
         return f"Draft(kind={self.kind!r})"
@@ -44,19 +45,42 @@ class Draft(NamedTuple):
 class Entry(NamedTuple):
     """One entry of the log. `closing`, in the last entry of a turn, is SHA-256 of the state after it.
 
+    An entry with `size` keys has as many numbers, of which `seq` is the last; `keys` are its keys, of one length, one
+    after the other. An entry without keys has one number.
+
     Contents may be private: `repr` shows number, kind and hash alone. Fields are in the order of the table's columns.
     """
 
     seq: int
     kind: str
-    key: bytes | None
+    keys: bytes | None
     body: bytes
     hash: bytes
     closing: bytes | None = None
+    size: int = 1
 
     @property
     def link(self) -> Link:
         return Link(self.seq, self.hash)
+
+    @property
+    def before(self) -> int:
+        """The number before its first."""
+        return self.seq - self.size
+
+    def each_key(self) -> list[bytes]:
+        return [] if self.keys is None else split(self.keys, self.size)
+
+    def position(self, key: bytes) -> int | None:
+        """The place of `key` among its keys, from 0 on; None where it is not there."""
+        if self.keys is None or len(key) * self.size != len(self.keys):
+            return None
+        if not key:
+            return 0
+        start = self.keys.find(key)
+        while start % len(key) and start >= 0:  # the end of one key and the beginning of the next
+            start = self.keys.find(key, start + 1)
+        return start // len(key) if start >= 0 else None
 
     def __repr__(self) -> str:
         return f"Entry(seq={self.seq!r}, kind={self.kind!r}, hash={self.hash!r})"
@@ -70,15 +94,32 @@ class BrokenChain(Exception):
         super().__init__(seq)
 
 
+def split(keys: bytes, size: int) -> list[bytes]:
+    """So many keys of one length, out of their bytes in a row."""
+    width = len(keys) // size
+    return [keys[start : start + width] for start in range(0, len(keys), width)] if width else [keys] * size
+
+
 def digest(state: bytes) -> bytes:
     return sha256(state).digest()
 
 
 def hashed(
-    previous: bytes, identity: bytes, seq: int, kind: str, key: bytes | None, body: bytes, closing: bytes | None
+    previous: bytes,
+    identity: bytes,
+    seq: int,
+    kind: str,
+    keys: bytes | None,
+    body: bytes,
+    closing: bytes | None,
+    size: int = 1,
 ) -> bytes:
-    """hash_n. Every field has its length before it, so that no two entries have the same bytes."""
-    own, end = b"" if key is None else b"\1" + key, closing or b""
+    """hash_n. Every field has its length before it, so that no two entries have the same bytes.
+
+    Without keys `size` is 1.
+    """
+    mark = b"\1" if size == 1 else b"\2" + _eight(size)
+    own, end = b"" if keys is None else mark + keys, closing or b""
     parts = (
         *(previous, _named(identity), _eight(seq), _kind(kind)),
         *(_eight(len(own)), own, _eight(len(body)), body, _eight(len(end)), end),
@@ -108,11 +149,12 @@ def genesis(identity: bytes, purpose: str, state: bytes = b"") -> Entry:
 
 def chained(last: Link, identity: bytes, drafts: Sequence[Draft], state: bytes) -> list[Entry]:
     """The entries of one turn after `last`: the last of them closes it with `state`."""
-    entries, previous, final = [], last.hash, last.seq + len(drafts)
-    for seq, (kind, body, key) in enumerate(drafts, start=last.seq + 1):
-        closing = digest(state) if seq == final else None
-        previous = hashed(previous, identity, seq, kind, key, body, closing)
-        entries.append(Entry(seq, kind, key, body, previous, closing))
+    entries, seq, previous = [], last.seq, last.hash
+    for place, (kind, body, keys, size) in enumerate(drafts, start=1):
+        closing = digest(state) if place == len(drafts) else None
+        seq += size
+        previous = hashed(previous, identity, seq, kind, keys, body, closing, size)
+        entries.append(Entry(seq, kind, keys, body, previous, closing, size))
     return entries
 
 
@@ -121,17 +163,20 @@ def checked(last: Link | None, identity: bytes, entries: Iterable[Entry]) -> Ite
 
     `last` is None where `entries` begin with the genesis.
     """
-    seq, previous = (0, BEFORE_ALL) if last is None else (last.seq + 1, last.hash)
+    seq, previous = (-1, BEFORE_ALL) if last is None else (last.seq, last.hash)
     for entry in entries:
-        if entry.seq != seq or not follows(previous, identity, entry):
-            raise BrokenChain(seq)
+        if not follows(previous, identity, entry) or entry.before != seq:
+            raise BrokenChain(seq + 1)
         yield entry
-        seq, previous = seq + 1, entry.hash
+        seq, previous = entry.seq, entry.hash
 
 
 def follows(previous: bytes, identity: bytes, entry: Entry) -> bool:
     """Is the hash of `entry` the one that its contents have after `previous`? Contents of a wrong type have none."""
+    seq, kind, keys, body, own, closing, size = entry
     try:
-        return entry.hash == hashed(previous, identity, entry.seq, entry.kind, entry.key, entry.body, entry.closing)
-    except (TypeError, AttributeError):  # SQLite lets a column hold what it was not made for
+        return (size == 1 or (size > 1 and keys is not None)) and own == hashed(
+            previous, identity, seq, kind, keys, body, closing, size
+        )
+    except (TypeError, AttributeError, struct.error):  # SQLite lets a column hold what it was not made for
         return False

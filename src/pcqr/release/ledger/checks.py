@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pcqr.errors import LedgerDamaged, LedgerRolledBack
 from pcqr.release.ledger.chain import BrokenChain, Entry, Link, checked, digest
 from pcqr.release.ledger.store import Snapshot, Store
+from pcqr.release.ledger.tables import prefix
 
-AT_ONCE = 5_000
+AT_ONCE = 512
 """Entries that are read together: a long look must not keep SQLite from bringing its log into the database."""
+FEW = 16
+"""Those that are read first: most looks are short."""
+KEYS_AT_ONCE = 5_000
+"""Keys that are looked for together when everything is checked."""
 CHECKED_AT_LEAST = 1_000
 """Entries at the end of the chain that every opening re-computes."""
 
 
-def walk(store: Store, after: int, final: int) -> Iterator[Entry]:
-    """The entries from number `after` + 1 to `final`, each compared with its hash. −1: from the genesis on."""
-    identity, last = bytes.fromhex(store.identity), None
-    for first in range(after + 1, final + 1, AT_ONCE):
-        wanted = min(AT_ONCE, final + 1 - first)
+def walk(store: Store, after: int, final: int, limit: int | None = None) -> Iterator[Entry]:
+    """The entries with numbers past `after` up to `final`, `limit` at most, each compared with its hash.
+
+    −1: from the genesis on. An entry with numbers on both sides of `after` is among them.
+    """
+    identity, last, at_once = bytes.fromhex(store.identity), None, FEW
+    while after < final and limit != 0:
         with store.reading() as connection:
-            if last is None and first > 0:
-                last = Link(first - 1, store.hash_at(connection, first - 1) or b"")
-            rows = store.rows(connection, first, first + wanted - 1)
+            rows = store.rows(connection, after, final, at_once if limit is None else min(limit, at_once))
+            if not rows or rows[0].before > after:
+                raise broken(store.place, after + 1)
+            if last is None and after >= 0:
+                last = Link(rows[0].before, store.hash_at(connection, rows[0].before) or b"")
         try:
             for entry in checked(last, identity, rows):
                 yield entry
-                last = entry.link
+                last, after = entry.link, entry.seq
         except BrokenChain as error:
             raise broken(store.place, error.seq) from None
-        if len(rows) < wanted:
-            raise broken(store.place, first + len(rows))
+        limit = None if limit is None else limit - len(rows)
+        at_once = min(2 * at_once, AT_ONCE)
+
+
+def check_all(store: Store, end: Snapshot, progress: Callable[[int, int], None] | None) -> None:
+    """Re-compute the whole chain up to `end`, and see that the index has all the keys that it should."""
+    keys: list[tuple[int, int]] = []
+    for entry in walk(store, -1, end.last.seq):
+        if entry.seq <= end.indexed:
+            keys += ((prefix(key), entry.seq) for key in entry.each_key())
+        if len(keys) >= KEYS_AT_ONCE or entry.seq in (end.indexed, end.last.seq):
+            with store.reading() as connection:
+                if not set(keys).issubset(store.indexed(connection, [number for number, _ in keys])):
+                    raise store.damaged()
+            keys = []
+            if progress is not None:
+                progress(entry.seq, end.last.seq)
 
 
 def contains(store: Store, link: Link) -> bool:

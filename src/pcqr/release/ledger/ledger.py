@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from sqlalchemy.exc import SQLAlchemyError
 
 from pcqr.errors import LedgerClosed, LedgerError, LedgerUnwritable
-from pcqr.release.ledger.chain import STATE, Draft, Entry, Link, chained, follows
-from pcqr.release.ledger.checks import AT_ONCE, broken, contains, rolled_back, walk
+from pcqr.release.ledger.chain import STATE, Draft, Entry, Link, chained
+from pcqr.release.ledger.checks import check_all, contains, rolled_back, walk
 from pcqr.release.ledger.head import Head
+from pcqr.release.ledger.keys import Keys, entries_at
 from pcqr.release.ledger.points import reached
-from pcqr.release.ledger.store import DuplicateKey, Snapshot, Store
-from pcqr.release.ledger.tables import WITH_BOOK
-from pcqr.release.ledger.turn import Turn, duplicate_key
+from pcqr.release.ledger.store import Snapshot, Store
+from pcqr.release.ledger.turn import Turn
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Executable
@@ -55,6 +55,7 @@ class Ledger:
         """How a pickled copy does: without a password."""
         self._bound = bound
         """For a reader: the moment that it shows. None for a writer."""
+        self._keys = Keys()
         self._lock = threading.Lock()
         self._owner: int | None = None
         self._why_closed: tuple[str, str] | None = None
@@ -88,23 +89,22 @@ class Ledger:
         return self._snapshot().state
 
     def entries(self, after: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """The entries after number `after`, in order, each compared with its hash."""
-        final = self.last.seq if limit is None else min(self.last.seq, after + limit)
-        return walk(self._reader(), after, final)
+        """The entries with numbers past `after`, in order, at most `limit` of them, each compared with its hash."""
+        return walk(self._reader(), after, self.last.seq, limit)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries that have one of `keys`, by key."""
         store, known = self._reader(), self._known
         with store.reading() as connection:
             end = self._bound or self._end(connection, known)
-            found = self._found(connection, keys, end.last.seq)
+            found = self._found(connection, keys, end)
         self._confirm(end.last)
         return found
 
-    @property
-    def has_book(self) -> bool:
-        """Are there tables for a book beside the chain? A reader may find an older ledger, without."""
-        return self._reader().version >= WITH_BOOK
+    def at(self, seqs: Sequence[int]) -> dict[int, Entry]:
+        """The entries with these numbers, which were read from a table beside the chain, by number."""
+        with self._reader().reading() as connection:
+            return entries_at(self._store, connection, set(seqs))
 
     def read(self, statement: Executable, **values: object) -> Sequence[Any]:
         """What tables beside the chain hold. `number` is this ledger's, and `final` the last entry to be shown."""
@@ -120,11 +120,9 @@ class Ledger:
 
         `progress`, where it is given, is called with the number of entries that were checked, and of all.
         """
-        end = self._snapshot().last
+        end = self._snapshot()
         self._store.check_pages()
-        for entry in walk(self._reader(), -1, end.seq):
-            if progress is not None and (entry.seq % AT_ONCE == 0 or entry.seq == end.seq):
-                progress(entry.seq, end.seq)
+        check_all(self._store, end, progress)
 
     @contextmanager
     def turn(self) -> Iterator[Turn]:
@@ -186,13 +184,14 @@ class Ledger:
             with self._store.explaining():
                 before = self._end(connection, self._known, keep=True)
             reached("turn begun")
-            find = lambda keys: self._found(connection, keys, before.last.seq)  # noqa: E731
+            find = lambda keys: self._found(connection, keys, before)  # noqa: E731
             turn = Turn(before, find, partial(self._store.read, connection), self.place)
             try:
                 yield turn
             finally:
                 turn.end()
             self._check_writable()  # not in a process that was forked inside the block
+            turn.check_keys()
             if turn.is_empty:
                 connection.close()
                 self._confirm(before.last)
@@ -208,15 +207,16 @@ class Ledger:
         try:
             with self._store.explaining():
                 if entries:
-                    self._store.write(connection, entries, turn.state)
+                    indexed = self._keys.index(self._store, connection, entries, turn.before)
+                    self._store.write(connection, entries, turn.state, indexed)
                 self._store.note(connection, turn.notes)
                 reached("entries written")
                 connection.commit()
             reached("committed")
             self._store.check_in_place()
             self._confirm(entries[-1].link if entries else turn.last)
-        except DuplicateKey:
-            raise duplicate_key() from None
+            if entries:
+                self._keys.committed(entries, indexed)
         except BaseException as error:
             self._shut("closed itself when a turn failed", "Open it again, and read what was recorded.")
             if isinstance(error, OSError):
@@ -260,16 +260,9 @@ class Ledger:
         self._confirm(end.last)
         return end
 
-    def _found(self, connection: Connection, keys: Sequence[bytes], final: int) -> dict[bytes, Entry]:
-        identity, found = bytes.fromhex(self.identity), {}
+    def _found(self, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
         with self._store.explaining():
-            rows = self._store.found(connection, keys)
-        for entry, previous in rows:
-            if not follows(previous, identity, entry):
-                raise broken(self.place, entry.seq)
-            if entry.key is not None and entry.seq <= final:
-                found[entry.key] = entry
-        return found
+            return self._keys.find(self._store, connection, keys, end)
 
     def _reader(self) -> Store:
         if self._why_closed is not None:
@@ -308,7 +301,7 @@ class Ledger:
     def _after_fork(self) -> None:
         if self._why_closed is None and not self._is_stale:
             self._is_fork = self._is_stale = True
-            self._lock = threading.Lock()
+            self._lock, self._keys = threading.Lock(), Keys()
             self._store.leave()
             if self._head is not None:
                 self._head.leave()

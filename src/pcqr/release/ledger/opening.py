@@ -49,7 +49,7 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
     >>> folder = Path(tempfile.mkdtemp())
     >>> with create_ledger(folder / "ledger", "release", head=folder / "head") as ledger:
     ...     with ledger.turn() as turn:
-    ...         _ = turn.append("answer", b"yes", key=b"first query")
+    ...         _ = turn.append("answer", b"yes", b"first query")
     ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
     1 b'yes'
     """
@@ -180,7 +180,7 @@ def _adopted(store: Store, path: Path) -> Head:
         facts = {"adopted": datetime.now(UTC).isoformat(timespec="seconds")}
         draft = Draft(ADOPTED, json.dumps(facts).encode(), None)
         (entry,) = chained(before.last, bytes.fromhex(store.identity), [draft], before.state)
-        store.write(connection, [entry], before.state)
+        store.write(connection, [entry], before.state, before.indexed)
         connection.commit()
     return Head.create(path, store.identity, store.place, entry.link)
 

@@ -93,8 +93,8 @@ class PostgresStore(Store):
                 f"is in a turn of another process that did not end within {PATIENCE} seconds",
                 "Look for a process that hangs, and stop it.",
             )
-        if code.startswith(("XX", "42P01", "42703")):
-            return self.damaged()
+        if code.startswith(("XX", "42P01", "42703", "23")):
+            return self.damaged()  # 23: a number is there already
         reason = _REASONS.get(code) or _REASONS.get(code[:2]) or f"cannot be used: the server gives up ({code})"
         return LedgerUnwritable(self.place, reason, f"Mend that first. {_REOPEN}")
 

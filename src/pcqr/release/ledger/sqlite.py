@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from itertools import repeat
@@ -15,26 +15,36 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import BindParameter, Connection, Engine, Executable, bindparam, create_engine, event
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Engine,
+    Executable,
+    Insert,
+    Select,
+    bindparam,
+    create_engine,
+    event,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, NotALedger
 from pcqr.files import InUse, lock, sync_directory, unlock
-from pcqr.release.ledger.chain import Entry, Link
+from pcqr.release.ledger.chain import Link
 from pcqr.release.ledger.head import NewHead
 from pcqr.release.ledger.points import reached
-from pcqr.release.ledger.store import INSERT, WITH_KEYS, Store
-from pcqr.release.ledger.tables import ENTRIES
+from pcqr.release.ledger.store import AT_ONCE, Store
 
 MAGIC = b"SQLite format 3\0"
 NAME = "main"
 PATIENCE = 30.0
 """Seconds to wait for somebody else's lock on the database, such as a tool that makes a copy."""
 CACHE_KIB = 32 * 1024
-PAGES_IN_LOG = 8_000
-"""The log is brought into the database after so many pages: keys are random, and so are the pages that they change."""
+PAGES_IN_LOG = 2_000
+"""The log is brought into the database after so many pages, and then written over: to make it longer takes longer."""
 _REOPEN = "Whether the last turn was recorded is not known. Open the ledger again, and read it."
 
 
@@ -43,7 +53,6 @@ class SqliteStore(Store):
 
     has_one_writer = True
     errors = (SQLAlchemyError, sqlite3.Error)
-    clashes = (sqlite3.IntegrityError,)
 
     def __init__(self, path: Path, *, read_only: bool = False, place: str | None = None) -> None:
         self.path = path
@@ -122,8 +131,8 @@ class SqliteStore(Store):
                 "is locked by another program",
                 "Wait until it is done, or close it: a tool that shows or copies databases, perhaps.",
             )
-        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return self.damaged()  # 0: a row or a table is missing, or a value has another type
+        if code in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT):
+            return self.damaged()  # a row or a table is missing, a value has another type, or a number is there already
         reasons = {
             sqlite3.SQLITE_FULL: "cannot be written: the disk is full",
             sqlite3.SQLITE_READONLY: "cannot be written: its file, its directory or its disk is read-only",
@@ -171,14 +180,19 @@ class SqliteStore(Store):
     def _do_all(self, connection: Connection, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         _plain(connection).executemany(self._text(statement), rows)
 
-    def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        number = self._number
-        _plain(connection).executemany(_INSERT, [(number, *entry) for entry in entries])
+    def _insert(self, connection: Connection, statement: Insert, rows: Iterable[tuple[Any, ...]]) -> None:
+        _plain(connection).executemany(_positional(statement), rows)
 
-    def _looked_up(self, connection: Connection, keys: Sequence[bytes]) -> list[Any]:
-        size = 1 << (len(keys) - 1).bit_length()  # statements for few different numbers of keys: each has its price
-        wanted = (self._number, *keys, *repeat(keys[-1], size - len(keys)))
-        return _plain(connection).execute(_look_up(size), wanted).fetchall()
+    def _looked_up(
+        self, connection: Connection, statement: Select[Any], column: ColumnElement[Any], values: Sequence[int]
+    ) -> list[Any]:
+        found: list[Any] = []
+        for start in range(0, len(values), AT_ONCE):
+            part = values[start : start + AT_ONCE]
+            size = 1 << (len(part) - 1).bit_length()  # statements for few different numbers: each has its price
+            wanted = (self._number, *part, *repeat(part[-1], size - len(part)))
+            found += _plain(connection).execute(_listing(statement, column, size), wanted)
+        return found
 
     def _connector(self, read_only: bool) -> Callable[[], sqlite3.Connection]:
         """Connections to the file. Where there is no log, nor the right to make one, it is read as it lies there."""
@@ -251,14 +265,18 @@ _PRAGMAS = (
 
 
 _POSITIONS = sqlite.dialect(paramstyle="qmark")
-_INSERT = str(INSERT.compile(dialect=_POSITIONS))
 
 
 @cache
-def _look_up(size: int) -> str:
-    """The look-up of so many keys."""
-    keys: list[BindParameter[bytes]] = [bindparam(f"key_{number}") for number in range(size)]
-    return str(WITH_KEYS.where(ENTRIES.c.key.in_(keys)).compile(dialect=_POSITIONS))
+def _positional(statement: Insert) -> str:
+    return str(statement.compile(dialect=_POSITIONS))
+
+
+@cache
+def _listing(statement: Select[Any], column: ColumnElement[Any], size: int) -> str:
+    """The look-up of so many values."""
+    values: list[BindParameter[int]] = [bindparam(f"value_{number}") for number in range(size)]
+    return str(statement.where(column.in_(values)).compile(dialect=_POSITIONS))
 
 
 def _plain(connection: Connection) -> sqlite3.Connection:

@@ -8,46 +8,61 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, Executable, and_, bindparam, delete, insert, literal_column, select, update
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Executable,
+    Insert,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
 from pcqr.release.ledger import tables
 from pcqr.release.ledger.chain import Entry, Link, genesis
-from pcqr.release.ledger.tables import ENTRIES, LEDGERS
+from pcqr.release.ledger.tables import ENTRIES, INDEX, LEDGERS
 
+Keyed = tuple[int, bytes, int]
+"""An entry's number, its keys in a row, and how many these are."""
 Note = tuple[Executable, Sequence[Mapping[str, object]]]
 """A statement, and the rows that it writes beside the chain."""
 
-KEYS_AT_ONCE = 512
-"""Keys of one look-up: databases limit the parameters of a statement."""
-_FIELDS = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body, ENTRIES.c.hash, ENTRIES.c.closing)
+AT_ONCE = 512
+"""Values of one look-up: databases limit the parameters of a statement."""
+_FIELDS = [ENTRIES.c[name] for name in Entry._fields]
 _BEFORE = ENTRIES.alias("before")
-_ONE_EARLIER = and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - literal_column("1"))
-_OF_THIS_LEDGER = ENTRIES.c.ledger + literal_column("0") == bindparam("number")
-"""With "+ 0": SQLite expects ledgers to be short, and would read it all."""
-WITH_KEYS = (
-    select(*_FIELDS, _BEFORE.c.hash).select_from(ENTRIES.outerjoin(_BEFORE, _ONE_EARLIER)).where(_OF_THIS_LEDGER)
+_ONE_EARLIER = and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - ENTRIES.c.size)
+_IS_OURS = ENTRIES.c.ledger == bindparam("number")
+_BETWEEN = and_(_IS_OURS, ENTRIES.c.seq > bindparam("after"), ENTRIES.c.seq <= bindparam("final"))
+LINKED = select(*_FIELDS, _BEFORE.c.hash).select_from(ENTRIES.outerjoin(_BEFORE, _ONE_EARLIER)).where(_IS_OURS)
+INDEXED = select(INDEX.c.prefix, INDEX.c.seq).where(INDEX.c.ledger == bindparam("number"))
+_ROWS = select(*_FIELDS).where(_BETWEEN).order_by(ENTRIES.c.seq).limit(bindparam("most"))
+_KEYED = select(ENTRIES.c.seq, ENTRIES.c["keys"], ENTRIES.c.size).where(_BETWEEN, ENTRIES.c["keys"].is_not(None))
+_SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state, LEDGERS.c.indexed).where(
+    LEDGERS.c.number == bindparam("number")
 )
-_FOUND = WITH_KEYS.where(ENTRIES.c.key.in_(bindparam("keys", expanding=True)))
-_ROWS = (
-    select(*_FIELDS)
-    .where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq.between(bindparam("first"), bindparam("final")))
-    .order_by(ENTRIES.c.seq)
-)
-_SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state).where(LEDGERS.c.number == bindparam("number"))
 _HASH_AT = select(ENTRIES.c.hash).where(ENTRIES.c.ledger == bindparam("number"), ENTRIES.c.seq == bindparam("at"))
 _SNAPSHOT_KEPT = _SNAPSHOT.with_for_update()
-INSERT = insert(ENTRIES)
+INSERT, INSERT_INDEX = insert(ENTRIES), insert(INDEX)
 _MOVE = (
     update(LEDGERS)
     .where(LEDGERS.c.number == bindparam("number"))
-    .values(seq=bindparam("new_seq"), hash=bindparam("new_hash"), state=bindparam("new_state"))
+    .values({name: bindparam(f"new_{name}") for name in ("seq", "hash", "state", "indexed")})
 )
 
 
@@ -57,16 +72,13 @@ class Reader(Protocol):
     def __call__(self, statement: Executable, **values: object) -> Sequence[Any]: ...
 
 
-class DuplicateKey(Exception):
-    """An entry has the key already."""
-
-
 @dataclass(frozen=True)
 class Snapshot:
-    """Where a ledger ends, and its state there, as of one moment."""
+    """Where a ledger ends, its state there, and up to which entry its keys are in the index, as of one moment."""
 
     last: Link
     state: bytes = field(repr=False)
+    indexed: int
 
 
 class Store(ABC):
@@ -79,10 +91,6 @@ class Store(ABC):
 
     errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
     """What its database raises."""
-    clashes: tuple[type[Exception], ...] = (IntegrityError,)
-    """What it raises where a number or a key is there already."""
-    version = 0
-    """That of its tables, once `bind` has found the ledger."""
 
     def __init__(self, engine: Engine, place: str, name: str, *, read_only: bool) -> None:
         self.place = place
@@ -118,7 +126,7 @@ class Store(ABC):
     def bind(self, purpose: str) -> None:
         """Find the ledger in its database, and bring the tables up to date where they are older."""
         with self.reading() as connection:
-            self.version = self._checked_version(connection)
+            version = self._checked_version(connection)
             columns = (LEDGERS.c.number, LEDGERS.c.identity, LEDGERS.c.purpose)
             found = connection.execute(select(*columns).where(LEDGERS.c.name == self._name)).one_or_none()
         if found is None:
@@ -130,25 +138,24 @@ class Store(ABC):
                 "Name the other one.",
             )
         self._number, self.identity = found.number, found.identity
-        if self.version < len(tables.MIGRATIONS) and not self._is_reader:
+        if version < len(tables.MIGRATIONS):
             with self.begin() as connection, self.explaining():
                 self._begin_migrating(connection)
                 tables.migrate(connection)
                 connection.commit()
-            self.version = len(tables.MIGRATIONS)
 
     def create(self, identity: bytes, purpose: str, connection: Connection) -> Link:
         """Tables, where there are none, and a ledger with its genesis, inside the caller's transaction."""
         tables.migrate(connection)
         first = genesis(identity, purpose)
-        row = {"name": self._name, "identity": identity.hex(), "purpose": purpose, "state": b""}
+        row = {"name": self._name, "identity": identity.hex(), "purpose": purpose, "state": b"", "indexed": 0}
         try:
             connection.execute(insert(LEDGERS).values(seq=first.seq, hash=first.hash, **row))
         except IntegrityError:
             raise NotALedger(self.place, "exists already", "Open it, or take another name.") from None
         self._number = connection.execute(select(LEDGERS.c.number).where(LEDGERS.c.name == self._name)).scalar_one()
         self.identity = identity.hex()
-        self._insert(connection, [first])
+        self._insert(connection, INSERT, [(self._number, *first)])
         return first.link
 
     @contextmanager
@@ -173,8 +180,8 @@ class Store(ABC):
 
     def snapshot(self, connection: Connection, *, keep: bool = False) -> Snapshot:
         """The ledger's end; with `keep`, nobody else moves it before the transaction ends."""
-        ((seq, hashed, state),) = self._say(connection, _SNAPSHOT_KEPT if keep else _SNAPSHOT)
-        return Snapshot(Link(seq, hashed), state)
+        ((seq, hashed, state, indexed),) = self._say(connection, _SNAPSHOT_KEPT if keep else _SNAPSHOT)
+        return Snapshot(Link(seq, hashed), state, indexed)
 
     def hash_at(self, connection: Connection, seq: int) -> bytes | None:
         found: Sequence[tuple[bytes]] = self._say(connection, _HASH_AT, at=seq)
@@ -185,17 +192,23 @@ class Store(ABC):
         asked = select(ENTRIES.c.seq).where(ENTRIES.c.ledger == self._number).order_by(ENTRIES.c.seq.desc()).limit(1)
         return int(connection.execute(asked).scalar_one_or_none() or 0)
 
-    def rows(self, connection: Connection, first: int, final: int) -> list[Entry]:
-        """The entries from `first` to `final`, in order."""
-        return [Entry(*row) for row in self._say(connection, _ROWS, first=first, final=final)]
+    def rows(self, connection: Connection, after: int, final: int, most: int) -> list[Entry]:
+        """The entries with numbers past `after`, in order, up to the one that ends with `final`: so many at most."""
+        asked = {"number": self._number, "after": after, "final": final, "most": most}
+        return [Entry(*row) for row in connection.execute(_ROWS, asked)]
 
-    def found(self, connection: Connection, keys: Sequence[bytes]) -> list[tuple[Entry, bytes]]:
-        """The entries that have one of `keys`, each with the hash of the one before it (empty where there is none)."""
-        found: list[tuple[Entry, bytes]] = []
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            rows = self._looked_up(connection, keys[start : start + KEYS_AT_ONCE])
-            found += ((Entry(*fields), before or b"") for *fields, before in rows)
-        return found
+    def keyed(self, connection: Connection, after: int, final: int) -> Sequence[Keyed]:
+        """The keys of the entries past number `after` that have any."""
+        return self._say(connection, _KEYED, after=after, final=final)
+
+    def indexed(self, connection: Connection, prefixes: Sequence[int]) -> list[tuple[int, int]]:
+        """These prefixes of keys, each with the numbers of the entries that have such a key, as the index knows it."""
+        return self._looked_up(connection, INDEXED, INDEX.c.prefix, prefixes)
+
+    def linked(self, connection: Connection, seqs: Sequence[int]) -> list[tuple[Entry, bytes]]:
+        """The entries with these numbers, each with the hash of the one before it (empty where there is none)."""
+        rows = self._looked_up(connection, LINKED, ENTRIES.c.seq, seqs)
+        return [(Entry(*fields), before or b"") for *fields, before in rows]
 
     def read(self, connection: Connection, statement: Executable, **values: object) -> Sequence[Any]:
         """What tables beside the chain hold."""
@@ -207,25 +220,24 @@ class Store(ABC):
         for statement, rows in notes:
             self._do_all(connection, statement, [{"number": self._number, **row} for row in rows])
 
-    def write(self, connection: Connection, entries: Sequence[Entry], state: bytes) -> None:
-        """One turn, in the caller's transaction. Raises `DuplicateKey`."""
-        try:
-            self._insert(connection, entries)
-        except self.clashes:
-            connection.rollback()
-            is_there = self.found(connection, [entry.key for entry in entries if entry.key is not None])
-            if is_there:
-                raise DuplicateKey from None
-            raise self.damaged() from None
+    def write(self, connection: Connection, entries: Sequence[Entry], state: bytes, indexed: int) -> None:
+        """One turn, in the caller's transaction."""
+        self._insert(connection, INSERT, [(self._number, *entry) for entry in entries])
         last = entries[-1]
-        self._do(connection, _MOVE, new_seq=last.seq, new_hash=last.hash, new_state=state)
+        values = {"new_seq": last.seq, "new_hash": last.hash, "new_state": state, "new_indexed": indexed}
+        self._do(connection, _MOVE, **values)
+
+    def index(self, connection: Connection, rows: NDArray[np.int64]) -> None:
+        """Put prefixes of keys, with the numbers of their entries, into the index, in the caller's transaction."""
+        self._insert(connection, INSERT_INDEX, zip(repeat(self._number), *rows.T.tolist(), strict=False))
 
     def remove_empty(self) -> bool:
         """Remove the ledger if it has its genesis alone; says whether it did."""
         with self.begin() as connection, self.explaining():
             if self.snapshot(connection, keep=True).last.seq != 0:
                 return False
-            connection.execute(delete(ENTRIES).where(ENTRIES.c.ledger == self._number))
+            for table in (ENTRIES, INDEX):
+                connection.execute(delete(table).where(table.c.ledger == self._number))
             connection.execute(delete(LEDGERS).where(LEDGERS.c.number == self._number))
             connection.commit()
         return True
@@ -266,12 +278,19 @@ class Store(ABC):
     def _do_all(self, connection: Connection, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
         connection.exec_driver_sql(self._text(statement), list(rows))
 
-    def _looked_up(self, connection: Connection, keys: Sequence[bytes]) -> Sequence[Any]:
-        return connection.execute(_FOUND, {"number": self._number, "keys": keys}).all()
+    def _looked_up(
+        self, connection: Connection, statement: Select[Any], column: ColumnElement[Any], values: Sequence[int]
+    ) -> list[Any]:
+        """What `statement` finds where `column` has one of `values`."""
+        found: list[Any] = []
+        for start in range(0, len(values), AT_ONCE):
+            chosen = statement.where(column.in_(values[start : start + AT_ONCE]))
+            found += connection.execute(chosen, {"number": self._number}).all()
+        return found
 
-    def _insert(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        names = ENTRIES.columns.keys()
-        self._do_all(connection, INSERT, [dict(zip(names, (self._number, *entry), strict=True)) for entry in entries])
+    def _insert(self, connection: Connection, statement: Insert, rows: Iterable[tuple[Any, ...]]) -> None:
+        names = statement.table.columns.keys()
+        self._do_all(connection, statement, [dict(zip(names, row, strict=True)) for row in rows])
 
     def _text(self, statement: Executable) -> str:
         if statement not in self._texts:
@@ -290,6 +309,12 @@ class Store(ABC):
                 self.place,
                 f"was written by a newer version of pcqr: its tables are version {found}, and this pcqr knows {own}",
                 "Install a newer pcqr.",
+            )
+        if found < own and self._is_reader:
+            raise LedgerError(
+                self.place,
+                f"was written by an earlier version of pcqr: its tables are version {found}, and this pcqr reads {own}",
+                "Open it once for writing, as every command that adds to it does: that brings them up to date.",
             )
         return found
 

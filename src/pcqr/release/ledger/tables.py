@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 
 from sqlalchemy import (
     BigInteger,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
     update,
 )
 
@@ -34,8 +36,9 @@ LEDGERS = Table(
     Column("seq", BigInteger, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Column("state", LargeBinary, nullable=False),
+    Column("indexed", BigInteger, nullable=False),
 )
-"""One row a ledger: the link of its last entry, and the state after it."""
+"""One row a ledger: the link of its last entry, the state after it, and up to which entry its keys are in the index."""
 
 ENTRIES = Table(
     "pcqr_entries",
@@ -43,13 +46,23 @@ ENTRIES = Table(
     Column("ledger", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String, nullable=False),
-    Column("key", LargeBinary),
+    Column("keys", LargeBinary),
     Column("body", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Column("closing", LargeBinary),
-    Index("pcqr_keys", "key", "ledger", unique=True),
+    Column("size", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
+
+INDEX = Table(
+    "pcqr_index",
+    METADATA,
+    Column("ledger", Integer, primary_key=True, autoincrement=False),
+    Column("prefix", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+"""Which entry has a key that begins so (`prefix`): for entries up to a ledger's `indexed`."""
 
 USAGE = Table(
     "pcqr_usage",
@@ -88,8 +101,44 @@ REQUESTS = Table(
 """What a request with a token got."""
 
 
+_PREFIX = Struct(">q")
+
+
+def prefix(key: bytes) -> int:
+    """The first bytes of a key, as a number that a database can hold. Keys may have it in common."""
+    number: int = _PREFIX.unpack_from(key if len(key) >= _PREFIX.size else key.ljust(_PREFIX.size, b"\0"))[0]
+    return number
+
+
 def _create_tables(connection: Connection) -> None:
-    METADATA.create_all(connection, [META, LEDGERS, ENTRIES], checkfirst=False)
+    """As they were in version 1: an entry has one key, or none."""
+    first = MetaData()
+    META.to_metadata(first)
+    Table(
+        "pcqr_ledgers",
+        first,
+        Column("number", Integer, primary_key=True),
+        Column("name", String, nullable=False, unique=True),
+        Column("identity", String(32), nullable=False, unique=True),
+        Column("purpose", String, nullable=False),
+        Column("seq", BigInteger, nullable=False),
+        Column("hash", LargeBinary, nullable=False),
+        Column("state", LargeBinary, nullable=False),
+    )
+    Table(
+        "pcqr_entries",
+        first,
+        Column("ledger", Integer, primary_key=True, autoincrement=False),
+        Column("seq", BigInteger, primary_key=True, autoincrement=False),
+        Column("kind", String, nullable=False),
+        Column("key", LargeBinary),
+        Column("body", LargeBinary, nullable=False),
+        Column("hash", LargeBinary, nullable=False),
+        Column("closing", LargeBinary),
+        Index("pcqr_keys", "key", "ledger", unique=True),
+        sqlite_with_rowid=False,
+    )
+    first.create_all(connection, checkfirst=False)
     connection.execute(insert(META).values(version=0))
 
 
@@ -97,10 +146,28 @@ def _create_book(connection: Connection) -> None:
     METADATA.create_all(connection, [USAGE, ASKED, REQUESTS], checkfirst=False)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book)
+def _create_index(connection: Connection) -> None:
+    """Entries with many keys, and an index that is written in bulk. A process that knows neither stops at `keys`."""
+    for change in (
+        'pcqr_entries RENAME COLUMN "key" TO keys',
+        "pcqr_entries ADD COLUMN size INTEGER NOT NULL DEFAULT 1",
+        "pcqr_ledgers ADD COLUMN indexed BIGINT NOT NULL DEFAULT 0",
+    ):
+        connection.execute(text(f"ALTER TABLE {change}"))
+    METADATA.create_all(connection, [INDEX], checkfirst=False)
+    keyed = select(ENTRIES.c["keys"], ENTRIES.c.ledger, ENTRIES.c.seq).where(ENTRIES.c["keys"].is_not(None))
+    found = connection.execute(keyed.order_by(ENTRIES.c["keys"]).execution_options(yield_per=_AT_ONCE))
+    for rows in found.partitions():
+        connection.execute(
+            insert(INDEX), [{"ledger": ledger, "prefix": prefix(key), "seq": seq} for key, ledger, seq in rows]
+        )
+    connection.execute(text("DROP INDEX pcqr_keys"))
+    connection.execute(update(LEDGERS).values(indexed=LEDGERS.c.seq))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book, _create_index)
 """The n-th, counted from 0, brings a database from version n to version n + 1."""
-WITH_BOOK = 2
-"""The version from which on there is a book beside the chain."""
+_AT_ONCE = 10_000
 
 
 def version(connection: Connection) -> int:

@@ -18,18 +18,26 @@ class Turn:
     """What `ledger.turn()` gives. Its entries are written when the block ends, all of them or none."""
 
     def __init__(self, before: Snapshot, find: Finder, read: Reader, place: str) -> None:
-        self.last: Link = before.last
-        """The last entry before this turn."""
+        self.before = before
+        """The ledger before this turn."""
         self.drafts: list[Draft] = []
-        self._before = before
-        self._state = before.state
+        self.seq = before.last.seq
+        """The last number by now."""
         self.notes: list[Note] = []
         """What is written beside the chain."""
+        self._state = before.state
         self._find = find
         self._read = read
         self._place = place
         self._keys: set[bytes] = set()
+        self._absent: set[bytes] = set()
+        """Keys that were looked for in vain."""
         self._is_over = False
+
+    @property
+    def last(self) -> Link:
+        """The last entry before this turn."""
+        return self.before.last
 
     @property
     def state(self) -> bytes:
@@ -50,29 +58,37 @@ class Turn:
     @property
     def is_chained(self) -> bool:
         """Does this turn add to the chain?"""
-        return bool(self.drafts) or self._state != self._before.state
+        return bool(self.drafts) or self._state != self.before.state
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
-        """The entries of earlier turns that have one of `keys`."""
+        """The entries of earlier turns that have one of `keys`, by key."""
         self._check_open()
-        return self._find(keys)
+        found = self._find(keys)
+        self._absent.update(keys)
+        self._absent.difference_update(found)
+        return found
 
-    def append(self, kind: str, body: bytes, key: bytes | None = None) -> int:
-        """Add an entry; returns its number. `key`, where there is one, must be new to the ledger.
+    def append(self, kind: str, body: bytes, *keys: bytes) -> int:
+        """Add an entry; returns its number. Its keys, if any, must be new to the ledger and of one length.
 
-        A key that an earlier turn has is noticed at the end of the block, and nothing of this turn is then written.
+        An entry with several keys has a number for each, in their order: the last one is returned. A key that an
+        earlier turn has is noticed at the end of the block, and nothing of this turn is then written.
         """
         self._check_open()
         if not isinstance(kind, str) or not kind or not kind.isprintable() or kind in RESERVED:
             raise ParameterError("kind", f"a printable word other than {', '.join(RESERVED)}", kind)
         _check_bytes("body", body)
-        if key is not None:
+        for key in keys:
             _check_bytes("key", key)
-            if key in self._keys:
-                raise duplicate_key()
-            self._keys.add(key)
-        self.drafts.append(Draft(kind, body, key))
-        return self.last.seq + len(self.drafts)
+        if len(set(map(len, keys))) > 1:
+            raise ParameterError("keys", "of one length", "some of another")
+        new = set(keys)
+        if len(new) < len(keys) or not new.isdisjoint(self._keys):
+            raise duplicate_key()
+        self._keys |= new
+        self.drafts.append(Draft(kind, body, b"".join(keys) if keys else None, len(keys) or 1))
+        self.seq += len(keys) or 1
+        return self.seq
 
     def read(self, statement: Executable, **values: object) -> Sequence[Any]:
         """What tables beside the chain hold. `number` is this ledger's, in every statement."""
@@ -88,6 +104,12 @@ class Turn:
     def end(self) -> None:
         """Nothing can be added or asked from here on."""
         self._is_over = True
+
+    def check_keys(self) -> None:
+        """Raise if a key of this turn is that of an earlier one."""
+        unknown = self._keys - self._absent
+        if unknown and self._find(list(unknown)):
+            raise duplicate_key()
 
     def _check_open(self) -> None:
         if self._is_over:
