@@ -32,7 +32,7 @@ class Keys:
     def find(self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
         """The entries up to `end` that have one of `keys`, each compared with its hash."""
         recent = self._caught_up(store, connection, end)
-        seqs = [(key, recent.seqs[key]) for key in recent.seqs.keys() & set(keys)]
+        seqs = [(key, recent.seqs[key]) for key in keys if key in recent.seqs]
         prefixes = [prefix(key) for key in keys] if end.indexed > 0 else []
         indexed = store.indexed(connection, prefixes)
         if indexed:

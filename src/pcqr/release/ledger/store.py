@@ -44,7 +44,7 @@ Note = tuple[Executable, Sequence[Mapping[str, object]]]
 
 AT_ONCE = 512
 """Values of one look-up: databases limit the parameters of a statement."""
-_FIELDS = [ENTRIES.c[name] for name in Entry._fields]
+_FIELDS = [column for column in ENTRIES.columns if column is not ENTRIES.c.ledger]
 _BEFORE = ENTRIES.alias("before")
 _ONE_EARLIER = and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - ENTRIES.c.size)
 _IS_OURS = ENTRIES.c.ledger == bindparam("number")
