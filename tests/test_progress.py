@@ -70,7 +70,7 @@ def test_a_listener_that_raises_breaks_off_the_fit() -> None:
 FITS: dict[str, Any] = {
     "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
     "trees": lambda: PrivateClassifier(4.0, method="boosted", entropy=0),
-    "steps": lambda: PrivateClassifier(4.0, method="linear", entropy=0),
+    "steps": lambda: PrivateClassifier(4.0, method="head", entropy=0),
     "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
 }
 

@@ -21,8 +21,10 @@ from pcqr.errors import PcqrError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import HeadFeatures
 
 NAME = "Zaphod"
 """Of a class that nobody may hear of."""
@@ -33,7 +35,7 @@ EVERY: list[tuple[Any, dict[str, Any]]] = [
     (SemiPrivateLearner, {"hypotheses": Thresholds()}),
     (PrivateClassifier, {}),
 ]
-METHODS = ("tree", "linear", "counted", "compared", "boosted")
+METHODS = ("tree", "head", "linear", "counted", "compared", "boosted")
 
 
 @pytest.mark.parametrize("method", ["linear", "counted", "compared", "one against rest"])
@@ -57,6 +59,26 @@ def test_the_feature_map_is_made_of_public_rows(method: str, monkeypatch: pytest
         predicates = classifier.hypotheses_.predicates  # type: ignore[attr-defined]
         assert made[-1] == LinearFeatures.of(predicates, 2, public)
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_map_of_a_head_is_made_of_public_rows(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[HeadFeatures] = []
+
+    def watched(features: HeadFeatures, *_: Any) -> Head:
+        made.append(features)
+        blocks = 1 if classes == 2 else classes
+        cells = np.zeros((blocks, features.count, 1 << features.depth))
+        return Head.of(features, classes, np.zeros((blocks, features.size)), cells)
+
+    monkeypatch.setattr(private_classifier, "descend", watched)
+    rng = np.random.default_rng(0)
+    public = rng.random((200, 2))
+    for private in (rng.random((500, 2)), 5.0 * rng.random((500, 2)) ** 4):
+        y = np.digitize(private[:, 0], [0.2, 0.4][: classes - 1])
+        PrivateClassifier(50.0, method="head", entropy=0).fit(private, y, public=public)
+    assert made[0] == made[1]
+    assert made[0].count > 0
 
 
 class Watched(Entropy):

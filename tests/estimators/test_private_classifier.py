@@ -10,11 +10,13 @@ from support.releases import Forbidden
 from pcqr import PrivateClassifier
 from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.hypotheses import DecisionTrees
+from pcqr.plan import HeadPlan
+from pcqr.planning.classifiers import head
 from pcqr.records.predicates import Predicate
-from pcqr.schema import Schema
+from pcqr.schema import Column, Schema
 
-KINDS = {"DecisionTree": "tree", "LinearHypothesis": "linear", "BoostedTrees": "boosted"}
-METHODS = ("tree", "linear", "counted", "compared", "boosted")
+KINDS = {"DecisionTree": "tree", "Head": "head", "LinearHypothesis": "linear", "BoostedTrees": "boosted"}
+METHODS = ("tree", "head", "linear", "counted", "compared", "boosted")
 PUBLISHED = {"counted": ("linear",), "compared": ("tree", "linear")}
 """Of a conjunction of which no side is rare, and for which both do well."""
 
@@ -50,7 +52,7 @@ def test_auto_says_what_it_chose() -> None:
     assert PrivateClassifier(25.0, entropy=0).fit(X, y, public=public).method_ == "boosted"
 
 
-@pytest.mark.parametrize("method", ["linear", "boosted"])
+@pytest.mark.parametrize("method", ["head", "linear", "boosted"])
 def test_margins_decide_the_label(method: str) -> None:
     X, y = table(2_000)
     names = np.array(["no", "yes"])
@@ -58,6 +60,71 @@ def test_margins_decide_the_label(method: str) -> None:
     classifier.fit(X, names[y], public=X[:200] + 1e-9)
     margins = classifier.decision_function(X)
     assert (names[(margins > 0).astype(int)] == classifier.predict(X)).all()
+
+
+def few_ferns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule whose last recipe costs little."""
+    monkeypatch.setattr(head, "RULE", (*head.RULE[:2], head.Recipe(20_000.0, 128, 40, 4, 1.0, 64.0, 40, 60, 0.01, 0.3)))
+
+
+def test_a_head_has_ferns_where_there_is_enough_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_ferns(monkeypatch)
+    X, _ = table(8_000)
+    fresh, _ = table(1_000, seed=2)
+    truth = (fresh[:, 0] > 0.5) ^ (fresh[:, 1] > 0.5)
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    alone, together = (
+        PrivateClassifier(epsilon, method="head", entropy=0).fit(X, y, public=table(300, seed=1)[0])
+        for epsilon in (2.0, 4.0)
+    )
+    assert isinstance(alone.plan_, HeadPlan)
+    assert isinstance(together.plan_, HeadPlan)
+    assert (alone.plan_.head.ferns, together.plan_.head.ferns) == (0, 40)
+    assert (alone.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
+    assert (together.predict(fresh) == truth).mean() > 0.85
+
+
+def test_a_head_has_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_ferns(monkeypatch)
+    X, y = table(6_000)
+    public, (fresh, truth) = table(300, seed=1)[0], table(1_000, seed=2)
+    classifier = PrivateClassifier(4.0, method="head", entropy=0).fit(X, y, public=public)
+    chances = classifier.predict_proba(fresh)
+    assert chances.shape == (1_000, 2)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert (classifier.classes_[chances.argmax(axis=1)] == classifier.predict(fresh)).mean() > 0.999
+    assert chances[truth == 1, 1].mean() > chances[truth == 0, 1].mean() + 0.4
+    several = PrivateClassifier(4.0, method="head", entropy=0).fit(X, y + (X[:, 2] > 0.8), public=public)
+    assert several.predict_proba(fresh).shape == several.decision_function(fresh).shape == (1_000, 3)
+    assert (several.predict(X) == y + (X[:, 2] > 0.8)).mean() > 0.8
+
+
+def test_a_head_asks_more_than_trees_can_afford_unless_its_predicates_are_declared() -> None:
+    X, y = table(500)
+    public = np.column_stack([table(300, seed=1)[0], np.arange(300) % 50 == 0])
+    X = np.column_stack([X, np.arange(500) % 50 == 0])
+    made = PrivateClassifier(30.0, method="head", entropy=0).fit(X, y, public=public).hypotheses_
+    assert isinstance(made, DecisionTrees)
+    assert len(made.predicates or ()) == 3 * 20 + 1, "a category of 2 %, which trees leave out"
+    declared = DecisionTrees(predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
+    told = PrivateClassifier(30.0, method="head", trees=declared, entropy=0).fit(X, y, public=public)
+    assert told.hypotheses_.predicates == declared.predicates  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("told", ["schema", "nothing"])
+def test_a_head_without_public_rows(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_ferns(monkeypatch)
+    X, y = table(6_000)
+    classifier = PrivateClassifier(4.0, method="head", entropy=0)
+    if told == "schema":
+        bounded = Schema(tuple(Column(name, bounds=(0, 1)) for name in "abc"))
+        classifier.fit(dict(zip("abc", X.T, strict=True)), y, schema=bounded)
+        assert (classifier.predict(dict(zip("abc", X.T, strict=True))) == y).mean() > 0.9
+    else:
+        with pytest.warns(NothingPublic):
+            classifier.fit(X, y)
+    assert isinstance(classifier.plan_, HeadPlan)
+    assert classifier.plan_.head.ferns == (40 if told == "schema" else 0)
 
 
 def test_a_tree_has_no_margins() -> None:

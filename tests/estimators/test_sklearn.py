@@ -33,6 +33,7 @@ ESTIMATORS = [
     SemiPrivateLearner(epsilon=1e3, entropy=0),
     SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
     PrivateClassifier(epsilon=1e3, method="tree", entropy=0),
+    PrivateClassifier(epsilon=60.0, method="head", entropy=0),
     PrivateClassifier(epsilon=1e3, method="linear", entropy=0),
     PrivateClassifier(epsilon=1e3, method="counted", entropy=0),
     PrivateClassifier(epsilon=1e3, method="compared", entropy=0),

@@ -161,7 +161,7 @@ TREES = DecisionTrees(depth=1, cuts=3)
 SEEDED: dict[str, Any] = {
     **{
         method: PrivateClassifier(2.0, method=method, trees=TREES, entropy=0, classes=(0, 1))
-        for method in ("tree", "linear", "counted", "compared", "boosted")
+        for method in ("tree", "head", "linear", "counted", "compared", "boosted")
     },
     "semi-private": SemiPrivateLearner(TREES, 2.0, entropy=0, classes=(0, 1)),
     "sub-sampled": SubsampleAggregate(TREES, epsilon=8.0, queries=5, entropy=0, classes=(0, 1)),
