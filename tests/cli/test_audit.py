@@ -72,12 +72,12 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
         assert bug.caught_by in rows[bug.name]["flagged_by"]
     shipped = [row for row in told["rows"] if row["part"] == "shipped"]
     algorithms = ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl")
-    for algorithm in (*algorithms, "Boosting", "Linear step", "Noisy max"):
+    for algorithm in (*algorithms, "Boosting", "Linear step", "Head step", "Noisy max"):
         assert any(row["name"].startswith(algorithm) and row["audited"] for row in shipped), algorithm
     for row in shipped:
         assert not row["flagged"]
         assert row["exact"] or row["audited"]
-        if row["name"].startswith(("Boosting", "Linear step")):
+        if row["name"].startswith(("Boosting", "Linear step", "Head step")):
             assert all(each["exact"] <= each["claimed"] * (1 + 1e-9) for each in row["exact"]["renyi"])
             assert len(row["exact"]["renyi"]) > 3
     assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])

@@ -39,6 +39,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "ε spent twice",
         "weights relative to the heaviest",
         "noise for adding a record",
+        "empty cells without noise",
         "float Laplace",
         "long draws are dropped",
         "one buffer for two workers",
@@ -63,7 +64,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     found = {bug.name: exactly(bug.broken).epsilon for bug in EXACT}
     for name in ("no query noise", "query noise reused", "shows the noisy distance", "private value in an error"):
         assert found[name] == math.inf
-    for name in ("long draws are dropped", "one buffer for two workers"):
+    for name in ("long draws are dropped", "one buffer for two workers", "empty cells without noise"):
         assert found[name] == math.inf
     assert found["cuts across parts"] == pytest.approx(2.0, abs=1e-9), "two votes move"
     assert found["noise ignores E"] == pytest.approx(0.5 + 4 * 0.5, abs=1e-3), "e₁ + 2E·e₂ with the e₂ of one"

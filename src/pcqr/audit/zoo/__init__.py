@@ -10,7 +10,7 @@ universal       ε spent twice
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
-classifiers     weights relative to the heaviest; noise for adding a record, where one is replaced
+classifiers     weights relative to the heaviest; noise for adding, where a record is replaced; no noise in empty cells
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

@@ -1,4 +1,4 @@
-"""Boosting whose weights depend on all records, and a linear classifier with noise for another adjacency."""
+"""Boosting whose weights depend on all records, and a head with noise for another adjacency, or not everywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcqr.algorithms.boosting import boost, boosting_guarantee, offered_predicates, weight_of_lead
-from pcqr.algorithms.linear import linear_guarantee
+from pcqr.algorithms.head import head_guarantee, shape_of
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
@@ -18,8 +18,10 @@ from pcqr.hypotheses.trees import DecisionTree, Predicate
 from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees, votes_of
 from pcqr.hypotheses.trees.weighted import draw_tree
 from pcqr.noise import Chooser, discrete_gaussians
-from pcqr.plan import BoostingStage, DescentStage
-from pcqr.records.features import LinearFeatures
+from pcqr.plan import BoostingStage, HeadStage
+from pcqr.records.ferns import Ferns
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.vectors import ColumnVectors
 from pcqr.records.weighing import GRID
 
 MIDDLE = (Predicate(0, 0.0),)
@@ -71,37 +73,49 @@ def _agreeing_but(label: int) -> Table:
 
 
 # --------------------------------------------------------------------------------------------------------------
-# The linear classifier
+# The head
 
 
 @dataclass(frozen=True)
 class NoisyGradient:
-    """One noisy sum of the shipped vectors at θ = 0, with the noise of `plan`: on which side of `plane` does it lie?"""
+    """One noisy sum of the shipped vectors at θ = 0, with the noise of `plan`: on which side of `plane` does it lie?
 
-    plan: DescentStage
+    Unless `is_everywhere`, sums of 0 have no noise.
+    """
+
+    plan: HeadStage
     plane: HalfSpace
+    is_everywhere: bool = True
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        (total,) = table.source.sums(FEATURES, self.plan.bound).total(np.zeros((1, FEATURES.size)))
+        dense, cells = np.zeros((1, FEATURES.size), dtype=np.int32), np.zeros((1, 1, 2), dtype=np.int32)
+        parts = table.source.head_sums(FEATURES, self.plan.bound).total(dense, cells)
+        total = np.concatenate([part.reshape(-1) for part in parts])
         noisy = total + discrete_gaussians(self.plan.scale, total.size, entropy)
-        return "beyond" if self.plane.holds(noisy) else "not beyond"
+        shown = [value if self.is_everywhere or there else 0 for value, there in zip(noisy, total, strict=True)]
+        return "beyond" if self.plane.holds(shown) else "not beyond"
 
 
-FEATURES = LinearFeatures(MIDDLE, holding=(192,), failing=(0,), features=1)
-BOUND = 320
-"""M, and ‖φ‖ on the right."""
-STEP = DescentStage(2, 1, 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
+FEATURES = HeadFeatures(
+    ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), Ferns(MIDDLE, depth=1, features=1), share=128
+)
+BOUND = 512
+LENGTH = 362
+"""‖φ‖² goes in halves to v = (0, 1) and to the cell: both have so much of M, ⌊M/√2⌋."""
+STEP = HeadStage(2, *shape_of(FEATURES), 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
 HALF_THE_NOISE = replace(STEP, scale=STEP.scale / 2.0)
-CLAIM = linear_guarantee(STEP, 1e-6)
+CLAIM = head_guarantee(STEP, 1e-6)
+RIGHT_CELL = HalfSpace((0, 0, 0, 1), 0)
 
 
-def _at_its_worst(plan: DescentStage) -> NoisyGradient:
+def _at_its_worst(plan: HeadStage) -> NoisyGradient:
     """With the plane beyond which a noisy sum speaks against the second neighbour by ε, twice that with half the noise.
 
-    The sums are 2φ = 128·(3, 4), of norm 2M, and 0.
+    The sums of two records on the right are 2·362 times (0, 1, 0, 1), and 0.
     """
     loss = CLAIM.epsilon * STEP.scale / plan.scale
-    return NoisyGradient(plan, HalfSpace((3, 4), math.floor((plan.scale**2 * loss + plan.sensitivity**2 / 2) / 128)))
+    shift = 2 * LENGTH
+    return NoisyGradient(plan, HalfSpace((0, 1, 0, 1), math.floor((plan.scale**2 * loss + shift**2) / shift)))
 
 
 def _on_the_right(label: int) -> Table:
@@ -125,5 +139,13 @@ BUGS: Sequence[Bug] = (
         broken=_at_its_worst(HALF_THE_NOISE),
         correct=_at_its_worst(STEP),
         neighbours=(_on_the_right(1), _on_the_right(0)),
+    ),
+    bug(
+        "empty cells without noise",
+        "Noise is added where a sum is not 0 alone: a cell that shows exactly 0 has no record.",
+        claim=CLAIM,
+        broken=NoisyGradient(STEP, RIGHT_CELL, is_everywhere=False),
+        correct=NoisyGradient(STEP, RIGHT_CELL),
+        neighbours=(Table.of([LEFT, RIGHT], [1, 1]), Table.of([LEFT, LEFT], [1, 1])),
     ),
 )
