@@ -16,6 +16,7 @@ from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.documents.packing import packed, unpacked
 from pcqr.errors import ParameterError
+from pcqr.records.eigenvectors import eigenvectors
 
 MOST_COORDINATES = 1 << 16
 """p, the length of a vector, and the number of rows of a matrix of directions: what 64 bits and float64 hold."""
@@ -28,6 +29,8 @@ Coordinates then have ten bits or so, and the integer Λ by which a vector is st
 """
 _LARGEST_DIRECTION = 1 << 13
 _LEAST_SINGULAR_VALUE = 1e-3
+_MOST_PUBLIC, _NORMAL_GRID, _BASIS_GRID = 1 << 20, 1 << 16, 1 << 20
+"""Products of 2²⁰ public rows with entries of 2¹⁶ are below 2⁵³, and so are those of 2¹⁶ rows with entries of 2²⁰."""
 _MOST_SHIFT = 63
 
 Vectors = NDArray[np.int16]
@@ -64,13 +67,18 @@ class Directions(Document):
         Each is divided by its singular value to the `power`: 0 leaves lengths as they are, 1 would make all directions
         equally long. Those that hardly vary are left out, and the last ones if there are more than `most`.
         """
-        normal = public / np.maximum(np.sqrt((public * public).sum(axis=1, keepdims=True)), 1.0)
+        rows = public[:_MOST_PUBLIC]
+        norms = np.maximum(np.sqrt((rows * rows).sum(axis=1, keepdims=True)), 1.0)
+        # Whole numbers, so that the library's products are exact, and the directions a function of the public rows.
+        normal = np.rint(rows / norms * _NORMAL_GRID)
         is_wide = normal.shape[1] > normal.shape[0]
-        squares, basis = np.linalg.eigh(normal @ normal.T if is_wide else normal.T @ normal)  # the smaller of the two
-        values = np.sqrt(np.maximum(squares[::-1], 0.0))
+        squares, basis = eigenvectors(normal @ normal.T if is_wide else normal.T @ normal)  # the smaller of the two
+        values = np.sqrt(np.maximum(squares, 0.0))
+        if values[0] == 0.0:
+            raise ParameterError("public", "vectors that are not all zero", "zeros alone")
         count = min(int((values >= _LEAST_SINGULAR_VALUE * values[0]).sum()), values.size if most is None else most)
-        values, basis = values[:count], basis[:, ::-1][:, :count]
-        found = (normal.T @ basis / values if is_wide else basis) * values**-power
+        values, basis = values[:count], basis[:, :count]
+        found = (normal.T @ np.rint(basis * _BASIS_GRID) / values if is_wide else basis) * values**-power
         found *= np.sign(found[np.abs(found).argmax(axis=0), np.arange(count)])
         matrix = np.rint(found * (_LARGEST_DIRECTION / np.abs(found).max()))
         seen = public @ matrix
