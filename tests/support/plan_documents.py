@@ -27,6 +27,8 @@ from pcqr.plan import (
     HeadPlan,
     HeadStage,
     LinearPlan,
+    PilotedPlan,
+    PilotedStage,
     Prediction,
     UniversalPlan,
     VoteStage,
@@ -39,6 +41,10 @@ ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
 VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
 DESCENT = DescentStage(32_561, 106, 30, 2**20, 1e8 / 3, 0.9, 0.1)
 HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
+PLAIN, MIXED = (
+    replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
+)
+PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
     "budget": Budget(1.0, 1e-6),
@@ -59,6 +65,7 @@ EXAMPLES: dict[str, Any] = {
     "draw-stage": DrawStage(0.2, after_queries=40),
     "descent-stage": DESCENT,
     "head-stage": HEAD,
+    "piloted-stage": PILOTED,
     "boosting-stage": BoostingStage(32_561, 106, 80, 3, 20, 0.25, 0.0275, 1e-6, seed=7),
     "counted-stage": CountedStage(0.05, 800, 0.2, 2, DESCENT),
     "compared-stage": ComparedStage(0.2, 2, DESCENT, 0.05),
@@ -68,6 +75,7 @@ EXAMPLES: dict[str, Any] = {
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "linear-plan": LinearPlan(**PROMISE, descent=DESCENT),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
+    "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
     "boosted-plan": BoostedPlan(**PROMISE, boosting=BoostingStage(500, 10, 10, 2, 5, 0.5, 0.01, 0.0)),
     "counted-plan": CountedPlan(**PROMISE, counted=CountedStage(0.05, 800, 0.2, 2, DESCENT)),
     "compared-plan": ComparedPlan(**PROMISE, compared=ComparedStage(0.2, 2, DESCENT, 0.05)),
@@ -135,6 +143,16 @@ def heads(draw: st.DrawFn) -> HeadStage:
     )
 
 
+@st.composite
+def piloted(draw: st.DrawFn) -> PilotedStage:
+    last = draw(heads().filter(lambda head: 0 < head.share < 256))
+    first, mixed = replace(last, ferns=0, depth=0, share=256), replace(last, share=draw(st.integers(1, 255)))
+    mixed_from = draw(st.integers(-last.records, last.records))
+    ferned_from = draw(st.integers(mixed_from, last.records))
+    pilots = first, replace(last, steps=draw(whole), step_size=draw(st.floats(1e-300, 1e300)))
+    return PilotedStage(pilots, draw(scales), mixed_from, ferned_from, (first, mixed, last))
+
+
 counted = st.builds(CountedStage, st.floats(1e-300, 1e300), whole, temperatures, whole, descents)
 compared = st.builds(ComparedStage, temperatures, whole, descents, temperatures)
 
@@ -192,6 +210,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-stage": draws,
     "descent-stage": descents,
     "head-stage": heads(),
+    "piloted-stage": piloted(),
     "boosting-stage": boosts,
     "counted-stage": counted,
     "compared-stage": compared,
@@ -201,6 +220,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-plan": plans(DrawPlan, publish=draws),
     "linear-plan": plans(LinearPlan, descent=descents),
     "head-plan": plans(HeadPlan, head=heads()),
+    "piloted-plan": plans(PilotedPlan, piloted=piloted()),
     "boosted-plan": plans(BoostedPlan, boosting=boosts),
     "counted-plan": plans(CountedPlan, counted=counted),
     "compared-plan": plans(ComparedPlan, compared=compared),

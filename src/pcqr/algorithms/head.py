@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import PureEvent, Repeated, compose
+from pcqr.accounting import DiscreteGaussianEvent, PureEvent, Repeated, compose
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
@@ -86,20 +86,48 @@ def shape_of(features: HeadFeatures) -> Shape:
     return features.size, features.count, features.depth, features.share
 
 
+@dataclass(frozen=True)
+class NoisySums:
+    """`steps` sums of sensitivity 2M, to an accountant: `event` is one of them, `draws` is the noise in all of them."""
+
+    event: DiscreteGaussianEvent
+    steps: int
+    scale: float
+    draws: int
+
+
+def sums_of(plan: HeadStage) -> NoisySums:
+    return NoisySums(plan.event, plan.steps, plan.scale, plan.draws)
+
+
 def head_guarantee(plan: HeadStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
     """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/head.md).
 
-    The better of two figures that hold: Rényi composition, and continuous noise with what the grid adds to δ. `beside`
-    are other releases on the same records, before or after the sums (proofs/compare.md).
+    `beside` are other releases on the same records, before or after the sums (proofs/compare.md).
     """
-    stated = compose([Repeated(plan.event, plan.steps), *beside], delta, accountant="Rényi")
-    shift = rounded_up(math.sqrt(plan.steps) / plan.event.noise_multiplier)
-    pure = [event.epsilon for event in beside]
-    fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.draws, pure)
+    return replace(sums_guarantee([sums_of(plan)], delta, beside=beside), proof="head")
+
+
+def sums_guarantee(runs: Sequence[NoisySums], delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
+    """All sums of all `runs` together: the better of two figures that hold.
+
+    They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
+    all squared ones (proofs/head.md, proofs/piloted.md).
+    """
+    stated = compose([*(Repeated(run.event, run.steps) for run in runs), *beside], delta, accountant="Rényi")
+    squares = math.fsum(run.steps / run.event.noise_multiplier**2 for run in runs)
+    pure, steps = [event.epsilon for event in beside], sum(run.steps for run in runs)
+    scale = min(run.scale for run in runs)
+    draws = sum(_draws_at(scale, run) for run in runs)
+    fine = fine_gaussian_epsilon(rounded_up(math.sqrt(squares)), stated.delta, scale, draws, pure)
     if fine < stated.epsilon:
-        number = f"{plan.steps + len(pure)} releases on the same records"
         exactly = f" beside {len(pure)} pure, in closed form" if pure else ""
         method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
-        stated = replace(stated, epsilon=fine, steps=(f"{number}, {method}",))
-    kind = f"{plan.steps} of them noisy sums" if pure else "each a noisy sum"
-    return replace(stated, proof="head").explained(f"{kind} of one bounded integer vector a record")
+        stated = replace(stated, epsilon=fine, steps=(f"{steps + len(pure)} releases on the same records, {method}",))
+    kind = f"{steps} of them noisy sums" if pure else "each a noisy sum"
+    return stated.explained(f"{kind} of one bounded integer vector a record")
+
+
+def _draws_at(scale: float, run: NoisySums) -> int:
+    """How many draws of `scale` ≤ σ are as far from continuous noise as all draws of `run` are: (scale/σ)² for each."""
+    return run.draws if run.scale == scale else math.ceil(rounded_up(run.draws * (scale / run.scale) ** 2))

@@ -59,6 +59,7 @@ _HOMES = {
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "descent-stage": "pcqr.plan.classifiers:DescentStage",
     "head-stage": "pcqr.plan.head:HeadStage",
+    "piloted-stage": "pcqr.plan.piloted:PilotedStage",
     "boosting-stage": "pcqr.plan.classifiers:BoostingStage",
     "counted-stage": "pcqr.plan.classifiers:CountedStage",
     "compared-stage": "pcqr.plan.classifiers:ComparedStage",
@@ -67,11 +68,12 @@ _HOMES = {
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
     "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
-    "linear-plan": "pcqr.plan.plans:LinearPlan",
-    "head-plan": "pcqr.plan.plans:HeadPlan",
-    "boosted-plan": "pcqr.plan.plans:BoostedPlan",
-    "counted-plan": "pcqr.plan.plans:CountedPlan",
-    "compared-plan": "pcqr.plan.plans:ComparedPlan",
+    "linear-plan": "pcqr.plan.published:LinearPlan",
+    "head-plan": "pcqr.plan.published:HeadPlan",
+    "piloted-plan": "pcqr.plan.published:PilotedPlan",
+    "boosted-plan": "pcqr.plan.published:BoostedPlan",
+    "counted-plan": "pcqr.plan.published:CountedPlan",
+    "compared-plan": "pcqr.plan.published:ComparedPlan",
 }
 _REGISTERED: dict[str, type[Any]] = {}
 

@@ -16,6 +16,7 @@ from pcqr.algorithms.compare import better_of_two
 from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.head import descend
 from pcqr.algorithms.linear import linear_descent, one_against_rest
+from pcqr.algorithms.piloted import piloted_head
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
@@ -35,11 +36,14 @@ from pcqr.plan import (
     DrawPlan,
     HeadPlan,
     LinearPlan,
+    PilotedPlan,
 )
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.head import head_features, head_predicates, recipe_for
+from pcqr.planning.classifiers.head import head_predicates
+from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
+from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
@@ -78,7 +82,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         δ of the same promise. One tree is pure and spends none.
     method : {"auto", "tree", "head", "linear", "counted", "compared", "boosted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 20,000 on, random ferns. "linear": the same over fewer predicates alone. "counted": a
+        predicates and, from n·ε = 30,000 on, random ferns, how many
+        of them two pilots decide. "linear": the same over fewer predicates alone. "counted": a
         tree where one label is rare, else linear, by a private count. "compared": one of each, of which the better one
         is published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
         `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
@@ -235,8 +240,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
             trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
         elif self.method == "head" and not trees.is_fixed:
-            recipe = recipe_for(known.records, self.epsilon)
-            found = head_predicates(recipe, known.records, known.points, known.schema)
+            rarest = rarest_for(known.records, self.epsilon)
+            found = head_predicates(rarest, known.records, known.points, known.schema)
             trees = replace(trees, predicates=found or None)
         return super()._prepared(trees, known)
 
@@ -253,24 +258,27 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
         if self._is_dense(self._known) or self.method == "head":
-            self._feature_map: HeadFeatures = self._map(request)
-            return plan_published(request, "head", self._feature_map)
+            self._maps: tuple[HeadFeatures, ...] = self._make_maps(request)
+            return plan_published(request, "head", self._maps)
         return plan_published(request, self.method)
 
-    def _map(self, request: Request) -> HeadFeatures:
-        """φ of a head, from what is public: predicates, public rows, the schema, and numbers."""
+    def _make_maps(self, request: Request) -> tuple[HeadFeatures, ...]:
+        """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
         trees, known = request.hypotheses, self._known
         if self._is_dense(known):
-            return dense_features(known.features, known.points, known.schema)
+            return (dense_features(known.features, known.points, known.schema),)
         if not isinstance(trees, DecisionTrees) or trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        recipe = recipe_for(request.records, request.epsilon)
-        return head_features(recipe, trees.predicates, known.features, trees.labels, known.points, known.schema)
+        n, epsilon = request.records, request.epsilon
+        return head_maps(n, epsilon, trees.labels, trees.predicates, known.features, known.points, known.schema)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         records = given.records
         if isinstance(plan, HeadPlan):
-            self.hypothesis_ = descend(self._feature_map, records, plan.head, entropy)
+            self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)
+            return
+        if isinstance(plan, PilotedPlan):
+            self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
             return
         predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
         if predicates is None:

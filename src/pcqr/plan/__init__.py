@@ -36,21 +36,18 @@ from pcqr.plan.classifiers import (
     DescentStage,
 )
 from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
-from pcqr.plan.plans import (
+from pcqr.plan.piloted import PilotedStage
+from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
+from pcqr.plan.prediction import Prediction
+from pcqr.plan.published import (
     BoostedPlan,
     ClassifierPlan,
     ComparedPlan,
     CountedPlan,
-    DrawPlan,
     HeadPlan,
     LinearPlan,
-    Mode,
-    Plan,
-    QueryPlan,
-    UniversalPlan,
-    VotingPlan,
+    PilotedPlan,
 )
-from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
@@ -77,6 +74,8 @@ __all__ = [
     "Kind",
     "LinearPlan",
     "Mode",
+    "PilotedPlan",
+    "PilotedStage",
     "Pins",
     "Plan",
     "Prediction",

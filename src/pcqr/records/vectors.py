@@ -24,7 +24,7 @@ UNIT = 256
 """The number 1 on the integer grid."""
 LARGEST_ENTRY = 8 * UNIT
 LARGEST_COLUMN = 1 << 14
-_LEAST_DEVIATION = 0.1
+_LEAST_DEVIATION = 0.2
 _GUESSED_SHARE = 0.1
 _ROWS_A_PREDICATE = 4
 _CONSTANT_SHARE = 0.25
@@ -107,7 +107,7 @@ class PredicateVectors(DenseVectors):
     ) -> PredicateVectors:
         """Predicates in standard units by the `public` points: (h − m)/s·w, rounded to the grid; partly whitened.
 
-        h = 1 where the predicate holds, m is its share of the public points and s = √(m(1−m)), taken as ⅒ where it is
+        h = 1 where the predicate holds, m is its share of the public points and s = √(m(1−m)), taken as ⅕ where it is
         less. w = ½ for the only predicate of a column, as categories have them; w = 1/√K for each of the K cuts through
         a number, which then weigh together as much as the constant. Centring leaves what tells records apart, and the
         noise, which is scaled to ‖v‖, buys more. Without public points m is guessed: ⅒ for a category, and for K cuts

@@ -8,10 +8,10 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="PrivateClassifier",
         estimator="pcqr.estimators:PrivateClassifier",
-        words="publishes a tree, a linear classifier or boosted trees at once",
+        words="publishes a tree or a head at once",
         strength="it answers every query, however many, and nothing can be left unanswered",
         proof="counted",
-        further=("compare", "boosting", "linear"),
+        further=("piloted", "head", "compare", "boosting", "linear"),
         command="pcqr publish --delta",
         publishes=True,
     ),

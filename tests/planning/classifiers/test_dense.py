@@ -14,7 +14,8 @@ from pcqr.planning.classifiers.dense import (
     is_dense,
     recipe_of,
 )
-from pcqr.planning.classifiers.head import head_features, recipe_for
+from pcqr.planning.classifiers.head import head_features
+from pcqr.planning.classifiers.recipes import plain
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
 from pcqr.schema import Column, Schema
@@ -67,6 +68,6 @@ def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> Non
     assert recipe_of(dense_features(5, public, None), 1_000, 1.0) is DENSE
     assert recipe_of(dense_features(5, public[:10], None), 1_000, 1.0) is DENSE_AS_IT_IS
     assert recipe_of(dense_features(5, None, None), 1_000, 1.0) is DENSE_AS_IT_IS
-    recipe = recipe_for(1_000, 1.0)
-    asked = head_features(recipe, (Predicate(0, 0.0),), 5, 2, public, None)
-    assert recipe_of(asked, 1_000, 1.0) is recipe
+    recipe = plain(1_000, 1.0)
+    asked = head_features(recipe, (Predicate(0, 0.0),), 5, public, None)
+    assert recipe_of(asked, 1_000, 1.0) == recipe

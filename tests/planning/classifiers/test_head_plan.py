@@ -15,14 +15,11 @@ from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.planning.classifiers.head import (
     CUTS,
     MOMENTUM,
-    RULE,
-    Recipe,
-    ferns_for,
     head_features,
     head_predicates,
     plan_head,
-    recipe_for,
 )
+from pcqr.planning.classifiers.recipes import RAREST, Recipe, ferned, mixed, plain, rarest_for
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
@@ -32,10 +29,10 @@ PUBLIC[:, 2] = np.arange(400) % 50 == 0  # a category of 2 %
 SCHEMA = Schema(
     (Column("age", bounds=(18, 90)), Column("free"), Column("job", "categorical", ["nurse", "cook", "clerk"]))
 )
-SMALL = Recipe(0.0, 100, 5, 3, 1.0, 100.0, 20, 60, 0.01, 0.3)
-ASKED = head_predicates(SMALL, 1_000, PUBLIC, None)
-FEATURES = head_features(SMALL, ASKED, 3, 2, PUBLIC, None)
-MOST_CELLS = head_features(replace(SMALL, ferns=400, depth=13), ASKED, 3, 2, PUBLIC, None)
+SMALL = Recipe(100, 5, 3, 1.0, 100.0, 20, 60, 0.01, 0.3)
+ASKED = head_predicates(SMALL.rarest, 1_000, PUBLIC, None)
+FEATURES = head_features(SMALL, ASKED, 3, PUBLIC, None)
+MOST_CELLS = head_features(replace(SMALL, ferns=400, depth=13), ASKED, 3, PUBLIC, None)
 
 
 @given(
@@ -106,31 +103,35 @@ def test_bad_numbers_are_refused(change: dict[str, float], name: str) -> None:
 # The rule
 
 
-def test_the_rule_is_in_order_and_covers_everything() -> None:
-    strengths = [recipe.strength for recipe in RULE]
-    assert strengths == sorted(set(strengths))
-    assert strengths[0] == 0.0
-    for recipe, after in zip(RULE, [*strengths[1:], 1e300], strict=True):
-        assert recipe_for(1, recipe.strength) == recipe
-        assert recipe_for(1, after * (1 - 1e-9)) == recipe
-        assert recipe_for(10, recipe.strength / 10) == recipe
+def test_rarer_categories_are_asked_for_where_there_is_more_to_learn_from() -> None:
+    assert [rarest_for(1, strength) for strength, _ in RAREST] == [share for _, share in RAREST]
+    assert [share for _, share in RAREST] == sorted((share for _, share in RAREST), reverse=True)
+    assert rarest_for(10, RAREST[1][0] / 10) == RAREST[1][1]
 
 
-def test_every_recipe_makes_a_map_and_a_plan() -> None:
-    for recipe in RULE:
-        for classes in (2, 7):
-            small = replace(recipe, depth=min(recipe.depth, 4))
-            features = head_features(small, ASKED, 3, classes, PUBLIC, None)
-            assert (features.share, features.count) == (recipe.share, ferns_for(recipe, classes))
-            plan = plan_head(20_000, features, small, 1.0, 1e-6, classes=classes)
-            assert head_guarantee(plan, 1e-6).within(1.0, 1e-6)
+@pytest.mark.parametrize("classes", [2, 7])
+@pytest.mark.parametrize("records", [2_000, 40_000, 600_000])
+def test_every_recipe_makes_a_map_and_a_plan(records: int, classes: int) -> None:
+    for recipe in (plain(records, 1.0), mixed(records, 1.0, classes), ferned(records, 1.0, classes)):
+        small = replace(recipe, depth=min(recipe.depth, 4))
+        features = head_features(small, ASKED, 3, PUBLIC, None)
+        assert (features.share, features.count) == (recipe.share, recipe.ferns)
+        plan = plan_head(records, features, small, 1.0, 1e-6, classes=classes)
+        assert head_guarantee(plan, 1e-6).within(1.0, 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("ferns", "classes", "count"), [(400, 2, 400), (400, 3, 266), (400, 7, 114), (400, 100, 50), (30, 9, 30), (0, 3, 0)]
-)
-def test_more_classes_have_fewer_ferns(ferns: int, classes: int, count: int) -> None:
-    assert ferns_for(replace(SMALL, ferns=ferns), classes) == count
+@pytest.mark.parametrize(("classes", "count"), [(2, 400), (3, 266), (7, 114), (100, 50)])
+def test_more_classes_have_fewer_ferns(classes: int, count: int) -> None:
+    assert ferned(10**6, 1.0, classes).ferns == count
+    assert mixed(10**6, 1.0, classes).ferns == max(50, count // 2)
+
+
+def test_more_records_have_deeper_ferns_and_cells_that_can_be_filled() -> None:
+    made = [ferned(records, 1.0) for records in (1, 1_000, 30_000, 80_000, 240_000, 10**6, 10**9)]
+    assert [recipe.depth for recipe in made] == [6, 6, 10, 12, 13, 13, 13]
+    assert all(
+        recipe.ferns << recipe.depth <= max(64, 16 * n) for recipe, n in zip(made[1:3], (1_000, 30_000), strict=True)
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -140,42 +141,42 @@ def test_more_classes_have_fewer_ferns(ferns: int, classes: int, count: int) -> 
 def test_public_rows_give_more_questions_than_trees_have() -> None:
     by_column = [[each.cut for each in ASKED if each.feature == column] for column in range(3)]
     assert [len(cuts) for cuts in by_column] == [CUTS, CUTS, 1]
-    assert head_predicates(replace(SMALL, rarest=0.03), 1_000, PUBLIC, None) == ASKED[:-1]
+    assert head_predicates(0.03, 1_000, PUBLIC, None) == ASKED[:-1]
 
 
 def test_a_schema_gives_every_category_and_equal_cuts() -> None:
-    found = head_predicates(SMALL, 1_000, None, SCHEMA)
+    found = head_predicates(SMALL.rarest, 1_000, None, SCHEMA)
     indicators = [place for place, each in enumerate(SCHEMA.features) if each.is_indicator]
     assert [each.feature for each in found] == [0] * CUTS + indicators
-    assert head_predicates(SMALL, 1_000, PUBLIC, SCHEMA) == ASKED, "public rows first"
-    assert head_predicates(SMALL, 1_000, None, None) == ()
+    assert head_predicates(SMALL.rarest, 1_000, PUBLIC, SCHEMA) == ASKED, "public rows first"
+    assert head_predicates(SMALL.rarest, 1_000, None, None) == ()
 
 
 def test_many_records_have_fewer_questions() -> None:
-    assert len(head_predicates(SMALL, 2 * 10**7, PUBLIC, None)) <= 20
+    assert len(head_predicates(SMALL.rarest, 2 * 10**7, PUBLIC, None)) <= 20
 
 
 def test_ferns_ask_about_the_columns_that_the_predicates_cut() -> None:
-    features = head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None)
+    features = head_features(SMALL, ASKED[:CUTS], 3, PUBLIC, None)
     assert features.ferns is not None
     assert {each.feature for each in features.ferns.predicates} == {0}
-    assert features == head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None)
-    assert features != head_features(SMALL, ASKED[:CUTS], 3, 2, PUBLIC, None, seed=1)
+    assert features == head_features(SMALL, ASKED[:CUTS], 3, PUBLIC, None)
+    assert features != head_features(SMALL, ASKED[:CUTS], 3, PUBLIC, None, seed=1)
 
 
 def test_a_schema_alone_makes_ferns_and_nothing_makes_none() -> None:
-    asked = (*head_predicates(SMALL, 1_000, None, SCHEMA), Predicate(1, 3.0))
+    asked = (*head_predicates(SMALL.rarest, 1_000, None, SCHEMA), Predicate(1, 3.0))
     width = len(SCHEMA.features)
-    features = head_features(SMALL, asked, width, 2, None, SCHEMA)
+    features = head_features(SMALL, asked, width, None, SCHEMA)
     assert features.ferns is not None
     assert 1 not in {each.feature for each in features.ferns.predicates}, "a number without bounds"
     for nothing in (
-        head_features(SMALL, asked, width, 2, None, None),
-        head_features(SMALL, (Predicate(1, 3.0),), width, 2, None, SCHEMA),
+        head_features(SMALL, asked, width, None, None),
+        head_features(SMALL, (Predicate(1, 3.0),), width, None, SCHEMA),
     ):
         assert (nothing.ferns, nothing.share) == (None, 256)
 
 
 def test_without_a_share_there_is_no_dense_part() -> None:
-    features = head_features(replace(SMALL, share=0), ASKED, 3, 2, PUBLIC, None)
+    features = head_features(replace(SMALL, share=0), ASKED, 3, PUBLIC, None)
     assert (features.dense, features.share, features.size) == (None, 0, 0)

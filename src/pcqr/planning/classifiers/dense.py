@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pcqr.errors import ParameterError
-from pcqr.planning.classifiers.head import Recipe, recipe_for
+from pcqr.planning.classifiers.recipes import Recipe, plain
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
 from pcqr.records.vectors import ColumnVectors
@@ -22,10 +22,10 @@ DENSE_ABOVE = 100
 MOST_DIRECTIONS, ROWS_A_DIRECTION, FEWEST_DIRECTIONS = 300, 4, 25
 """Principal directions: the most, the public rows that there must be for each, and below how many there are none."""
 
-DENSE = Recipe(0.0, WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.0, 0.3)
+DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.0, 0.3)
 """Through directions of public rows: the vectors are centred, so that the loss is flat and steps may be long."""
 
-DENSE_AS_IT_IS = Recipe(0.0, WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
+DENSE_AS_IT_IS = Recipe(WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
 
 
 def is_dense(columns: int, schema: Schema | None) -> bool:
@@ -63,4 +63,4 @@ def recipe_of(features: HeadFeatures, records: int, epsilon: float) -> Recipe:
     """The recipe that `features` were made by, for n = `records` and ε = `epsilon`."""
     if isinstance(features.dense, ColumnVectors):
         return DENSE_AS_IT_IS if features.dense.directions is None else DENSE
-    return recipe_for(records, epsilon)
+    return plain(records, epsilon)

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
-from pcqr.accounting import PureEvent
-from pcqr.algorithms.head import Shape, head_guarantee, shape_of
+from pcqr.accounting import DiscreteGaussianEvent, PureEvent
+from pcqr.algorithms.head import NoisySums, Shape, head_guarantee, shape_of, sums_guarantee
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses.trees.predicates import predicates_of_points, predicates_of_schema
 from pcqr.noise import LARGEST_SCALE
 from pcqr.plan import LARGEST_HEAD_TERM, HeadStage
+from pcqr.planning.classifiers.recipes import Recipe
 from pcqr.records.arrays import Points
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
@@ -38,54 +38,14 @@ CUTS = 20
 """The most cuts through a number: more than trees can afford."""
 MOST_PREDICATES, MOST_ENTRIES = 1_000, 4 * 10**8
 """The most predicates, and the most entries, of 16 bits each, of the records' dense vectors."""
-FEWEST_FERNS = 50
 _PRECISION = 1e-6  # relative, of the noise
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What a head is made of from n·ε = `strength` on."""
-
-    strength: float
-    share: int
-    """The dense part's share of the squared norm, in 256ths."""
-    ferns: int
-    depth: int
-    noise: float
-    """N, the noise of a margin."""
-    largest_step: float
-    """In units of 1/n."""
-    least_steps: int
-    most_steps: int
-    rarest: float
-    """The least share of the public rows at which a category, or another column of two values, is asked for."""
-    whitening: float
-    """Dense directions are divided by their public standard deviation to this power."""
-
-
-RULE = (
-    Recipe(0.0, 256, 0, 0, 0.85, 12.0, 100, 300, 0.03, 0.3),
-    Recipe(12_000.0, 256, 0, 0, 0.85, 12.0, 100, 300, 0.01, 0.3),
-    Recipe(20_000.0, 128, 200, 9, 1.0, 128.0, 80, 300, 0.01, 0.3),
-    Recipe(100_000.0, 26, 400, 13, 1.0, 512.0, 80, 300, 0.005, 0.3),
-)
-
-
-def recipe_for(records: int, epsilon: float) -> Recipe:
-    """The recipe for n = `records` and ε = `epsilon`: a fixed function of public numbers."""
-    return max((recipe for recipe in RULE if recipe.strength <= records * epsilon), key=lambda found: found.strength)
-
-
-def ferns_for(recipe: Recipe, classes: int) -> int:
-    """L: with C > 2 classes each cell has C weights, so there are C/2 times fewer ferns."""
-    return min(recipe.ferns, max(2 * recipe.ferns // classes, FEWEST_FERNS))
-
-
-def head_predicates(recipe: Recipe, records: int, public: Points | None, schema: Schema | None) -> Predicates:
+def head_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
     """The public questions of the dense part: by public rows, else by the schema. None without both."""
     most = min(MOST_PREDICATES, max(1, MOST_ENTRIES // records))
     if public is not None:
-        return predicates_of_points(public, CUTS, most, rarest_category=recipe.rarest)
+        return predicates_of_points(public, CUTS, most, rarest_category=rarest)
     return () if schema is None else predicates_of_schema(schema, CUTS, most)
 
 
@@ -93,7 +53,6 @@ def head_features(
     recipe: Recipe,
     predicates: Predicates,
     columns: int,
-    classes: int,
     public: Points | None,
     schema: Schema | None,
     *,
@@ -108,8 +67,8 @@ def head_features(
     asked = sorted({predicate.feature for predicate in predicates})
     if isinstance(source, Schema):
         asked = [place for place in asked if source.features[place].is_indicator or source.features[place].bounds]
-    count = ferns_for(recipe, classes)
-    ferns = None if source is None or not asked or not count else Ferns.of(source, asked, count, recipe.depth, seed)
+    has_ferns = bool(asked and recipe.ferns)
+    ferns = Ferns.of(source, asked, recipe.ferns, recipe.depth, seed) if source is not None and has_ferns else None
     share = WHOLE_SHARE if ferns is None else recipe.share
     dense = PredicateVectors.of(predicates, columns, public, recipe.whitening) if share else None
     return HeadFeatures(dense, ferns, share)
@@ -135,32 +94,54 @@ def plan_head(
     check_positive("epsilon", epsilon)
     check_delta(delta)
     shape = shape_of(features)
-    mu = _largest_mu(shape, classes, float(epsilon), float(delta), tuple(beside))
-    wanted = recipe.noise * mu * records * (1.0 - MOMENTUM) / recipe.largest_step
-    steps = max(math.ceil(min(wanted, recipe.most_steps)), recipe.least_steps)
-    step_size = min(recipe.noise * mu * (1.0 - MOMENTUM) / steps, recipe.largest_step / records)
-    plan = _plan(records, shape, classes, steps, mu, step_size, seed)
+    mu = largest_mu(((1.0, coordinates(shape, classes)),), float(epsilon), float(delta), tuple(beside))
+    plan = stage_for(records, shape, recipe, mu, classes=classes, seed=seed)
     guarantee = head_guarantee(plan, delta, beside=beside)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")
     return plan
 
 
-def _plan(records: int, shape: Shape, classes: int, steps: int, mu: float, step_size: float, seed: int) -> HeadStage:
-    scale = 2.0 * LARGEST_HEAD_TERM * math.sqrt(steps) / mu
-    if scale > LARGEST_SCALE:
-        raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
+def stage_for(records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0) -> HeadStage:
+    """The descent that `recipe` asks for at strength μ = `mu`."""
+    wanted = recipe.noise * mu * records * (1.0 - MOMENTUM) / recipe.largest_step
+    steps = max(math.ceil(min(wanted, recipe.most_steps)), recipe.least_steps)
+    step_size = min(recipe.noise * mu * (1.0 - MOMENTUM) / steps, recipe.largest_step / records)
+    scale = noise_scale(steps, mu)
     return HeadStage(records, *shape, steps, LARGEST_HEAD_TERM, scale, MOMENTUM, step_size, classes, seed)
 
 
+def noise_scale(steps: int, mu: float) -> float:
+    """σ = 2M·√T/μ: T = `steps` sums with it have the strength μ together."""
+    scale = 2.0 * LARGEST_HEAD_TERM * math.sqrt(steps) / mu
+    if scale > LARGEST_SCALE:
+        raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
+    return scale
+
+
+def coordinates(shape: Shape, classes: int) -> int:
+    """The numbers in one noisy sum."""
+    dense, ferns, depth, _ = shape
+    return (dense + (ferns << depth)) * (1 if classes == 2 else classes)
+
+
 @lru_cache(maxsize=256)
-def _largest_mu(shape: Shape, classes: int, epsilon: float, delta: float, beside: tuple[PureEvent, ...]) -> float:
-    """The largest μ, to within the precision, whose sums are within (ε, δ) whatever T is, together with `beside`."""
+def largest_mu(
+    parts: tuple[tuple[float, int], ...], epsilon: float, delta: float, beside: tuple[PureEvent, ...]
+) -> float:
+    """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
+
+    A part is (its strength as a share of μ, the numbers in one of its sums). How many sums it has does not matter but
+    to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
+    draws of √T times the scale are as far from continuous noise.
+    """
 
     def is_kept(mu: float) -> bool:
-        # T matters to rounding alone, which the last digits of ε cover.
-        plan = _plan(1, shape, classes, 1, mu, 1.0, 0)
-        return head_guarantee(plan, delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
+        runs = [
+            NoisySums(DiscreteGaussianEvent(1.0 / (share * mu)), 1, noise_scale(1, share * mu), numbers)
+            for share, numbers in parts
+        ]
+        return sums_guarantee(runs, delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     needed, left = -math.log(delta), epsilon - math.fsum(event.epsilon for event in beside)

@@ -6,6 +6,7 @@ All ask public predicates. `method="auto"` chooses by a rule on public numbers a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -15,6 +16,7 @@ from pcqr.algorithms.compare import any_two, compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.linear import linear_guarantee
+from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
@@ -27,12 +29,14 @@ from pcqr.plan import (
     CountedStage,
     HeadPlan,
     LinearPlan,
+    PilotedPlan,
 )
 from pcqr.planning import plan_semi_private
 from pcqr.planning.classifiers.boosting import plan_boosting
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
 from pcqr.planning.classifiers.linear import plan_linear
+from pcqr.planning.classifiers.piloted import plan_piloted
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
 
@@ -85,10 +89,11 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
     return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
 
 
-def plan_published(request: Request, method: Choice, features: HeadFeatures | None = None) -> ClassifierPlan:
+def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures] = ()) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
-    A head is planned for `features`, the public map that `head_features` or `dense_features` makes.
+    A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
+    among which pilots choose.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -103,11 +108,7 @@ def plan_published(request: Request, method: Choice, features: HeadFeatures | No
         allowed = f"{several}. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
     if chosen == "head":
-        if features is None:
-            raise ParameterError("features", "a feature map for the head", None)
-        recipe = recipe_of(features, request.records, request.epsilon)
-        head = plan_head(request.records, features, recipe, request.epsilon, request.delta, classes=trees.labels)
-        return HeadPlan(**request.promise(head_guarantee(head, request.delta)), head=head)
+        return _plan_heads(request, trees.labels, maps)
     predicates = len(trees.predicates or ())
     if chosen == "counted":
         counted = plan_counted(request, trees)
@@ -122,6 +123,17 @@ def plan_published(request: Request, method: Choice, features: HeadFeatures | No
         return LinearPlan(**request.promise(linear_guarantee(descent, request.delta)), descent=descent)
     boosting = plan_boosting(request.records, predicates, request.epsilon, request.delta)
     return BoostedPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)
+
+
+def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> HeadPlan | PilotedPlan:
+    n, epsilon, delta = request.records, request.epsilon, request.delta
+    if len(maps) > 1:
+        piloted = plan_piloted(n, maps, epsilon, delta, classes=labels)
+        return PilotedPlan(**request.promise(piloted_guarantee(piloted, delta)), piloted=piloted)
+    if not maps:
+        raise ParameterError("maps", "a feature map for the head", None)
+    head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon), epsilon, delta, classes=labels)
+    return HeadPlan(**request.promise(head_guarantee(head, delta)), head=head)
 
 
 def plan_counted(request: Request, trees: DecisionTrees) -> CountedStage:

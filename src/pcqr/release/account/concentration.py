@@ -4,29 +4,54 @@ from __future__ import annotations
 
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostedPlan, CountedPlan, DescentStage, DrawPlan, HeadPlan, HeadStage, LinearPlan, Plan
+from pcqr.plan import (
+    BoostedPlan,
+    BoostingStage,
+    CountedPlan,
+    DescentStage,
+    DrawPlan,
+    HeadPlan,
+    HeadStage,
+    LinearPlan,
+    PilotedPlan,
+    PilotedStage,
+    Plan,
+)
 
 
-def concentration(plan: Plan) -> float | None:
+def concentration(plan: Plan) -> float | None:  # noqa: PLR0911
     """ρ such that all that the plan shows, in one piece, is ρ-zCDP, rounded up. None: no more than ε²/2 is proved.
 
     For exactly these plans: one that is made of them may show other things, too.
     """
-    if type(plan) is DrawPlan:
-        return _of_range(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
-    if type(plan) is LinearPlan:
-        return _of_sums(plan.descent)
-    if type(plan) is HeadPlan:
-        return _of_sums(plan.head)
-    if type(plan) is BoostedPlan:
-        stage, eta = plan.boosting, plan.boosting.inverse_temperature
-        slack = log_probability_error(stage.records, stage.offered, stage.depth, eta)
-        return rounded_up(stage.rounds * _of_range(2.0 * eta + 4.0 * slack))
-    if type(plan) is CountedPlan:
-        count = plan.counted.count
-        tree = _of_range(2.0 * (plan.guarantee.epsilon - count - plan.counted.tree))
-        return rounded_up(count * count / 2.0 + max(tree, _of_sums(plan.counted.linear)))
+    match plan:
+        case DrawPlan() if type(plan) is DrawPlan:  # a UniversalPlan also has votes
+            return _of_range(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
+        case LinearPlan():
+            return _of_sums(plan.descent)
+        case HeadPlan():
+            return _of_sums(plan.head)
+        case PilotedPlan():
+            return _of_pilots(plan.piloted)
+        case BoostedPlan():
+            return _of_rounds(plan.boosting)
+        case CountedPlan():
+            count = plan.counted.count
+            tree = _of_range(2.0 * (plan.guarantee.epsilon - count - plan.counted.tree))
+            return rounded_up(count * count / 2.0 + max(tree, _of_sums(plan.counted.linear)))
     return None
+
+
+def _of_pilots(stage: PilotedStage) -> float:
+    """Of pilots, their comparison and the costliest head (proofs/piloted.md)."""
+    lead = 1.0 / (2.0 * stage.comparison.noise_multiplier**2)
+    return rounded_up(sum(map(_of_sums, stage.pilots)) + lead + max(map(_of_sums, stage.heads)))
+
+
+def _of_rounds(stage: BoostingStage) -> float:
+    eta = stage.inverse_temperature
+    slack = log_probability_error(stage.records, stage.offered, stage.depth, eta)
+    return rounded_up(stage.rounds * _of_range(2.0 * eta + 4.0 * slack))
 
 
 def _of_range(length: float) -> float:

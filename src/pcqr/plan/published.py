@@ -1,0 +1,167 @@
+"""Plans for classifiers that are published at once, beyond one draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pcqr.plan.classifiers import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.plan.head import HeadStage
+from pcqr.plan.piloted import PilotedStage
+from pcqr.plan.plans import DrawPlan, Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPlan(Plan):
+    """A plan to publish a linear classifier at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    descent : DescentStage
+        The noisy gradient descent.
+
+    Examples
+    --------
+    >>> from pcqr.plan import LinearPlan, Plan
+    >>> issubclass(LinearPlan, Plan)
+    True
+    """
+
+    descent: DescentStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadPlan(Plan):
+    """A plan to publish a private head at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    head : HeadStage
+        The noisy gradient descent.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.head import head_guarantee
+    >>> from pcqr.plan import Budget, HeadPlan, HeadStage
+    >>> head = HeadStage(10_000, 40, 10, 5, 128, 50, 2**20, 2.0**27, 0.9, 0.001)
+    >>> guarantee = head_guarantee(head, 1e-6)
+    >>> HeadPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, head=head).head.draws
+    18000
+    """
+
+    head: HeadStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotedPlan(Plan):
+    """A plan to publish the head that two pilots choose.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    piloted : PilotedStage
+        The pilots, their comparison and the three heads of which one is run.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.piloted import piloted_guarantee
+    >>> from pcqr.plan import Budget, HeadStage, PilotedPlan, PilotedStage
+    >>> plain, mixed, ferned = (
+    ...     HeadStage(10_000, 40, ferns, depth, share, 50, 2**20, 2.0**27, 0.9, 0.001)
+    ...     for ferns, depth, share in ((0, 0, 256), (10, 5, 128), (10, 5, 13))
+    ... )
+    >>> stage = PilotedStage((plain, ferned), 2.0**25, -80, 0, (plain, mixed, ferned))
+    >>> guarantee = piloted_guarantee(stage, 1e-6)
+    >>> plan = PilotedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, piloted=stage)
+    >>> plan.piloted.mixed_from
+    -80
+    """
+
+    piloted: PilotedStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostedPlan(Plan):
+    """A plan to publish boosted trees at once.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    boosting : BoostingStage
+        The rounds.
+
+    Examples
+    --------
+    >>> from pcqr.algorithms.boosting import boosting_guarantee
+    >>> from pcqr.plan import BoostedPlan, BoostingStage, Budget
+    >>> boosting = BoostingStage(
+    ...     records=50_000, predicates=40, offered=9, depth=2, rounds=20, step=0.3, inverse_temperature=0.02, delta=1e-6
+    ... )
+    >>> guarantee = boosting_guarantee(boosting)
+    >>> BoostedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, boosting=boosting).boosting.rounds
+    20
+    """
+
+    boosting: BoostingStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedPlan(Plan):
+    """A plan to publish a tree or a linear classifier at once, by a private count of the rarer label.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    counted : CountedStage
+        The count, the tree and the descent.
+
+    Examples
+    --------
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.plan import CountedPlan
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(4_000, 1)), rng.normal(size=(50, 1))
+    >>> classifier = PrivateClassifier(method="counted", entropy=0)  # seeded: NOT PRIVATE
+    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+    >>> isinstance(plan, CountedPlan), plan.counted.count
+    (True, 0.02)
+    """
+
+    counted: CountedStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedPlan(Plan):
+    """A plan to publish a tree or a linear classifier at once, by a private comparison.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    compared : ComparedStage
+        The tree, the descent and the comparison.
+
+    Examples
+    --------
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.plan import ComparedPlan
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(4_000, 1)), rng.normal(size=(50, 1))
+    >>> classifier = PrivateClassifier(method="compared", entropy=0)  # seeded: NOT PRIVATE
+    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+    >>> isinstance(plan, ComparedPlan), round(plan.compared.comparison, 6)
+    (True, 0.025)
+    """
+
+    compared: ComparedStage
+
+
+ClassifierPlan = DrawPlan | LinearPlan | HeadPlan | PilotedPlan | CountedPlan | ComparedPlan | BoostedPlan

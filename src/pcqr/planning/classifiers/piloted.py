@@ -1,0 +1,93 @@
+"""Plans for a head that two pilots choose: strengths by n·ε, noise from (ε, δ). Only public numbers enter.
+
+Gaussian noise adds up by squares: pilots with a share k of the strength μ each and a lead with c of it leave
+√(1 − 2k² − c²) for the head. The larger n·ε is, the sooner pilots see what there is to see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pcqr.accounting import PureEvent
+from pcqr.algorithms.head import shape_of
+from pcqr.algorithms.piloted import piloted_guarantee
+from pcqr.plan import PilotedStage
+from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
+from pcqr.planning.classifiers.recipes import Recipe, ferned, mixed, plain
+from pcqr.records.arrays import Points
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.predicates import Predicates
+from pcqr.schema import Schema
+
+PILOTED_FROM = 30_000.0
+"""n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
+
+PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 100_000.0, 0.33, 0.1
+"""A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
+
+LEAD = 0.14
+"""c, the share of μ that the comparison has."""
+
+MIXED_FROM, FERNED_FROM = -0.008, 0.0
+"""The lead of the ferned pilot, as a share of the records, from which a head has some ferns, and mostly ferns."""
+
+Recipes = tuple[Recipe, Recipe, Recipe]
+
+
+def recipes(records: int, epsilon: float, classes: int = 2) -> Recipes:
+    """Those of the three heads: without ferns, with some, with hardly anything else."""
+    return plain(records, epsilon), mixed(records, epsilon, classes), ferned(records, epsilon, classes)
+
+
+def pilot_share(records: int, epsilon: float) -> float:
+    """k, the share of μ that each pilot has."""
+    return min(LARGEST_PILOT, max(SMALLEST_PILOT, PILOT_STRENGTH / (records * epsilon)))
+
+
+def head_maps(
+    records: int,
+    epsilon: float,
+    classes: int,
+    predicates: Predicates,
+    columns: int,
+    public: Points | None,
+    schema: Schema | None,
+) -> tuple[HeadFeatures, ...]:
+    """The public feature maps of a head: the plain one, or all three where pilots choose among them."""
+    alone = records * epsilon < PILOTED_FROM
+    made = (plain(records, epsilon),) if alone else recipes(records, epsilon, classes)
+    maps = tuple(head_features(recipe, predicates, columns, public, schema) for recipe in made)
+    return maps if all(features.ferns for features in maps[1:]) else maps[:1]
+
+
+def plan_piloted(
+    records: int,
+    maps: Sequence[HeadFeatures],
+    epsilon: float,
+    delta: float,
+    *,
+    classes: int = 2,
+    seed: int = 0,
+    beside: Sequence[PureEvent] = (),
+) -> PilotedStage:
+    """The plan for n = `records` and the three feature `maps` of `recipes` within (`epsilon`, `delta`)."""
+    share = pilot_share(records, epsilon)
+    left = math.sqrt(1.0 - 2.0 * share**2 - LEAD**2)
+    shapes, made = [shape_of(features) for features in maps], recipes(records, epsilon, classes)
+    sizes = [coordinates(shape, classes) for shape in shapes]
+    parts = (share, sizes[0]), (share, sizes[2]), (LEAD, 1), (left, max(sizes))
+    mu = largest_mu(parts, float(epsilon), float(delta), tuple(beside))
+    pilots = tuple(
+        stage_for(records, shapes[place], made[place], share * mu, classes=classes, seed=seed) for place in (0, 2)
+    )
+    heads = tuple(
+        stage_for(records, shape, recipe, left * mu, classes=classes, seed=seed)
+        for shape, recipe in zip(shapes, made, strict=True)
+    )
+    lead = noise_scale(1, LEAD * mu)
+    plan = PilotedStage(pilots, lead, math.ceil(MIXED_FROM * records), math.ceil(FERNED_FROM * records), heads)
+    guarantee = piloted_guarantee(plan, delta, beside=beside)
+    if not guarantee.within(epsilon, delta):
+        raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")
+    return plan

