@@ -130,7 +130,7 @@ def test_the_largest_scores_fit_their_integers(sign: int) -> None:
     tables = np.full((1, most, 2), sign * LARGEST_WEIGHT, dtype=np.int32)
     stretches, stretch = lengths(vectors, share, bound), cell_length(most, share, bound)
     scores = np.empty((1, 2), dtype=np.int64)
-    add_scores(vectors, stretches, cells, stretch, dense, tables, scores)
+    add_scores(vectors, stretches, cells, 0, stretch, dense, tables, scores)
     wanted = [
         int(stretches[i]) * sum(int(a) * int(b) for a, b in zip(vectors[i], dense[0], strict=True))
         + stretch * most * sign * LARGEST_WEIGHT
@@ -185,3 +185,8 @@ def test_weights_of_another_shape_or_size_are_refused() -> None:
 def test_more_records_than_the_proof_allows_are_refused() -> None:
     with pytest.raises(DataError, match="rows"):
         HeadSums(any_map(1, 1, 1, 128), (), MOST_RECORDS + 1, 1, 2)
+
+
+def test_fewer_records_than_were_promised_are_refused() -> None:
+    with pytest.raises(DataError, match="3 rows"):
+        HeadSums(any_map(1, 1, 1, 128), [(np.zeros((2, 2)), np.zeros(2, dtype=np.int8))], 3, 1, 2)

@@ -16,7 +16,7 @@ from pcqr.documents import Document
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points
-from pcqr.records.head_kernels import add_answers
+from pcqr.records.head_kernels import fill_cells
 from pcqr.records.predicates import Predicate, check_predicates
 from pcqr.schema import Schema
 
@@ -91,7 +91,7 @@ class Ferns(Document):
         cuts = np.array([predicate.cut for predicate in self.predicates])
         for start in range(0, X.shape[0], _BLOCK):
             columns = np.ascontiguousarray(X[start : start + _BLOCK, used].T)
-            add_answers(columns, places, cuts, self.depth, found[:, start : start + _BLOCK])
+            fill_cells(columns, places, cuts, self.depth, start, found)
         return found
 
 

@@ -1,6 +1,7 @@
 """The compiled loops behind the head's sums: whole numbers only, one record at a time (proofs/head.md).
 
 Nothing here depends on how records or ferns are shared out: every sum is exact, and no two shares write to one place.
+Shares are told by their ends, not by slices of two dimensions, which the compiler could not take for contiguous.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _SLOPE_BITS = 15
 _SHORT_SUM = 127
 """So many entries of records' vectors, at most 2²⁴ each, are added up in 32 bits."""
 
+Points = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 Cells = NDArray[np.uint16]
 Labels = NDArray[np.int8]
@@ -40,28 +42,29 @@ def add_scores(
     vectors: Vectors,
     lengths: Weights,
     cells: Cells,
+    low: int,
     cell_length: int,
     dense: Weights,
     tables: Weights,
     scores: Integers,
 ) -> None:
-    """Set `scores`[k, i] to Λ_i·(v_i·W_k) + C·Σ_l W_k[l, cell of i]."""
+    """Set `scores`[k, i] to Λ·(v·W_k) + C·Σ_l W_k[l, cell] of record `low` + i."""
     blocks, records = scores.shape
     for k in range(blocks):
         score = scores[k]
         score[:] = 0
         # Fern by fern over all records at hand: a fern's table stays in the innermost cache.
         for fern in range(cells.shape[0]):
-            table, places = tables[k, fern], cells[fern]
+            table, places = tables[k, fern], cells[fern, low : low + records]
             for i in range(records):
                 score[i] += table[places[i]]
         weights = dense[k]
         for i in range(records):
-            vector = vectors[i]
+            vector = vectors[low + i]
             product = 0
             for j in range(vector.size):
                 product += int(vector[j]) * int(weights[j])
-            score[i] = cell_length * score[i] + int(lengths[i]) * product
+            score[i] = cell_length * score[i] + int(lengths[low + i]) * product
 
 
 @compiled
@@ -69,7 +72,7 @@ def to_slopes(scores: Integers, shift: int, labels: Labels, table: Integers) -> 
     """Turn the scores of the only block into r = ±slope, in 2⁻¹⁵."""
     score = scores[0]
     for i in range(score.size):
-        sign = 2 * int(labels[i]) - 1
+        sign = 1 if labels[i] == 1 else -1
         margin = sign * (score[i] >> shift)
         slope = table[max(margin, 0)] if margin < table.size else 0
         score[i] = sign * slope
@@ -102,36 +105,36 @@ def to_residuals(scores: Integers, shift: int, labels: Labels, table: Integers) 
 
 
 @compiled
-def add_vectors(vectors: Vectors, lengths: Weights, residuals: Integers, sums: Integers) -> None:
-    """Add every record's q_k·v, q_k = r_k·Λ/2¹⁵ towards zero, to `sums`[k]."""
-    records, size = vectors.shape
-    short = np.empty(size, dtype=np.int32)
-    for k in range(residuals.shape[0]):
+def add_vectors(vectors: Vectors, lengths: Weights, low: int, residuals: Integers, sums: Integers) -> None:
+    """Add q_k·v, q_k = r_k·Λ/2¹⁵ towards zero, of every record from `low` on to `sums`[k]."""
+    blocks, records = residuals.shape
+    short = np.empty(vectors.shape[1], dtype=np.int32)
+    for k in range(blocks):
         total = sums[k]
         for start in range(0, records, _SHORT_SUM):
             short[:] = 0
             for i in range(start, min(start + _SHORT_SUM, records)):
-                factor = np.int32(_share(residuals[k, i], int(lengths[i])))
-                vector = vectors[i]
-                for j in range(size):
+                factor = np.int32(_share(residuals[k, i], int(lengths[low + i])))
+                vector = vectors[low + i]
+                for j in range(short.size):
                     short[j] += factor * np.int32(vector[j])
-            for j in range(size):
+            for j in range(short.size):
                 total[j] += short[j]
 
 
 @compiled
-def fill_weights(residuals: Integers, cell_length: int, weights: Weights) -> None:
-    """Set `weights`[k, i] to t_k = r_k·C/2¹⁵ towards zero."""
+def fill_weights(residuals: Integers, low: int, cell_length: int, weights: Weights) -> None:
+    """Set `weights`[k, `low` + i] to t_k = r_k·C/2¹⁵ towards zero."""
     blocks, records = residuals.shape
     for k in range(blocks):
         for i in range(records):
-            weights[k, i] = _share(residuals[k, i], cell_length)
+            weights[k, low + i] = _share(residuals[k, i], cell_length)
 
 
 @compiled
-def add_by_cell(cells: Cells, weights: Weights, sums: Integers) -> None:
-    """Add every record's t_k to `sums`[k, l, cell of the record] for each fern l."""
-    for fern in range(cells.shape[0]):
+def add_by_cell(cells: Cells, low: int, high: int, weights: Weights, sums: Integers) -> None:
+    """Add every record's t_k to `sums`[k, l, cell of the record] for the ferns from `low` to `high`."""
+    for fern in range(low, high):
         places = cells[fern]
         for k in range(weights.shape[0]):
             weight, total = weights[k], sums[k, fern]
@@ -140,12 +143,10 @@ def add_by_cell(cells: Cells, weights: Weights, sums: Integers) -> None:
 
 
 @compiled
-def add_answers(
-    columns: NDArray[np.float64], asked: Integers, cuts: NDArray[np.float64], depth: int, cells: Cells
-) -> None:
-    """Set `cells`[l, i] to the answers of fern l in record i: is `columns`[`asked`[·], i] above the cut?"""
+def fill_cells(columns: Points, asked: Integers, cuts: Points, depth: int, low: int, cells: Cells) -> None:
+    """Set `cells`[l, `low` + i] to the answers of fern l: is `columns`[`asked`[·], i] above the cut?"""
     for fern in range(cells.shape[0]):
-        found = cells[fern]
+        found = cells[fern, low : low + columns.shape[1]]
         found[:] = 0
         for place in range(fern * depth, (fern + 1) * depth):
             column, cut = columns[asked[place]], cuts[place]

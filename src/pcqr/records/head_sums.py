@@ -70,6 +70,8 @@ class HeadSums:
             self._labels[start : start + y.size] = y
             self._take(X, start)
             start += y.size
+        if start != records:
+            raise DataError("X", f"{records:,} rows", f"{start:,} rows")
         self._lengths = lengths(self._vectors, features.share, bound)
         self._cell_length = cell_length(features.count, features.share, bound)
 
@@ -96,27 +98,25 @@ class HeadSums:
         `dense` has the shape (K, p), `cells` (K, L, 2^d), in units of 2⁻²⁰ and at most 2³⁰.
         """
         self._check(dense, cells)
+        dense, cells = np.ascontiguousarray(dense), np.ascontiguousarray(cells)
         records, features = self._labels.size, self._features
         sums, by_cell = np.zeros(dense.shape, dtype=np.int64), np.zeros(cells.shape, dtype=np.int64)
         weights = np.empty((self.blocks, records if features.count else 0), dtype=np.int32)
-        steps = self.blocks * (features.size + features.count)
 
         def take_rows(low: int, high: int) -> Integers:
-            rows = slice(low, high)
             found = np.empty((self.blocks, high - low), dtype=np.int64)
-            vectors, stretches, places = self._vectors[rows], self._lengths[rows], self._cells[:, rows]
-            add_scores(vectors, stretches, places, self._cell_length, dense, cells, found)
-            self._to_residuals(found, self._labels[rows])
+            add_scores(self._vectors, self._lengths, self._cells, low, self._cell_length, dense, cells, found)
+            self._to_residuals(found, self._labels[low:high])
             if features.count:
-                fill_weights(found, self._cell_length, weights[:, rows])
+                fill_weights(found, low, self._cell_length, weights)
             part = np.zeros(dense.shape, dtype=np.int64)
-            add_vectors(vectors, stretches, found, part)
+            add_vectors(self._vectors, self._lengths, low, found, part)
             return part
 
         def take_ferns(low: int, high: int) -> None:
-            add_by_cell(self._cells[low:high], weights, by_cell[:, low:high])
+            add_by_cell(self._cells, low, high, weights, by_cell)
 
-        for part in in_threads(take_rows, records, steps, most=_MOST_ROWS):
+        for part in in_threads(take_rows, records, self.blocks * (features.size + features.count), most=_MOST_ROWS):
             sums += part
         in_threads(take_ferns, features.count, self.blocks * records)
         return sums, by_cell

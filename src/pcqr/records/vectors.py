@@ -32,7 +32,8 @@ _CONSTANT_SHARE = 0.25
 _LEAST_SPREAD = 0.1
 """Of the range of a column's public values: a column that is mostly one value is not blown up where it is another."""
 _ONE_UNIT = 10.0
-_CELLS = 1 << 21
+_CELLS = 1 << 18
+"""Numbers of a block of vectors, two megabytes of floats: they stay in the cache."""
 
 
 class DenseVectors(Document, ABC):
