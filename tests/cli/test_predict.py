@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -13,11 +14,14 @@ from pcqr import Guarantee, Schema
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
 from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column
 
 SCHEMA = Schema((Column("age", bounds=(0, 99), missing=True), Column("job", "categorical", ("nurse", "clerk"))))
@@ -89,6 +93,20 @@ def test_scores_where_the_model_has_them(files: Path) -> None:
     refused = predict(files, "--scores", "--overwrite")
     assert refused.exit_code == 2
     assert "--scores must be left out for a decision tree, which has none" in refused.stderr
+
+
+def test_probabilities_where_the_model_has_them(files: Path) -> None:
+    questions = HeadFeatures(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
+    head = Head.of(questions, 3, np.eye(3, 2), np.zeros((3, 0, 1)))
+    model = PublishedModel(head, ("a", "b", "c"), SCHEMA, Guarantee(1, 1e-6))
+    model.save(files / "head")
+    assert predict(files, "--probabilities", model="head").exit_code == 0
+    written = read_table(files / "predictions.csv")
+    found = [[float(cell) for cell in written[f"probability {name}"]] for name in "abc"]
+    assert np.array(found).T.tolist() == model.predict_proba(ROWS).tolist()
+    refused = predict(files, "--probabilities", "--overwrite")
+    assert refused.exit_code == 2
+    assert "--probabilities must be left out for a decision tree, which has none" in refused.stderr
 
 
 @pytest.mark.parametrize(

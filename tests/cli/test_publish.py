@@ -105,7 +105,8 @@ def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
     result = files.publish(suffix=suffix)
     assert result.exit_code == 0, result.output
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
-        *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx")
+        *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"),
+        *("importance.txt", "importance.svg"),
     }
     assert files.accuracy(suffix) > 0.9
     origin = files.model().provenance
@@ -263,7 +264,7 @@ def test_a_place_that_cannot_be_written_to(files: Files, is_file: bool) -> None:
     assert "--out must be a directory that can be written to" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"])
+@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "picture.svg", "model.onnx", "importance.txt"])
 @pytest.mark.usefixtures("no_draw")
 def test_a_directory_in_the_place_of_a_file(files: Files, name: str) -> None:
     (files.directory / "model" / name).mkdir(parents=True)
@@ -309,7 +310,7 @@ def test_a_picture_that_fails_is_left_out(files: Files, monkeypatch: pytest.Monk
 def test_a_failure_after_the_draw_says_that_the_budget_is_spent_and_shows_the_model(
     files: Files, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(PublishedModel, "save", full)

@@ -111,7 +111,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
     owner: Any
     owner, name = {
         "after the draw": (SemiPrivateLearner, "fit"),
-        "while it is written": (PublishedModel, "texts"),
+        "while it is written": (PublishedModel, "card"),
         "while it is drawn as a picture": (PublishedModel, "draw"),
     }[where]
     whole = getattr(owner, name)

@@ -33,7 +33,9 @@ def publish(files: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["publish", *needed, *places, *options])
 
 
-@pytest.mark.parametrize(("method", "kind"), [("linear", "LinearHypothesis"), ("boosted", "BoostedTrees")])
+@pytest.mark.parametrize(
+    ("method", "kind"), [("head", "Head"), ("linear", "LinearHypothesis"), ("boosted", "BoostedTrees")]
+)
 def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str, kind: str) -> None:
     result = publish(files, "--method", method, "--delta", "1e-5", "--json")
     assert result.exit_code == 0, result.output
@@ -59,7 +61,23 @@ def test_three_labels_have_a_linear_classifier_and_no_boosted_one(files: Path) -
     assert list(model.predict({"x": [-2.0, 0.0, 2.0], "colour": ["red"] * 3})) == ["low", "middle", "high"]
     refused = publish(files, "--method", "boosted", "--labels", "low,middle,high")
     assert refused.exit_code == 2
-    assert "--method must be tree or linear for more than two labels" in refused.output
+    assert "--method must be tree, head or linear for more than two labels" in refused.output
+
+
+def test_the_folder_of_a_head_says_which_columns_matter(files: Path) -> None:
+    """By its own predicates, more than trees can afford, and from public rows."""
+    result = publish(files, "--method", "head", "--epsilon", "20")
+    assert result.exit_code == 0, result.output
+    model = PublishedModel.load(files / "model")
+    assert model.effects is not None, "n·ε = 60,000: it has ferns"
+    assert model.effects.rows == PUBLIC
+    assert {each.column.name for each in model.effects.columns} == {"x", "colour"}
+    table = (files / "model" / "importance.txt").read_text(encoding="utf-8").splitlines()
+    assert table[0] == f"{PUBLIC} public rows, each column shuffled 5 times by public coins."
+    assert {line.split()[-1] for line in table[2:]} == {"x", "colour"}
+    assert (files / "model" / "importance.svg").exists()
+    assert "This is no list of rules" in result.output
+    assert f"{PUBLIC} public rows" in result.output
 
 
 def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(files: Path) -> None:

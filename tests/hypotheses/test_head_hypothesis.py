@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.heads import plain_residuals
 
 from pcqr.documents.packing import packed
 from pcqr.errors import DataError, ParameterError
@@ -82,17 +83,26 @@ def test_margins_are_those_of_one_long_vector(
 
 
 @EACH_MAP
-def test_probabilities_are_the_logistic_function_of_the_margin(feature_map: HeadFeatures) -> None:
-    published, X = a_head(feature_map), np.random.default_rng(3).normal(size=(30, 3))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_at_its_probabilities_the_mean_push_of_the_descent_is_0(feature_map: HeadFeatures, classes: int) -> None:
+    """So they are those under which its loss, whose slope is cut, has its least mean at these margins."""
+    published, X = a_head(feature_map, classes), np.random.default_rng(3).normal(size=(30, 3))
     found = published.predict_proba(X)
-    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-published.decision_function(X))))
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    margins = published.decision_function(X).reshape(30, -1)
+    for probabilities, row in zip(found, np.rint(256 * margins).astype(int).tolist(), strict=True):
+        pushes = np.array([plain_residuals(row, label) for label in range(classes)]) / 2**15
+        assert np.abs(pushes).max() > 0.1
+        np.testing.assert_allclose(probabilities @ pushes, 0.0, atol=0.005)  # margins on a grid of 1/256
 
 
-def test_for_several_classes_they_are_the_softmax() -> None:
-    published, X = a_head(MAPS["both"], 3), np.random.default_rng(3).normal(size=(30, 3))
-    odds = np.exp(published.decision_function(X))
-    np.testing.assert_allclose(published.predict_proba(X), odds / odds.sum(axis=1, keepdims=True))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_they_rank_the_classes_as_margins_do(classes: int) -> None:
+    published, X = a_head(MAPS["both"], classes), np.random.default_rng(3).normal(size=(200, 3))
+    margins = published.decision_function(X).reshape(200, -1)
+    if classes == 2:
+        margins = np.concatenate([np.zeros((200, 1)), margins], axis=1)
+    assert (published.predict_proba(X).argsort(axis=1) == margins.argsort(axis=1)).all()
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -13,12 +13,13 @@ from pcqr import Guarantee, ParameterError, SurelyPublic
 from pcqr.algorithms.boosting import boosting_guarantee
 from pcqr.algorithms.compare import compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
+from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.linear import linear_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.models import PublishedModel
-from pcqr.plan import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.plan import BoostingStage, ComparedStage, CountedStage, DescentStage, HeadStage
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate
 
@@ -40,6 +41,7 @@ def fitted(method: str) -> PrivateClassifier:
     ("method", "kind", "drawn_from"),
     [
         ("tree", "decision-tree", "decision trees of depth "),
+        ("head", "head", "heads over "),
         ("linear", "linear", "linear classifiers over "),
         ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
         ("counted", "linear", "a linear classifier over "),
@@ -66,6 +68,9 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
     plan = DescentStage(**dict(linear.provenance.settings))  # type: ignore[arg-type]
     assert linear_guarantee(plan, 1e-6).epsilon == linear.guarantee.epsilon
+    head = PublishedModel.from_json(PublishedModel.from_learner(fitted("head")).to_json())
+    stage = HeadStage(**dict(head.provenance.settings))  # type: ignore[arg-type]
+    assert head_guarantee(stage, 1e-6).epsilon == head.guarantee.epsilon
     boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
     settings = BoostingStage(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
     assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon

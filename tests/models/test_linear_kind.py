@@ -21,6 +21,7 @@ from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees.tree import Leaf
 from pcqr.models import Provenance, PublishedModel
+from pcqr.models.linear import sum_of
 from pcqr.models.scorecard import shapes_of
 from pcqr.models.shapes import Shape
 from pcqr.records.features import UNIT, LinearFeatures
@@ -191,7 +192,7 @@ def level_points(shape: Shape, value: Any) -> float:
 class TestReading:
     def test_the_columns_of_the_scorecard_add_up_to_the_score(self) -> None:
         table = people(300)
-        shapes = shapes_of(LINEAR, MODEL.vocabulary)
+        shapes = shapes_of(sum_of(LINEAR), MODEL.vocabulary)
         sums = [
             sum(level_points(shape, table[shape.column.name][i]) for shape in shapes) + LINEAR.weights[-1]
             for i in range(300)

@@ -19,6 +19,7 @@ import pcqr.models
 from pcqr import Guarantee, ParameterError
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.models import Provenance, PublishedModel
+from pcqr.models.linear import sum_of
 from pcqr.models.scorecard import shapes_of
 from pcqr.records.features import UNIT, LinearFeatures
 from pcqr.records.predicates import Predicate
@@ -107,7 +108,7 @@ def test_the_scorecard_adds_up_to_the_scores() -> None:
     scores = MODEL.decision_function(PEOPLE) * norms[:, None]
     for label, member in enumerate(one_against_rest().members):
         age, work = (
-            next(shape for shape in shapes_of(member, MODEL.vocabulary) if shape.column.name == name)
+            next(shape for shape in shapes_of(sum_of(member), MODEL.vocabulary) if shape.column.name == name)
             for name in ("age", "work")
         )
         for i, (years, job) in enumerate(zip(PEOPLE["age"], PEOPLE["work"], strict=True)):

@@ -61,7 +61,7 @@ def test_a_file_says_nothing_of_persons_yet() -> None:
     model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
     assert "Replace the rows (at most 3) of any one person among the 1,000 private records by any other" in model.card()
     assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
-    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD in a model file of version 3"):
+    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD in a model file of version 4"):
         model.to_json()
 
 
@@ -139,7 +139,7 @@ class TestJson:
             ('{"format": "other"}', '"format": "pcqr-model"'),
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
-            (changed({"version": 4}), "model.version must be 1, 2 or 3, which this pcqr reads; received 4"),
+            (changed({"version": 5}), "model.version must be 1, 2, 3 or 4, which this pcqr reads; received 5"),
             (
                 changed({"version": 2}),
                 "model.kind must be one of linear, linear-one-against-rest, boosted-trees in version 2",

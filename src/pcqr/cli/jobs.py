@@ -250,10 +250,10 @@ class Publish(OnPrivateFiles):
     out: Annotated[Path, typer.Option(help="The directory that the model is written to.")]
     delta: Annotated[
         float | None,
-        typer.Option(help="δ for boosted and linear models, far below 1/n. A tree is pure and needs none."),
+        typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
     ] = None
     method: Annotated[
-        Literal["auto", "tree", "linear", "counted", "compared", "boosted"] | None,
+        Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"] | None,
         typer.Option(
             help="What to publish; counted: a tree where one label is rare, else a linear model, by a private count; "
             "compared: the better of the two, privately. "
@@ -295,7 +295,11 @@ class Predict:
     drop: Drop = field(default_factory=list)
     scores: Annotated[
         bool,
-        typer.Option("--scores", help="Add the scores of a linear or boosted model. They are no probabilities."),
+        typer.Option("--scores", help="Add the scores of a head, or of a linear or boosted model."),
+    ] = False
+    probabilities: Annotated[
+        bool,
+        typer.Option("--probabilities", help="Add the probabilities of a head. Not calibrated on private records."),
     ] = False
     overwrite: Overwrite = False
 

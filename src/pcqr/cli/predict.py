@@ -17,7 +17,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
-from pcqr.models.kind import ScoredKind
+from pcqr.models.kind import ProbableKind, ScoredKind
 from pcqr.plan import counted
 from pcqr.schema.cells import listed
 
@@ -31,11 +31,16 @@ def run(job: Predict, *, as_json: bool) -> None:
     model = _loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)
+    if job.probabilities and not isinstance(model.kind, ProbableKind):
+        raise ParameterError("--probabilities", f"left out for a {model.kind.title}, which has none", True)
     table = _features(read_table(job.file), model, job)
     labels = model.predict(table).tolist()
     columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "label": labels}
     if job.scores:
         columns |= _scores(model, table)
+    if job.probabilities:
+        found = model.predict_proba(table)
+        columns |= {f"probability {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
     write_table(job.out, columns)
     _summarise(job, model, labels, as_json=as_json)
 

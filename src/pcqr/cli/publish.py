@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -16,7 +17,7 @@ from rich.progress import Progress
 from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
 from pcqr.cli.account import account_facts, account_line, account_of, stays_charged
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
-from pcqr.cli.inputs import Inputs, read_inputs
+from pcqr.cli.inputs import Inputs, Shown, read_inputs
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
@@ -24,6 +25,7 @@ from pcqr.errors import ParameterError
 from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.boosted import BoostedTrees
@@ -34,8 +36,9 @@ from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.plan.words import guarantee_facts, promise
 from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
+from pcqr.records.vectors import PredicateVectors
 from pcqr.release.account import Account
-from pcqr.schema import Schema
 
 Learner = SemiPrivateLearner | PrivateClassifier
 
@@ -61,10 +64,11 @@ class Made:
     def is_drawn(self) -> bool:
         return self.learner is not None and hasattr(self.learner, "plan_")  # the last thing that `fit` sets
 
-    def save(self, schema: Schema, out: Path) -> None:
+    def save(self, shown: Shown, out: Path) -> None:
         if self.learner is not None:
-            self.model = PublishedModel.from_learner(self.learner, schema=schema)
-            self.saved = self.model.save(out)
+            self.model = PublishedModel.from_learner(self.learner, schema=shown.schema)
+            self.saved = self.model.save(out, public=shown.public)
+            self.model = self.saved.model
 
 
 def run(job: Publish, *, as_json: bool) -> None:
@@ -95,7 +99,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
-                                made.save(inputs.shown.schema, job.out)
+                                made.save(inputs.shown, job.out)
             _summarise(job, made, _depth(trees, made, inputs), method, as_json=as_json)
         except BaseException as cause:
             if made.is_drawn:
@@ -150,6 +154,8 @@ def _learner(job: Publish, inputs: Inputs, trees: DecisionTrees, method: Method)
     if method == "tree":
         return SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
     delta = DEFAULT_DELTA if job.delta is None else job.delta
+    if method == "head":  # which has more predicates than trees can afford
+        return PrivateClassifier(job.epsilon, delta, method=method, entropy=job.seed, classes=inputs.names)
     return PrivateClassifier(job.epsilon, delta, method=method, trees=trees, entropy=job.seed, classes=inputs.names)
 
 
@@ -188,7 +194,7 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     if trees.predicates is None:
         return  # `fit` says what is wrong
     if method in TWO_CLASSES_ONLY and len(names) > 2:
-        raise ParameterError("--method", "tree or linear for more than two labels", method)
+        raise ParameterError("--method", "tree, head or linear for more than two labels", method)
     features = len(inputs.shown.schema.features)
     tree = DecisionTree(_made_up(trees.predicates), features)
     made_up: list[Hypothesis] = []
@@ -198,6 +204,10 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
         feature_map = LinearFeatures.of(trees.predicates, features, inputs.shown.public)
         line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
         made_up.append(line if len(names) == 2 else OneAgainstRest((line,) * len(names)))
+    if method == "head":
+        questions = HeadFeatures(PredicateVectors.of(trees.predicates, features), None, WHOLE_SHARE)
+        ones = np.ones((1 if len(names) == 2 else len(names), questions.size))
+        made_up.append(Head.of(questions, len(names), ones, np.zeros((ones.shape[0], 0, 1))))
     if method == "boosted":
         made_up.append(BoostedTrees((tree,), 1.0, features))
     origin = Provenance(predicates=trees.predicates)

@@ -124,16 +124,29 @@ class Head(Hypothesis):
         return labels
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """A probability for each class: the logistic function of the margin, for several classes their softmax.
+        """A probability for each class: those under which the descent's loss has its least mean at the row's margins.
 
-        Post-processing of the published weights, which costs nothing. The noise is in them, and nothing was calibrated
-        on the private records: doing that would be another release.
+        With q the logistic function of the margin, for several classes the softmax, an example of class k moves its
+        margins along e_k − q, doubled and then cut to length 1: by c_k·(e_k − q), c_k = min(2, 1/‖e_k − q‖), ‖·‖ being
+        1 − q_k where there is one margin. The mean over classes of probabilities p is 0 where p_k·c_k ∝ q_k, so
+
+            p_k ∝ q_k·max(½, ‖e_k − q‖).
+
+        They rank classes as margins do. The logistic function itself would be right for a loss that is not cut, and is
+        too sure of itself here. Post-processing of the published weights, which costs nothing. The noise is in them,
+        and nothing was calibrated on the private records: doing that would be another release.
         """
         margins = self._margins(X)
         if self.classes == 2:
             margins = np.concatenate([np.zeros_like(margins), margins], axis=1)
         odds = np.exp(margins - margins.max(axis=1, keepdims=True))
-        probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
+        q = odds / odds.sum(axis=1, keepdims=True)
+        if self.classes == 2:
+            lengths = 1.0 - q
+        else:
+            lengths = np.sqrt(np.maximum(1.0 - 2.0 * q + (q * q).sum(axis=1, keepdims=True), 0.0))
+        weighed = q * np.maximum(lengths, 0.5)
+        probabilities: Floats = weighed / weighed.sum(axis=1, keepdims=True)
         return probabilities
 
     def _margins(self, X: ArrayLike) -> Floats:

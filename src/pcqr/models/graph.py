@@ -30,6 +30,7 @@ class Graph:
         self.features = features
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
+        self._outputs: list[Any] = []
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add a node; return the name of what it computes."""
@@ -44,6 +45,17 @@ class Graph:
         self._constants.append(self.onnx.helper.make_tensor(name, self.type(kind), shape, encoded))
         return name
 
+    def array(self, values: NDArray[Any]) -> str:
+        """Add a constant, of which there may be millions of entries; return its name."""
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(self.onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def add_output(self, name: str, value: str, kind: str, columns: int) -> None:
+        """Let `value`, records × `columns` of a type that ONNX calls `kind`, be an output called `name`."""
+        self._nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
+        self._outputs.append(self.onnx.helper.make_tensor_value_info(name, self.type(kind), ["records", columns]))
+
     def type(self, kind: str) -> int:
         return int(getattr(self.onnx.TensorProto, kind))
 
@@ -57,7 +69,7 @@ class Graph:
             self._nodes,
             "pcqr",
             [helper.make_tensor_value_info(INPUT, self.type("DOUBLE"), ["records", self.features])],
-            [helper.make_tensor_value_info(OUTPUT, self.type(kind), ["records"])],
+            [helper.make_tensor_value_info(OUTPUT, self.type(kind), ["records"]), *self._outputs],
             self._constants,
         )
         model = helper.make_model(
@@ -179,6 +191,7 @@ def _onnx() -> Any:
         import onnx  # noqa: PLC0415
         import onnx.checker  # noqa: PLC0415
         import onnx.helper  # noqa: PLC0415
+        import onnx.numpy_helper  # noqa: PLC0415
     except ImportError:
         raise MissingExtra("Export to ONNX", "onnx") from None
     return onnx

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.models.canvas import Caption
+from pcqr.models.effects import Effects
 from pcqr.models.graph import Graph
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.predicates import Predicate
+from pcqr.schema import Schema
 
 H = TypeVar("H", bound=Hypothesis)
 
@@ -81,3 +83,20 @@ class ScoredKind(Kind[H]):
     @abstractmethod
     def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:
         """How far each of `points` is from the boundary, positive for label 1; or one column for each label."""
+
+
+class ProbableKind(ScoredKind[H]):
+    """Its scores can be read as probabilities, and it has main effects. Both are post-processing, too."""
+
+    version = 4
+
+    @abstractmethod
+    def probabilities(self, hypothesis: H, points: Points) -> NDArray[np.float64]:
+        """How likely the model takes each label to be: one column a label, rows that add up to 1."""
+
+    @abstractmethod
+    def effects(self, hypothesis: H, schema: Schema, points: Points | None) -> Effects | None:
+        """How the score moves with each column over public points or, without any, over made-up ones.
+
+        None where rules say all that there is to say.
+        """

@@ -10,6 +10,7 @@ from typing import Any
 
 from pcqr.errors import ParameterError
 from pcqr.models.boosted import BoostedKind
+from pcqr.models.head import HeadKind
 from pcqr.models.kind import Kind
 from pcqr.models.linear import LinearKind, OneAgainstRestKind
 from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
@@ -19,6 +20,7 @@ KINDS: tuple[Kind[Any], ...] = (
     DecisionTreeKind(),
     StumpKind(),
     ThresholdKind(),
+    HeadKind(),
     LinearKind(),
     OneAgainstRestKind(),
     BoostedKind(),

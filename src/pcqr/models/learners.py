@@ -25,6 +25,8 @@ from pcqr.plan import (
     CountedStage,
     DescentStage,
     DrawPlan,
+    HeadPlan,
+    HeadStage,
     LinearPlan,
     UniversalPlan,
 )
@@ -95,7 +97,7 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = DescentStage | BoostingStage | CountedStage | ComparedStage
+Settings = HeadStage | DescentStage | BoostingStage | CountedStage | ComparedStage
 
 
 def _settings(plan: object) -> Settings | None:
@@ -104,6 +106,8 @@ def _settings(plan: object) -> Settings | None:
             return plan.counted
         case ComparedPlan():
             return plan.compared
+        case HeadPlan():
+            return plan.head
         case LinearPlan():
             return plan.descent
         case BoostedPlan():
@@ -121,6 +125,10 @@ def _flat(settings: Settings) -> dict[str, Any]:
 
 def _in_words(settings: Settings) -> str:
     """What the settings make."""
+    if isinstance(settings, HeadStage):
+        parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
+        parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
+        return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"
     if isinstance(settings, CountedStage):
         return (
             f"a linear classifier over {settings.linear.predicates} public predicates, or a tree of depth "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,22 +11,20 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.linear import LARGEST_WEIGHT
 from pcqr.documents.reading import read_integer, read_list, read_number, read_object
-from pcqr.drawing import LABELS, MUTED, TINY
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
-from pcqr.models.canvas import Block, Caption, stacked, text_block, write_page
+from pcqr.models.canvas import Caption, write_page
 from pcqr.models.graph import Graph, largest_labels, sign_labels, table_scores
 from pcqr.models.kind import ScoredKind
-from pcqr.models.panels import Side, shapes_block, speaking_for
-from pcqr.models.scorecard import question_table, scorecard, shapes_of, signed
+from pcqr.models.panels import labels_block, shapes_block, speaking_for
+from pcqr.models.scorecard import Sum, question_table, scorecard, shapes_of, signed
+from pcqr.models.shapes import Shape
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.features import LARGEST_ENTRY, UNIT, LinearFeatures
 from pcqr.records.predicates import Predicate
 
-LABELS_DRAWN, COLUMNS_DRAWN = 12, 6
-AGAINST = MUTED
 W = TypeVar("W")
 
 
@@ -68,7 +66,7 @@ class LinearKind(ScoredKind[LinearHypothesis]):
 
     def rules(self, hypothesis: LinearHypothesis, words: Vocabulary, *, flat: bool) -> str:
         """Column by column, the strongest first, or, if `flat`, question by question, the largest points first."""
-        return (question_table if flat else scorecard)([hypothesis], words)
+        return (question_table if flat else scorecard)([sum_of(hypothesis)], words)
 
     def draw(self, hypothesis: LinearHypothesis, words: Vocabulary, path: Path, caption: Caption) -> None:
         explanation = (
@@ -77,7 +75,9 @@ class LinearKind(ScoredKind[LinearHypothesis]):
             f"The label is {words.label(1)} where the sum is above {signed(-hypothesis.weights[-1], 3)}, "
             f"else {words.label(0)}.",
         )
-        write_page(path, caption, lambda: shapes_block(shapes_of(hypothesis, words), speaking_for(words), explanation))
+        write_page(
+            path, caption, lambda: shapes_block(shapes_of(sum_of(hypothesis), words), speaking_for(words), explanation)
+        )
 
     def add_labels(self, hypothesis: LinearHypothesis, graph: Graph) -> str:
         phi = hypothesis.feature_map
@@ -133,33 +133,23 @@ class OneAgainstRestKind(ScoredKind[OneAgainstRest]):
         return hypothesis.members[0].feature_map.predicates
 
     def rules(self, hypothesis: OneAgainstRest, words: Vocabulary, *, flat: bool) -> str:
-        return (question_table if flat else scorecard)(hypothesis.members, words)
+        return (question_table if flat else scorecard)(list(map(sum_of, hypothesis.members)), words)
 
     def draw(self, hypothesis: OneAgainstRest, words: Vocabulary, path: Path, caption: Caption) -> None:
-        """The strongest columns of each label, one label under the other."""
-        drawn = hypothesis.members[:LABELS_DRAWN]
+        explanation = (
+            "What each column adds to the score of a label; the label with the largest score wins. Within a label all "
+            "steps have one scale",
+            "and all bars another; the steps between public cuts are drawn equally wide.",
+        )
+        starts = [
+            f"The score of {words.label(label)} starts with {signed(member.weights[-1], 3)}."
+            for label, member in enumerate(hypothesis.members)
+        ]
 
-        def blocks() -> Iterator[Block]:
-            yield text_block(
-                [
-                    "What each column adds to the score of a label; the label with the largest score wins. Within a "
-                    "label all steps have one scale",
-                    "and all bars another; the steps between public cuts are drawn equally wide.",
-                ],
-                size=TINY,
-            )
-            for label, member in enumerate(drawn):
-                name = words.label(label)
-                sides = (
-                    Side(f"speaks against {name}", AGAINST),
-                    Side(f"speaks for {name}", LABELS[label % len(LABELS)]),
-                )
-                start = f"The score of {name} starts with {signed(member.weights[-1], 3)}."
-                yield shapes_block(shapes_of(member, words), sides, [start], most=COLUMNS_DRAWN)
-            if rest := len(hypothesis.members) - len(drawn):
-                yield text_block([f"And {rest} more labels, which are not drawn."], size=TINY)
+        def shapes(label: int) -> Sequence[Shape]:
+            return shapes_of(sum_of(hypothesis.members[label]), words)
 
-        write_page(path, caption, lambda: stacked(list(blocks()), 30.0))
+        write_page(path, caption, lambda: labels_block(shapes, words, explanation, starts))
 
     def add_labels(self, hypothesis: OneAgainstRest, graph: Graph) -> str:
         phi = hypothesis.members[0].feature_map
@@ -180,6 +170,16 @@ def _norm_table(phi: LinearFeatures) -> tuple[NDArray[np.float64], float]:
     squares = phi.squared_norms(codes.reshape(-1, groups)).reshape(groups, 256)
     least = int(squares[0, 0])
     return (squares - least).astype(np.float64), float(least)
+
+
+def sum_of(member: LinearHypothesis) -> Sum:
+    """Points are what a question adds to θ·φ(x) in units of `UNIT`: its weight times its coordinate of φ."""
+    phi, weights = member.feature_map, member.weights[:-1]
+    yes, no = (
+        tuple(weight * entry / UNIT for weight, entry in zip(weights, entries, strict=True))
+        for entries in (phi.holding, phi.failing)
+    )
+    return Sum(phi.predicates, yes, no, member.weights[-1])
 
 
 def check_two_labels(words: Vocabulary) -> None:

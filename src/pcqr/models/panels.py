@@ -1,4 +1,4 @@
-"""What the columns of a record add to a score, as a page of small pictures: steps for numbers, bars for categories.
+"""What the columns of a record do to a score, as a page of small pictures: steps or curves for numbers, else bars.
 
 All steps are drawn to one scale and all bars to another, so that a column that looks strong is strong. What speaks for
 a label is drawn upwards or to the right in the colour of that label, what speaks against it the other way.
@@ -6,7 +6,8 @@ a label is drawn upwards or to the right in the colour of that label, what speak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from pcqr.models.shapes import Level, Shape
 from pcqr.models.vocabulary import Vocabulary, printable
 
 MOST_PANELS, MOST_BARS, ACROSS = 15, 10, 3
+LABELS_DRAWN, COLUMNS_DRAWN = 12, 6
 
 # Lengths in points; one unit of the axes is one point.
 PANEL, GUTTER, SPACE = 240.0, 30.0, 24.0
@@ -64,24 +66,44 @@ def speaking_for(words: Vocabulary) -> Sides:
 def shapes_block(
     shapes: Sequence[Shape], sides: Sides, explanation: Sequence[str], *, most: int = MOST_PANELS
 ) -> Block:
-    """`shapes`, the strongest first, in columns of even height, under a legend and an explanation."""
+    """`shapes`, the first ones, in columns of even height, under a legend and an explanation."""
     shown, left_out = shapes[:most], shapes[most:]
     blocks = [_legend(sides), text_block(explanation, size=TINY)]
     if shown:
         blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown, sides))]
     if left_out:
         names = ", ".join(printable(shape.column.name) for shape in left_out)
-        weaker = f"Not drawn, since they move the score by at most {_short(left_out[0].strength)}: {names}"
+        strongest = max(shape.strength for shape in left_out)
+        weaker = f"Not drawn; they move the score by at most {_short(strongest)}: {names}"
         blocks.append(text_block([fitted(weaker, TINY, ACROSS * PANEL + (ACROSS - 1) * GUTTER)], size=TINY))
     return stacked(blocks, 8.0)
+
+
+def labels_block(
+    shapes: Callable[[int], Sequence[Shape]], words: Vocabulary, explanation: Sequence[str], starts: Sequence[str] = ()
+) -> Block:
+    """The strongest columns of each label, one label under the other; `shapes`(k) are those of label k."""
+    blocks = [text_block(explanation, size=TINY)]
+    count = len(words.classes)
+    for label in range(min(count, LABELS_DRAWN)):
+        name = words.label(label)
+        sides = (Side(f"speaks against {name}", MUTED), Side(f"speaks for {name}", LABELS[label % len(LABELS)]))
+        blocks.append(shapes_block(shapes(label), sides, starts[label : label + 1], most=COLUMNS_DRAWN))
+    if count > LABELS_DRAWN:
+        blocks.append(text_block([f"And {count - LABELS_DRAWN} more labels, which are not drawn."], size=TINY))
+    return stacked(blocks, 30.0)
 
 
 def _panels(shapes: Sequence[Shape], sides: Sides) -> list[Block]:
     tallest = max((Scale.of(shape).range for shape in shapes if shape.is_numeric), default=1.0)
     bars = Scale.of(*(shape for shape in shapes if not shape.is_numeric))
-    return [
-        _steps(shape, TALLEST / tallest, sides) if shape.is_numeric else _bars(shape, bars, sides) for shape in shapes
-    ]
+
+    def panel(shape: Shape) -> Block:
+        if not shape.is_numeric:
+            return _bars(shape, bars, sides)
+        return (_curve if shape.values else _steps)(shape, TALLEST / tallest, sides)
+
+    return [panel(shape) for shape in shapes]
 
 
 def _legend(sides: Sides) -> Block:
@@ -148,17 +170,64 @@ def _steps(shape: Shape, unit: float, sides: Sides) -> Block:
         for before, after, edge in zip(steps, steps[1:], edges[1:], strict=False):
             axes.plot((edge, edge), (height(before), height(after)), color=LINE, linewidth=0.7, zorder=2)
         for level in missing:
-            left = x + PANEL - 0.5 * MISSING - 1.0
-            _bar(axes, (left, zero), (14.0, height(level) - zero), _colour(level, sides), 1.0)
-            write(axes, left + 7.0, top + plot + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
-        _write_ticks(axes, top + plot, _told(shape), edges[1:-1], x, edges[-1])
+            _missing_bar(axes, x, (zero, top + plot), height(level), _colour(level, sides))
+        _write_ticks(axes, top + plot, _told(shape, shape.cuts), edges[1:-1], x, edges[-1])
 
     return Block(PANEL, TITLE + plot + TICKS, draw)
 
 
-def _told(shape: Shape) -> list[str]:
+def _curve(shape: Shape, unit: float, sides: Sides) -> Block:
+    """A number: a curve through its values, equally far apart, and a bar for the missing ones."""
+    scale = Scale.of(shape)
+    plot = max(LOWEST, unit * scale.range)
+    count = len(shape.values)
+    missing = shape.levels[count:]
+    width = PANEL - MISSING if missing else PANEL
+
+    def draw(axes: Any, x: float, y: float) -> None:
+        _write_title(axes, x, y, shape)
+        top = y + TITLE
+        zero = top + unit * scale.high
+        places = [
+            x + width * (place + 0.5) / count if count == 1 else x + width * place / (count - 1)
+            for place in range(count)
+        ]
+        path = _crossing_zero([(place, level.points) for place, level in zip(places, shape.levels, strict=False)])
+        axes.plot((x, x + PANEL), (zero, zero), color=LINE, linewidth=0.8, zorder=1)
+        for (left, before), (right, after) in itertools.pairwise(path):
+            colour = sides[int(before + after > 0)].colour
+            heights = (zero - unit * before, zero - unit * after)
+            axes.fill_between(
+                (left, right), (zero, zero), heights, facecolor=colour, edgecolor="none", alpha=TINT, zorder=2
+            )
+            axes.plot((left, right), heights, color=colour, linewidth=1.8, solid_capstyle="round", zorder=3)
+        for level in missing:
+            _missing_bar(axes, x, (zero, top + plot), zero - unit * level.points, _colour(level, sides))
+        _write_ticks(axes, top + plot, _told(shape, shape.values), places, x, x + width)
+
+    return Block(PANEL, TITLE + plot + TICKS, draw)
+
+
+def _crossing_zero(path: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The path, with a point wherever it crosses 0, so that each piece lies on one side of it."""
+    found = list(path[:1])
+    for (left, before), (right, after) in itertools.pairwise(path):
+        if before * after < 0:
+            found.append((left + (right - left) * before / (before - after), 0.0))
+        found.append((right, after))
+    return found
+
+
+def _missing_bar(axes: Any, x: float, ends: tuple[float, float], height: float, colour: str) -> None:
+    """What a missing number adds, at the right of a panel; `ends` are the height of 0 and the bottom."""
+    left, (zero, bottom) = x + PANEL - 0.5 * MISSING - 1.0, ends
+    _bar(axes, (left, zero), (14.0, height - zero), colour, 1.0)
+    write(axes, left + 7.0, bottom + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
+
+
+def _told(shape: Shape, values: Sequence[float]) -> list[str]:
     owner = shape.column.features[0]
-    return [owner.date(cut) or _short(cut) for cut in shape.cuts]
+    return [owner.date(value) or _short(value) for value in values]
 
 
 def _write_ticks(axes: Any, y: float, cuts: Sequence[str], places: Sequence[float], left: float, right: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -15,27 +15,31 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, Points, as_points
 from pcqr.models.card import model_card
-from pcqr.models.folder import CARD, MODEL, RULES, Saved, write_folder
+from pcqr.models.document import restored, written
+from pcqr.models.effects import Effects
+from pcqr.models.folder import CARD, MODEL, RULES, Saved, rules_text, write_folder
 from pcqr.models.graph import Graph
-from pcqr.models.kind import Kind, ScoredKind
-from pcqr.models.kinds import kind_named, kind_of
+from pcqr.models.importance import REPEATS, Importances, importances
+from pcqr.models.kind import Kind, ProbableKind, ScoredKind
+from pcqr.models.kinds import kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
-from pcqr.models.promise import caption, describe_guarantee, restore_guarantee
+from pcqr.models.promise import caption
 from pcqr.models.provenance import Provenance
 from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes
 from pcqr.schema import Schema
 from pcqr.schema.table import has_columns
 
-FORMAT, VERSIONS = "pcqr-model", (1, 2, 3)
-
 
 def _has_scores(model: PublishedModel) -> bool:
     return isinstance(model.kind, ScoredKind)
+
+
+def _has_probabilities(model: PublishedModel) -> bool:
+    return isinstance(model.kind, ProbableKind)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What was promised.
     provenance : Provenance, default Provenance()
         The class it was drawn from, the public inputs, the numerical slack, versions.
+    effects : Effects or None, default None
+        How the score moves with each column over public rows, for kinds that have no rules (`explained`).
 
     Attributes
     ----------
@@ -101,6 +107,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     schema: Schema
     guarantee: Guarantee
     provenance: Provenance = field(default_factory=Provenance)
+    effects: Effects | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes))
@@ -166,7 +173,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         DataError
             When columns are missing or unknown, or a category is not declared (unless the column has `other`).
         """
-        return self.classes_[self.hypothesis.predict(self._encoded(X))]
+        return self.classes_[self.hypothesis.predict(self.points(X))]
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -178,7 +185,23 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for scores.")
-        return self.kind.scores(self.hypothesis, self._encoded(X))
+        return self.kind.scores(self.hypothesis, self.points(X))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
+
+        For heads alone. The logistic function (softmax, for more than two labels) of `decision_function`:
+        post-processing of released weights, so it costs nothing. Not calibrated on the private records; where it
+        matters, check it against labelled rows of your own.
+        """
+        if not isinstance(self.kind, ProbableKind):
+            raise AssertionError("`available_if` asks for probabilities.")
+        return self.kind.probabilities(self.hypothesis, self.points(X))
+
+    def importances(self, X: Any, *, repeats: int = REPEATS, seed: int = 0) -> Importances:
+        """Which columns matter, from PUBLIC rows `X`: see `pcqr.models.importances`."""
+        return importances(self, X, repeats=repeats, seed=seed)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: ARG002
         """Nothing is learnt: the model is published. Here for scikit-learn's tools, which call it.
@@ -216,7 +239,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_clone__(self) -> Self:
         return self
 
-    def _encoded(self, X: Any) -> Points:
+    def points(self, X: Any) -> Points:
+        """Rows, as `predict` takes them, as the encoded table of numbers."""
         if has_columns(X):
             return self.schema.encode(X, name="X")
         if np.ndim(X) != 2:
@@ -233,7 +257,25 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names of features and labels."""
-        return Vocabulary(self.schema, self.classes)
+        return Vocabulary(self.schema, self.classes, effects=self.effects)
+
+    def explained(self, X: Any = None) -> PublishedModel:
+        """This model with its main effects over the PUBLIC rows `X`, for its text and its picture.
+
+        Parameters
+        ----------
+        X : table, array-like of shape (rows, p) or None, default None
+            As `predict` takes them; never private ones. None: made-up rows, each column by itself.
+
+        Returns
+        -------
+        PublishedModel
+            The same function of records. A kind that can be read without effects is returned as it is.
+        """
+        if not isinstance(self.kind, ProbableKind):
+            return self
+        found = self.kind.effects(self.hypothesis, self.schema, None if X is None else self.points(X))
+        return self if found is None else replace(self, effects=found)
 
     def rules(self, *, flat: bool = False) -> str:
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
@@ -264,24 +306,14 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # To carry away --------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2 or 3 for kinds that came later.
+        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2, 3 or 4 for later kinds.
 
         Returns
         -------
         str
             All digits of every number are kept.
         """
-        document = {
-            "format": FORMAT,
-            "version": self.kind.version,
-            "kind": self.kind.name,
-            "classes": list(self.classes),
-            "schema": self.schema.to_dict(),
-            "hypothesis": self.kind.describe(self.hypothesis, self.vocabulary),
-            "guarantee": describe_guarantee(self.guarantee, VERSIONS[-1]),
-            "provenance": self.provenance.describe(self.vocabulary, self.kind.version),
-        }
-        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return written(self)
 
     @classmethod
     def from_json(cls, text: str) -> PublishedModel:
@@ -301,30 +333,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             When it is anything else, with the place where it differs.
         """
-        document = parse(text, "model")
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
-        version = document.get("version")
-        if type(version) is not int or version not in VERSIONS:
-            raise ParameterError(
-                "model.version",
-                f"{', '.join(map(str, VERSIONS[:-1]))} or {VERSIONS[-1]}, which this pcqr reads",
-                version,
-            )
-        keys = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
-        read_object(document, "model", keys)
-        kind = kind_named(document["kind"], version)
-        classes = checked_classes(read_list(document["classes"], "model.classes"))
-        if not isinstance(document["schema"], dict):
-            raise ParameterError("model.schema", "an object with the key columns", type(document["schema"]).__name__)
-        words = Vocabulary(Schema.from_dict(document["schema"]), classes)
-        return cls(
-            hypothesis=kind.restore(document["hypothesis"], "model.hypothesis", words),
-            classes=classes,
-            schema=words.schema,
-            guarantee=restore_guarantee(document["guarantee"], "model.guarantee"),
-            provenance=Provenance.restore(document["provenance"], "model.provenance", words, version),
-        )
+        return cls(**restored(text))
 
     @classmethod
     def load(cls, path: str | Path) -> PublishedModel:
@@ -357,14 +366,9 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def texts(self) -> dict[str, str]:
         """The files that are text, by name, the model itself first."""
-        read_aloud = (self.rules(), self.rules(flat=True), "\n".join(self.vocabulary.gaps()))
-        return {
-            MODEL: self.to_json(),
-            RULES: "\n\n".join(filter(None, read_aloud)) + "\n",
-            CARD: self.card(),
-        }
+        return {MODEL: self.to_json(), RULES: rules_text(self), CARD: self.card()}
 
-    def save(self, directory: str | Path) -> Saved:
+    def save(self, directory: str | Path, *, public: Any = None) -> Saved:
         """Write model.json, then rules.txt, card.md, the picture and model.onnx, each whole or not at all.
 
         Files of these names from an earlier model are replaced or removed, so that none of them stands beside another
@@ -374,6 +378,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         directory : str or Path
             Where to; it is made if it is not there.
+        public : table, array-like of shape (rows, p) or None, default None
+            PUBLIC rows, as `predict` takes them: with them also importance.txt and importance.svg.
 
         Returns
         -------
@@ -386,4 +392,4 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         OSError
             When model.json, which is what was paid for, could not be written. It comes first.
         """
-        return write_folder(self, Path(directory))
+        return write_folder(self, Path(directory), None if public is None else self.points(public))

@@ -33,11 +33,15 @@ class Level:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a column adds. The first len(`cuts`) + 1 levels of a numeric column lie between its `cuts`, in order."""
+    """What a column adds. The first len(`cuts`) + 1 levels of a numeric column lie between its `cuts`, in order.
+
+    With `values`, the first levels of a numeric column are those at its values, on a curve.
+    """
 
     column: Column
     cuts: tuple[float, ...]
     levels: tuple[Level, ...]
+    values: tuple[float, ...] = ()
 
     @property
     def strength(self) -> float:

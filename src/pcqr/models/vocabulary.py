@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from pcqr.errors import ParameterError
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Feature, Schema
 from pcqr.schema.cells import is_unicode
+
+if TYPE_CHECKING:
+    from pcqr.models.effects import Effects
 
 LabelName = str | int | float | bool
 
@@ -31,6 +34,7 @@ class Vocabulary:
     """The schema that encodes records, and the label names in the order of the labels 0, 1, …
 
     With `votes` leaves speak of votes, and one more label, after the others, stands for none of them: it abstains.
+    `effects` are the model's main effects, where they are known: what is said of a model that has no rules.
     """
 
     schema: Schema
@@ -38,6 +42,7 @@ class Vocabulary:
     votes: bool = False
     texts: Mapping[Predicate, str] | None = None
     """How cuts are shown where numbers are rounded for reading. None: with all their digits."""
+    effects: Effects | None = None
 
     @property
     def names(self) -> tuple[LabelName | None, ...]:

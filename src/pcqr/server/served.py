@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
-from pcqr.models.kind import ScoredKind
+from pcqr.models.kind import ProbableKind, ScoredKind
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
 from pcqr.schema import Schema
@@ -133,6 +133,8 @@ class ServedModel:
         if self.has_scores:
             width = [] if len(self.classes) == 2 else [len(self.classes)]
             told.append({"name": "score", "datatype": FP64, "shape": [-1, *width]})
+        if self.has_probabilities:
+            told.append({"name": "probability", "datatype": FP64, "shape": [-1, len(self.classes)]})
         return told
 
     @property
@@ -143,15 +145,19 @@ class ServedModel:
     def has_scores(self) -> bool:
         return isinstance(self.model.kind, ScoredKind)
 
+    @property
+    def has_probabilities(self) -> bool:
+        return isinstance(self.model.kind, ProbableKind)
+
     def points(self, table: Table) -> Points:
         """The rows, read by the schema."""
         return checked(table, self.schema, self._encoded)
 
-    async def predict(self, points: Points, *, with_scores: bool = False) -> dict[str, Output]:
-        """Labels and, where they are wanted, scores. Many rows are predicted in a thread."""
+    async def predict(self, points: Points, also: Collection[str] = ()) -> dict[str, Output]:
+        """Labels, and those of the outputs named in `also` that there are. Many rows are predicted in a thread."""
         if points.shape[0] < MANY:
-            return self._predicted(points, with_scores)
-        return await asyncio.to_thread(self._predicted, points, with_scores)
+            return self._predicted(points, also)
+        return await asyncio.to_thread(self._predicted, points, also)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -160,12 +166,15 @@ class ServedModel:
         return self.schema.encode(table)
 
     @np.errstate(all="ignore")
-    def _predicted(self, points: Points, with_scores: bool) -> dict[str, Output]:
+    def _predicted(self, points: Points, also: Collection[str]) -> dict[str, Output]:
         labels = self.model.predict(points).tolist()
         outputs = {"label": Output(self.label_type, as_cells(labels, self.label_type))}
-        if with_scores:
+        if self.has_scores and "score" in also:
             scores = self.model.decision_function(points)
             outputs["score"] = Output(FP64, scores.ravel().tolist(), scores.shape[1:])
+        if self.has_probabilities and "probability" in also:
+            found = self.model.predict_proba(points)
+            outputs["probability"] = Output(FP64, found.ravel().tolist(), found.shape[1:])
         return outputs
 
 

@@ -125,7 +125,7 @@ async def infer(request: Request) -> Response:
     asked, points = await aside(read, is_long=len(body) >= LONG)
     rows = points.shape[0]
     if isinstance(served, ServedModel):
-        outputs = await served.predict(points, with_scores=asked.wants("score") and served.has_scores)
+        outputs = await served.predict(points, [each for each in ("score", "probability") if asked.wants(each)])
         return await aside(lambda: reply(served.name, asked, outputs, rows, {}), is_long=rows > MANY)
     asker = asker_of(request.scope)
     told = await served.ask(points, asker, token)

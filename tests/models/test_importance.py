@@ -1,0 +1,101 @@
+"""Which columns matter, by shuffling public rows: what is asked counts, and only that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.published import MODEL, SCHEMA
+from support.published_heads import head_model, people
+
+from pcqr import Guarantee, ParameterError
+from pcqr.hypotheses import DecisionTree
+from pcqr.hypotheses.trees.tree import Leaf, Split
+from pcqr.models import Importances, PublishedModel, importances
+from pcqr.models.importance import MOST_EVALUATIONS, MOST_ROWS, REPEATS, some_rows
+from pcqr.records.predicates import Predicate
+from pcqr.schema import Column, Schema
+
+PEOPLE = people(600)
+
+
+def changed(found: Importances) -> dict[str, float]:
+    return {each.column: each.changed for each in found}
+
+
+def test_a_column_that_is_never_asked_has_none_and_the_most_important_comes_first() -> None:
+    work = Split(Predicate(2, 0.5), fails=Leaf(0), holds=Leaf(1))
+    model = PublishedModel(DecisionTree(work, 7), ("a", "b"), SCHEMA, Guarantee(1.0))
+    found = model.importances(PEOPLE)
+    assert found.columns[0].column == "work"
+    share = np.mean([cell == "Private" for cell in PEOPLE["work"]])
+    assert changed(found)["work"] == pytest.approx(2 * share * (1 - share), abs=0.04)
+    assert changed(found)["age"] == changed(found)["gain"] == 0.0
+    assert {each.moved for each in found} == {None}, "a tree has no scores"
+    assert (found.rows, found.repeats, len(found)) == (600, 5, 3)
+
+
+def test_all_features_of_a_column_are_shuffled_together() -> None:
+    """As if the cells of the table itself had been dealt anew: then every row stays one that the schema can encode."""
+    model, repeats = head_model("both", 3), 3
+    points = model.points(PEOPLE)
+    generator = np.random.default_rng(7)
+    wanted = {}
+    for name in PEOPLE:
+        shares, moves = [], []
+        for _ in range(repeats):
+            order = generator.permutation(600)
+            table = PEOPLE | {name: [PEOPLE[name][place] for place in order]}
+            shares.append(np.mean(model.predict(table) != model.predict(points)))
+            moves.append(np.abs(model.decision_function(table) - model.decision_function(points)).mean())
+        wanted[name] = (np.mean(shares), np.mean(moves))
+    found = importances(model, PEOPLE, repeats=repeats, seed=7)
+    assert {each.column: (each.changed, each.moved) for each in found} == {
+        name: pytest.approx(pair) for name, pair in wanted.items()
+    }
+    assert all(move > 0 for _, move in wanted.values())
+
+
+def test_coins_are_public() -> None:
+    assert importances(MODEL, PEOPLE, seed=3) == importances(MODEL, PEOPLE, seed=3)
+    assert importances(MODEL, PEOPLE, seed=3) != importances(MODEL, PEOPLE, seed=4)
+
+
+def test_the_table_and_the_picture(tmp_path: Path) -> None:
+    found = head_model("questions").importances(PEOPLE)
+    lines = str(found).splitlines()
+    assert lines[0] == "600 public rows, each column shuffled 5 times by public coins."
+    assert len(lines) == 2 + 3
+    first = found.columns[0]
+    assert lines[2].split() == [f"{100 * first.changed:.1f}", "%", f"{first.moved:.2f}", first.column]
+    for name in ("a.svg", "b.svg"):
+        found.draw(tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.svg").stat().st_size > 0
+
+
+def test_many_columns_and_none_that_matters_can_be_drawn(tmp_path: Path) -> None:
+    schema = Schema(tuple(Column(f"{'long ' * 20}{place}") for place in range(40)))
+    model = PublishedModel(DecisionTree(Leaf(0), 40), ("a", "b"), schema, Guarantee(1.0))
+    found = model.importances(np.random.default_rng(0).normal(size=(5, 40)))
+    assert set(changed(found).values()) == {0.0}
+    found.draw(tmp_path / "many.png")
+    assert (tmp_path / "many.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "repeats", "message"), [(1, 5, "two public rows"), (9, 0, "repeats"), (9, -1, "repeats")]
+)
+def test_what_is_refused(rows: int, repeats: int, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        MODEL.importances(people(rows), repeats=repeats)
+
+
+def test_a_folder_is_written_in_some_seconds_however_many_rows_there_are() -> None:
+    points = MODEL.points(people(3_000))
+    assert some_rows(MODEL, points).shape[0] == MOST_ROWS
+    assert some_rows(MODEL, points[:40]).shape[0] == 40
+    schema = Schema(tuple(Column(f"x{place}") for place in range(500)))
+    wide = PublishedModel(DecisionTree(Leaf(0), 500), ("a", "b"), schema, Guarantee(1.0))
+    assert some_rows(wide, np.zeros((1_000, 500))).shape[0] * 500 * REPEATS == MOST_EVALUATIONS

@@ -1,0 +1,36 @@
+"""A published model on the server gives what `predict`, `decision_function` and `predict_proba` give, if asked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.published import MODEL as TREE
+from support.published_heads import SCHEMA, head_model, people
+
+from pcqr.server.served import ServedModel
+
+POINTS = SCHEMA.encode(people(40))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_head_has_scores_and_probabilities(classes: int) -> None:
+    model = head_model("both", classes)
+    served = ServedModel("m", model, Path("m"))
+    width = [] if classes == 2 else [classes]
+    assert [(each["name"], each["shape"]) for each in served.outputs] == [
+        ("label", [-1]), ("score", [-1, *width]), ("probability", [-1, classes])
+    ]  # fmt: skip
+    found = asyncio.run(served.predict(POINTS, ("score", "probability")))
+    assert list(found["label"].cells) == model.predict(POINTS).tolist()
+    for name, wanted in (("score", model.decision_function(POINTS)), ("probability", model.predict_proba(POINTS))):
+        assert np.array(found[name].cells).reshape(-1, *found[name].width).tolist() == wanted.tolist()
+    assert set(asyncio.run(served.predict(POINTS))) == {"label"}
+
+
+def test_a_tree_has_labels_alone() -> None:
+    served = ServedModel("m", TREE, Path("m"))
+    assert [each["name"] for each in served.outputs] == ["label"]
+    assert set(asyncio.run(served.predict(POINTS, ("score", "probability")))) == {"label"}
