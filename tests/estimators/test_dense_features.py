@@ -90,6 +90,16 @@ def test_other_settings_ask_predicates() -> None:
             assert isinstance(classifier.hypothesis_.feature_map.dense, PredicateVectors)
 
 
+def test_a_matrix_of_categories_is_no_matrix_of_numbers() -> None:
+    """An encoded table without its schema: public rows show that nearly all of its columns have two values."""
+    rows = np.random.default_rng(0).random((200, 120))
+    rows[:, 10:] = rows[:, 10:] > 0.5
+    assert not PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
+    assert not PrivateClassifier(method="head")._is_dense(Known(1_500, 120, rows, None))
+    rows[:, 10:] *= np.random.default_rng(1).random((200, 110))
+    assert PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
+
+
 def test_few_columns_are_dense_if_somebody_says_so() -> None:
     classifier = PrivateClassifier(4.0, features="dense", entropy=0).fit(X[:, :3], y, public=PUBLIC[:, :3])
     assert vectors_of(classifier).features == 3

@@ -229,7 +229,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         """Are the columns themselves the features? Decided by public things."""
         if self.features != "auto":
             return self.features == "dense"
-        return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema)
+        return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema, known.points)
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         self._known: Known = known  # what is public, until the fit starts

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from pcqr.errors import ParameterError
 from pcqr.planning.classifiers.recipes import Recipe, plain
 from pcqr.records.arrays import Points
@@ -28,14 +30,17 @@ DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.0, 0.3)
 DENSE_AS_IT_IS = Recipe(WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
 
 
-def is_dense(columns: int, schema: Schema | None) -> bool:
+def is_dense(columns: int, schema: Schema | None, public: Points | None = None) -> bool:
     """Do tables of so many encoded `columns` have dense features by default? More than 100, all of them numbers.
 
-    A declared category, or a column that may have gaps, says that the table is one of questions.
+    A declared category, or a column that may have gaps, says that the table is one of questions. Without a schema the
+    `public` rows say it: columns that have one or two values there do not count as numbers.
     """
     if columns <= DENSE_ABOVE:
         return False
-    return schema is None or not any(feature.is_indicator for feature in schema.features)
+    if schema is not None:
+        return not any(feature.is_indicator for feature in schema.features)
+    return public is None or sum(np.unique(column).size > 2 for column in public.T) > DENSE_ABOVE
 
 
 def directions_for(columns: int, public: int) -> int | None:
