@@ -62,6 +62,15 @@ class TestMeans:
         private, state = work.at.index("work=Private"), work.at.index("work=State")
         np.testing.assert_allclose([row[private] - row[state] for row in work.points], [3 - 4 / 3, -4 / 3, 1 - 4 / 3])
 
+    def test_each_label_has_its_own_strongest_columns(self) -> None:
+        found = main_effects(several, SCHEMA, ROWS)
+        for function in range(3):
+            strengths = [shape.strength for shape in found.strongest(function)]
+            assert strengths == sorted(strengths, reverse=True)
+        first = [found.strongest(function)[0].column.name for function in range(3)]
+        assert first[0] == "age"
+        assert first[1] == "gain"
+
     def test_what_matters_to_most_rows_comes_before_what_is_large_for_few(self) -> None:
         schema = Schema((Column("rare"), Column("common")))
         points = np.zeros((100, 2))

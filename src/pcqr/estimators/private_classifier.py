@@ -198,7 +198,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """A probability of each class for each row of `X`, for heads: the logistic function, or softmax, of margins.
+        """A probability of each class for each row of `X`, for heads: a function of margins, see `Head.predict_proba`.
 
         Post-processing of the published weights, which costs nothing. They carry noise, and nothing was calibrated on
         the private records.

@@ -78,6 +78,10 @@ class Effects:
         """What the columns do to one of the scores."""
         return tuple(each.shape(function) for each in self.columns)
 
+    def strongest(self, function: int) -> tuple[Shape, ...]:
+        """The same, those that move this score furthest first: what matters to one label need not to another."""
+        return tuple(sorted(self.shapes(function), key=lambda shape: -shape.strength))
+
     def describe(self) -> dict[str, Any]:
         """As JSON."""
         columns = [

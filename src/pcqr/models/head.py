@@ -36,9 +36,9 @@ class HeadKind(ProbableKind[Head]):
     title = "private head"
     hypothesis = Head
     limits = (
-        "Its probabilities are the logistic function (softmax, for several labels) of noisy scores: functions of the "
-        "published weights, which cost nothing. They were not calibrated on the private records; check them against "
-        "labelled rows of your own.",
+        "Its probabilities are functions of noisy scores, by the loss that it was learnt with, and of nothing else, so "
+        "they cost nothing. They were not calibrated on the private records; check them against labelled rows of your "
+        "own.",
         "Its weights carry noise, all of them by about as much. Another run on the same records gives others; a small "
         "effect says nothing, and a large one nothing about causes.",
     )
@@ -104,7 +104,7 @@ class HeadKind(ProbableKind[Head]):
         )
         if hypothesis.classes == 2:
             return shapes_block(effects.shapes(0), speaking_for(words), explanation)
-        return labels_block(effects.shapes, words, explanation)
+        return labels_block(effects.strongest, words, explanation)
 
 
 def sums_of(head: Head) -> list[Sum]:

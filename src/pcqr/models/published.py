@@ -191,7 +191,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
 
-        For heads alone. The logistic function (softmax, for more than two labels) of `decision_function`:
+        For heads alone, from the logistic function (softmax, for several labels) of `decision_function` (`Head`):
         post-processing of released weights, so it costs nothing. Not calibrated on the private records; where it
         matters, check it against labelled rows of your own.
         """
