@@ -48,7 +48,7 @@ def add_scores(
     tables: Weights,
     scores: Integers,
 ) -> None:
-    """Set `scores`[k, i] to Λ·(v·W_k) + C·Σ_l W_k[l, cell] of record `low` + i."""
+    """Set `scores`[k, i] to Λ·(v·W_k) + Γ·Σ_l W_k[l, cell] of record `low` + i."""
     blocks, records = scores.shape
     for k in range(blocks):
         score = scores[k]
@@ -124,7 +124,7 @@ def add_vectors(vectors: Vectors, lengths: Weights, low: int, residuals: Integer
 
 @compiled
 def fill_weights(residuals: Integers, low: int, cell_length: int, weights: Weights) -> None:
-    """Set `weights`[k, `low` + i] to t_k = r_k·C/2¹⁵ towards zero."""
+    """Set `weights`[k, `low` + i] to t_k = r_k·Γ/2¹⁵ towards zero."""
     blocks, records = residuals.shape
     for k in range(blocks):
         for i in range(records):

@@ -148,7 +148,7 @@ def lengths(vectors: Vectors, share: int, bound: int) -> Weights:
 
 
 def cell_length(count: int, share: int, bound: int) -> int:
-    """The largest integer C with C²·L ≤ (256 − `share`)·M²/256, L = `count`."""
+    """The largest integer Γ with Γ²·L ≤ (256 − `share`)·M²/256, L = `count`."""
     return math.isqrt((WHOLE_SHARE - share) * bound**2 // (WHOLE_SHARE * max(count, 1)))
 
 
