@@ -41,6 +41,7 @@ def test_any_symmetric_matrix(seed: int, size: int, rank: int, scale: float) -> 
         np.array([[0.0, 1.0], [1.0, 0.0]]),
         -np.ones((3, 3)),
         np.diag([1.0, 1e-30, 1e30]) + 1e-40,
+        np.diag([1.0, 2.0, 3.0, 4.0]) + 1e-160,
     ],
 )
 def test_degenerate_ones(matrix: Floats) -> None:

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 _MOST_STEPS = 60
 """For one eigenvalue; two are usual."""
 _EPSILON = 2.0**-52
+_NEGLIGIBLE = 2.0**-900
+"""A square of what rounding leaves of zeros: its inverse could be infinite."""
 
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
@@ -56,14 +58,16 @@ def _reduce(matrix: Floats, diagonal: Floats, beside: Floats, rows: Floats) -> N
 
 @compiled
 def _reflection(vector: Floats) -> tuple[float, float]:
-    """Turn x into the v whose reflection takes x to (target, 0, …, 0); (target, f). f = 0 where x is 0."""
+    """Turn x into the v whose reflection takes x to (target, 0, …, 0); (target, f). f = 0 where x is 0, or nearly."""
     square = 0.0
     for i in range(vector.size):
         square += vector[i] * vector[i]
     target = -math.sqrt(square) if vector[0] > 0.0 else math.sqrt(square)
     half = square - target * vector[0]  # ‖v‖²/2
+    if half < _NEGLIGIBLE:
+        return vector[0], 0.0
     vector[0] -= target
-    return target, 1.0 / half if half > 0.0 else 0.0
+    return target, 1.0 / half
 
 
 @compiled
