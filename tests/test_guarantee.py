@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError, WeakGuarantee
-from pcqr.guarantee import Guarantee, amplified, positive, rounded_up, unamplified, warn_if_weak
+from pcqr.guarantee import Guarantee, amplified, positive, rounded_text, rounded_up, unamplified, warn_if_weak
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.plan.words import promise
 from pcqr.unit import RECORD, Unit
@@ -234,3 +234,15 @@ def test_a_delta_that_underflows_is_not_called_pure() -> None:
 def test_a_short_rate_does_not_shorten_delta() -> None:
     rate = np.float16(0.3)
     assert Guarantee(1.0, 1e-6).amplify(rate).delta >= float(rate) * 1e-6  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.1, 0.3, 0.7, 2.1, 1e22, 1e23])
+def test_a_figure_that_is_short_is_shown_as_it_was_written(value: float) -> None:
+    """0.1 as float64 is a little more than a tenth."""
+    assert float(rounded_text(value, 3)) == value
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 12))
+def test_what_is_shown_is_never_less(value: float, digits: int) -> None:
+    shown = float(rounded_text(value, digits))
+    assert value <= shown <= value * (1.0 + 1.01 * 10.0 ** (1 - digits))

@@ -316,8 +316,9 @@ def warn_if_weak(guarantee: Guarantee, records: int) -> None:
 
 
 def rounded_text(value: float, digits: int) -> str:
-    """`value` with so many significant digits, never rounded down."""
-    shown = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING, traps=[]).create_decimal_from_float(value)
+    """`value`, as Python writes it, with so many significant digits, never rounded down: 0.1 is shown as 0.1."""
+    upwards = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING, traps=[])
+    shown = upwards.create_decimal(repr(float(value)))
     return f"{float(shown):.{digits}g}"
 
 

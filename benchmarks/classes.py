@@ -1,0 +1,186 @@
+"""Several classes: one tree, the head and `auto` on tables with 3 to 10 classes.
+
+    python -m benchmarks.classes --data FOLDER [--tables diabetes,…] [--epsilons .1,1] [--methods head,…] [--runs 5]
+
+Covertype has 7 classes, diabetes130 has 3 (readmitted within 30 days, later, not), MNIST 10 (raw pixels; features from
+a public encoder are in examples/mnist.py). δ = 10⁻⁶, replace-one; 75 % of the rows are private, 2,000 of the others are
+public without their labels, the rest is scored, as in `benchmarks.tables`; MNIST has its own split, and its public rows
+come out of the training part. Results are stored after every cell; a later run replaces the lines that it makes anew
+and keeps the others. Seeds make a run repeatable. Writes a table of docs/classifiers.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.accuracy import markdown, mean_and_spread, wide_console, write_json
+from benchmarks.pages import put_between
+from benchmarks.tables import PUBLIC, TRAIN_SHARE, set_apart
+from pcqr import PrivateClassifier
+from pcqr.schema import Schema
+
+Method = Literal["tree", "head", "auto"]
+
+METHODS: tuple[Method, ...] = get_args(Method)
+TABLES = ("diabetes", "covertype", "mnist")
+LABELS = {"diabetes": "readmitted", "covertype": "Cover_Type", "mnist": "label"}
+FILES = {"diabetes": "diabetes130.parquet", "covertype": "covertype.parquet", "mnist": "mnist.parquet"}
+DROPPED = {"diabetes": ["encounter_id", "patient_nbr"], "covertype": [], "mnist": ["split"]}
+EPSILONS = (0.1, 0.3, 1.0, 4.0)
+DELTA = 1e-6
+RESULTS = Path("benchmarks/results/classes.json")
+PAGE = Path("docs/classifiers.md")
+HEADER = ("table", "classes", "commonest", "ε", "n·ε", *(f"`{method}`" for method in METHODS), "`auto` picks")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Private records, public rows without labels, and the records to score on, encoded; labels are 0, 1, …"""
+
+    name: str
+    X: NDArray[Any]
+    y: NDArray[np.int8]
+    public: NDArray[Any]
+    X_test: NDArray[Any]
+    y_test: NDArray[np.int8]
+    classes: int
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of the most common label, which a classifier has to beat."""
+        return float(np.bincount(self.y_test).max() / self.y_test.size)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table, ε and method: what was published, accuracy and seconds of every fit; `load` of the machine before."""
+
+    table: str
+    records: int
+    classes: int
+    majority: float
+    epsilon: float
+    method: str
+    published: str
+    accuracy: Sequence[float]
+    seconds: Sequence[float]
+    load: float
+
+    @property
+    def key(self) -> tuple[str, float, str]:
+        return self.table, self.epsilon, self.method
+
+
+Cases = Mapping[tuple[str, float, str], Case]
+
+
+def load(name: str, folder: Path) -> Task:
+    import pandas as pd  # noqa: PLC0415
+
+    frame = pd.read_parquet(folder / FILES[name])
+    names, places = np.unique(frame[LABELS[name]].to_numpy(), return_inverse=True)
+    y = places.astype(np.int8)
+    if name == "mnist":
+        train, test = (np.flatnonzero(frame["split"] == part) for part in ("train", "test"))
+        public, train = set_apart(train)
+    else:
+        order = np.random.default_rng(0).permutation(y.size)
+        train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
+        public, test = set_apart(rest)
+    frame = frame.drop(columns=[LABELS[name], *DROPPED[name]])
+    if name == "mnist":
+        pixels = frame.to_numpy()
+        parts = [pixels[rows] for rows in (train, public, test)]
+    else:
+        schema = Schema.from_public(frame.iloc[public])
+        parts = [schema.encode(frame.iloc[rows]) for rows in (train, public, test)]
+    return Task(name, parts[0], y[train], parts[1], parts[2], y[test], names.size)
+
+
+def measure(task: Task, epsilon: float, method: Method, runs: int) -> Case:
+    accuracy, seconds, load_before = [], [], os.getloadavg()[0]
+    for seed in range(runs):
+        start = time.perf_counter()
+        classifier = PrivateClassifier(
+            epsilon, DELTA, method=method, entropy=seed, classes=tuple(range(task.classes))
+        ).fit(task.X, task.y, public=task.public)
+        seconds.append(time.perf_counter() - start)
+        accuracy.append(float(np.mean(classifier.predict(task.X_test) == task.y_test)))
+    published = classifier.method_
+    records = task.y.size
+    return Case(
+        task.name, records, task.classes, task.majority, epsilon, method, published, accuracy, seconds, load_before
+    )
+
+
+def stored(root: Path) -> dict[tuple[str, float, str], Case]:
+    path = root / RESULTS
+    if not path.exists():
+        return {}
+    cases = [Case(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]]
+    return {case.key: case for case in cases}
+
+
+def store(cases: Cases) -> None:
+    ordered = sorted(cases.values(), key=lambda case: (TABLES.index(case.table), case.epsilon, case.method))
+    write_json(RESULTS, {"delta": DELTA, "public": PUBLIC}, [asdict(case) for case in ordered])
+
+
+def table(root: Path) -> str:
+    cases = stored(root)
+    rows = []
+    for name, epsilon in sorted({key[:2] for key in cases}, key=lambda key: (TABLES.index(key[0]), key[1])):
+        found = {method: cases.get((name, epsilon, method)) for method in METHODS}
+        some = next(case for case in found.values() if case is not None)
+        auto = found["auto"]
+        rows.append(
+            [
+                *(name, str(some.classes), f"{some.majority:.1%}", f"{epsilon:g}", f"{some.records * epsilon:,.0f}"),
+                *(_accuracy(case) for case in found.values()),
+                "" if auto is None else auto.published,
+            ]
+        )
+    return markdown(HEADER, rows)
+
+
+def _accuracy(case: Case | None) -> str:
+    if case is None:
+        return ""
+    mean, spread = mean_and_spread(case.accuracy)
+    error = "" if len(case.accuracy) < 2 else f" ±{100.0 * spread / len(case.accuracy) ** 0.5:.2f}"
+    return f"{100.0 * mean:.2f}{error} ({len(case.accuracy)})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.classes", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, help="the folder with the Parquet files")
+    parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--runs", type=int, default=5)
+    given = parser.parse_args()
+    console, cases = wide_console(), stored(Path())
+    for name in given.tables.split(",") if given.data is not None else ():
+        task = load(name, given.data)
+        for epsilon in map(float, given.epsilons.split(",")):
+            for method in METHODS:
+                if method in given.methods.split(","):
+                    case = measure(task, epsilon, method, given.runs)
+                    cases[case.key] = case
+                    store(cases)
+                    console.print(name, epsilon, method, case.published, _accuracy(case), f"{case.seconds[-1]:.0f} s")
+    put_between(PAGE, "classes", table(Path()))
+
+
+if __name__ == "__main__":
+    main()
