@@ -377,7 +377,7 @@ class WeakGuarantee(PcqrWarning):
     >>> issubclass(WeakGuarantee, UserWarning)
     True
     >>> Guarantee(epsilon=0.5, delta=1e-2).caveats(records=1_000)
-    ('δ = 0.0101 is large, and not below 1/n for n = 1,000: showing whole records with that chance would satisfy
+    ('δ = 0.01 is large, and not below 1/n for n = 1,000: showing whole records with that chance would satisfy
     it too.',)
     """
 

@@ -69,7 +69,7 @@ class Plan(Document):
     Traceback (most recent call last):
         ...
     pcqr.errors.ParameterError: guarantee must be within ε = 0.5, δ = 0.0; received "pure differential privacy
-    with ε = 0.900001 under 'replace one record'".
+    with ε = 0.9 under 'replace one record'".
     """
 
     mode: Mode
