@@ -15,11 +15,21 @@ from pcqr.algorithms.compare import compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.linear import linear_guarantee
+from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.models import PublishedModel
-from pcqr.plan import BoostingStage, ComparedStage, CountedStage, DescentStage, HeadStage
+from pcqr.plan import (
+    BoostingStage,
+    Budget,
+    ComparedStage,
+    CountedStage,
+    DescentStage,
+    HeadStage,
+    PilotedPlan,
+    PilotedStage,
+)
 from pcqr.records.features import LinearFeatures
 from pcqr.records.predicates import Predicate
 
@@ -115,3 +125,27 @@ def test_any_learner_with_these_attributes_will_do() -> None:
     del learner.hypothesis_
     with pytest.raises(ParameterError, match="learner must be a PrivateClassifier"):
         PublishedModel.from_learner(learner)
+
+
+def test_the_guarantee_of_a_piloted_head_can_be_recomputed_from_the_file() -> None:
+    plain, mixed, ferned = (
+        HeadStage(10_000, 40, ferns, depth, share, 50, 2**20, 2.0**27, 0.9, 0.001)
+        for ferns, depth, share in ((0, 0, 256), (10, 5, 128), (20, 6, 13))
+    )
+    stage = PilotedStage((plain, ferned), 2.0**25, -80, 0, (plain, mixed, ferned))
+    guarantee = piloted_guarantee(stage, 1e-6)
+    learner = fitted("head")
+    learner.plan_ = PilotedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, piloted=stage)
+    model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
+    assert (
+        model.provenance.hypotheses == "heads with up to 20 ferns of up to 6 questions, as two pilots compare privately"
+    )
+    found: dict[str, Any] = dict(model.provenance.settings)
+    parts: dict[str, Any] = {}
+    for kind, count in (("pilots", 2), ("heads", 3)):
+        starts = [f"{kind}_{place}_" for place in range(count)]
+        parts[kind] = tuple(
+            HeadStage(**{name.removeprefix(start): found.pop(name) for name in list(found) if name.startswith(start)})
+            for start in starts
+        )
+    assert piloted_guarantee(PilotedStage(**parts, **found), 1e-6).epsilon == guarantee.epsilon

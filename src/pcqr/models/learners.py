@@ -28,6 +28,8 @@ from pcqr.plan import (
     HeadPlan,
     HeadStage,
     LinearPlan,
+    PilotedPlan,
+    PilotedStage,
     UniversalPlan,
 )
 from pcqr.schema import Column, Schema
@@ -97,34 +99,40 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | DescentStage | BoostingStage | CountedStage | ComparedStage
+Settings = HeadStage | PilotedStage | DescentStage | BoostingStage | CountedStage | ComparedStage
+
+
+_STAGES: dict[type, str] = {
+    HeadPlan: "head",
+    PilotedPlan: "piloted",
+    CountedPlan: "counted",
+    ComparedPlan: "compared",
+    LinearPlan: "descent",
+    BoostedPlan: "boosting",
+}
+"""The stage of each plan that is not one draw."""
 
 
 def _settings(plan: object) -> Settings | None:
-    match plan:
-        case CountedPlan():
-            return plan.counted
-        case ComparedPlan():
-            return plan.compared
-        case HeadPlan():
-            return plan.head
-        case LinearPlan():
-            return plan.descent
-        case BoostedPlan():
-            return plan.boosting
-        case _:
-            return None
+    stage = _STAGES.get(type(plan))
+    return None if stage is None else getattr(plan, stage)
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    """By name, with those of a part beside those of the whole: no two have one name."""
+    """By name, with those of a part beside those of the whole: no two have one name. Several parts are numbered."""
     named = asdict(settings)
     of_part: dict[str, Any] = named.pop("linear", {})
+    for parts in ("pilots", "heads"):
+        for place, stage in enumerate(named.pop(parts, ())):
+            of_part |= {f"{parts}_{place}_{name}": value for name, value in stage.items()}
     return of_part | named
 
 
 def _in_words(settings: Settings) -> str:
     """What the settings make."""
+    if isinstance(settings, PilotedStage):
+        most = max(settings.heads, key=lambda head: head.ferns)
+        return f"heads with up to {most.ferns} ferns of up to {most.depth} questions, as two pilots compare privately"
     if isinstance(settings, HeadStage):
         parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
         parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
