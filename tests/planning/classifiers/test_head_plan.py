@@ -126,6 +126,12 @@ def test_more_classes_have_fewer_ferns(classes: int, count: int) -> None:
     assert mixed(10**6, 1.0, classes).ferns == max(50, count // 2)
 
 
+@pytest.mark.parametrize(("records", "count"), [(10**6, 400), (4 * 10**6, 100), (10**8, 4), (10**9, 1)])
+def test_cells_of_many_records_fit_into_memory(records: int, count: int) -> None:
+    assert ferned(records, 1.0).ferns == count
+    assert mixed(records, 1.0).ferns == min(200, count)
+
+
 def test_more_records_have_deeper_ferns_and_cells_that_can_be_filled() -> None:
     made = [ferned(records, 1.0) for records in (1, 1_000, 30_000, 80_000, 240_000, 10**6, 10**9)]
     assert [recipe.depth for recipe in made] == [6, 6, 10, 12, 13, 13, 13]

@@ -18,6 +18,8 @@ RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
 
 CELLS_A_RECORD = 16.0
 MOST_FERNS, FEWEST_FERNS = 400, 50
+MOST_ENTRIES = 4 * 10**8
+"""Of the records' cells, one for each record and fern, of 16 bits each: 800 MB."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def plain(records: int, epsilon: float) -> Recipe:
 
 def mixed(records: int, epsilon: float, classes: int = 2) -> Recipe:
     """Predicates and ferns, half of the norm each."""
-    return Recipe(128, _fewer(200, classes), 9, 0.85, 128.0, 80, 300, rarest_for(records, epsilon))
+    return Recipe(128, _fewer(200, records, classes), 9, 0.85, 128.0, 80, 300, rarest_for(records, epsilon))
 
 
 def ferned(records: int, epsilon: float, classes: int = 2) -> Recipe:
@@ -61,9 +63,10 @@ def ferned(records: int, epsilon: float, classes: int = 2) -> Recipe:
     ferns = max(1, min(MOST_FERNS, int(CELLS_A_RECORD * records) >> depth))
     of_many = 1.0 if records * epsilon < 300_000.0 else 1.3
     noise = 0.8 if records < 100_000 else of_many
-    return Recipe(13, _fewer(ferns, classes), depth, noise, 200.0, 80, 250, rarest_for(records, epsilon))
+    return Recipe(13, _fewer(ferns, records, classes), depth, noise, 200.0, 80, 250, rarest_for(records, epsilon))
 
 
-def _fewer(ferns: int, classes: int) -> int:
-    """With C > 2 classes each cell has C weights, so there are C/2 times fewer ferns."""
-    return min(ferns, max(2 * ferns // classes, FEWEST_FERNS))
+def _fewer(ferns: int, records: int, classes: int) -> int:
+    """With C > 2 classes each cell has C weights, so there are C/2 times fewer ferns; and what memory holds."""
+    for_classes = min(ferns, max(2 * ferns // classes, FEWEST_FERNS))
+    return max(1, min(for_classes, MOST_ENTRIES // records))
