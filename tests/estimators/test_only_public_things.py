@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
-from pcqr.errors import PcqrError
+from pcqr.errors import DataError, PcqrError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Hypothesis
@@ -61,24 +62,28 @@ def test_the_feature_map_is_made_of_public_rows(method: str, monkeypatch: pytest
     assert made[0] == made[1]
 
 
+@pytest.mark.parametrize("piloted", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_map_of_a_head_is_made_of_public_rows(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[HeadFeatures] = []
+def test_the_maps_of_heads_are_made_of_public_rows(
+    classes: int, piloted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[HeadFeatures, ...]] = []
 
-    def watched(features: HeadFeatures, *_: Any) -> Head:
-        made.append(features)
-        blocks = 1 if classes == 2 else classes
+    def watched(maps: HeadFeatures | tuple[HeadFeatures, ...], *_: Any) -> Head:
+        made.append(maps if isinstance(maps, tuple) else (maps,))
+        features, blocks = made[-1][-1], 1 if classes == 2 else classes
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         return Head.of(features, classes, np.zeros((blocks, features.size)), cells)
 
-    monkeypatch.setattr(private_classifier, "descend", watched)
+    for algorithm in ("descend", "piloted_head"):
+        monkeypatch.setattr(private_classifier, algorithm, watched)
     rng = np.random.default_rng(0)
     public = rng.random((200, 2))
     for private in (rng.random((500, 2)), 5.0 * rng.random((500, 2)) ** 4):
         y = np.digitize(private[:, 0], [0.2, 0.4][: classes - 1])
-        PrivateClassifier(50.0, method="head", entropy=0).fit(private, y, public=public)
+        PrivateClassifier(80.0 if piloted else 4.0, method="head", entropy=0).fit(private, y, public=public)
     assert made[0] == made[1]
-    assert made[0].count > 0
+    assert [features.count > 0 for features in made[0]] == ([False, True, True] if piloted else [False])
 
 
 class Watched(Entropy):
@@ -163,3 +168,29 @@ def test_no_error_carries_a_label_or_their_number(estimator: Any, parameters: di
         assert NAME not in str(error)
         assert "731" not in str(error)
         error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_classifier_keeps_no_rows_that_were_called_public(method: Any) -> None:
+    """They are not published with a pickle of it, and where a fit is refused they may be private ones."""
+    rng = np.random.default_rng(0)
+    X, public = rng.random((2_000, 2)), rng.random((60, 2))
+    classifier = PrivateClassifier(method=method, entropy=0)
+    with pytest.raises(DataError, match="more than half are rows of X"):
+        classifier.fit(X, X[:, 0] > 0.4, public=X[:50])
+    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_"}
+    assert X[0].tobytes() not in pickle.dumps(classifier)
+    assert public[0].tobytes() not in pickle.dumps(classifier.fit(X, X[:, 0] > 0.4, public=public))
+
+
+@pytest.mark.parametrize("features", ["predicates", "dense"])
+def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Head:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(private_classifier, "descend", interrupted)
+    X, public = np.random.default_rng(0).random((2, 60, 2))
+    classifier = PrivateClassifier(method="head", features=features, entropy=0)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(X, X[:, 0] > 0.4, public=public)
+    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_"}

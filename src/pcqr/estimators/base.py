@@ -168,45 +168,48 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         check_consistent_length(table, raw_labels)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
         known = Known(table.shape[0], table.shape[1], shown, schema)
-        hypotheses = self._prepared(hypotheses, known)
-        hypotheses.check_width(known.features)
-        names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
-        records = _source(table, labels, names.shape[0])
-        if shown is not None and not surely_public:
-            _check_public(shown, records)
-        if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
-            assumptions += (PUBLIC_POINTS,)
-        assumptions += self._assumed(known)
-        if self._is_uninformed(known):
-            guess = self._guess(known)
-            assumptions += (guess,)
-            warnings.warn(
-                f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
-                NothingPublic,
-                stacklevel=3,  # errstate stands between
-            )
-        hypotheses = hypotheses.with_labels(names.shape[0])
-        given = Given(records, None if hypotheses.is_fixed else shown, shown)
+        try:
+            hypotheses = self._prepared(hypotheses, known)
+            hypotheses.check_width(known.features)
+            names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
+            records = _source(table, labels, names.shape[0])
+            if shown is not None and not surely_public:
+                _check_public(shown, records)
+            if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
+                assumptions += (PUBLIC_POINTS,)
+            assumptions += self._assumed(known)
+            if self._is_uninformed(known):
+                guess = self._guess(known)
+                assumptions += (guess,)
+                warnings.warn(
+                    f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
+                    NothingPublic,
+                    stacklevel=3,  # errstate stands between
+                )
+            hypotheses = hypotheses.with_labels(names.shape[0])
+            given = Given(records, None if hypotheses.is_fixed else shown, shown)
 
-        n, p = records.size, records.width
-        request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
-        plan = self._make_plan(request)
-        hypotheses.check_work(plan.work(n))
-        guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
-        warn_if_weak(guarantee, n)
-        warn_if_unanswered(plan)
-        if account is not None:
-            account.charge(
-                guarantee,
-                type(self).__name__,
-                concentration=concentration(plan),
-                hypotheses=type(hypotheses).__name__,
-                plan=type(plan).__name__,
-                records=n,
-            )
-        elif entropy.is_private:
-            self._count_fit()
-        self._start(hypotheses, given, plan, entropy)
+            n, p = records.size, records.width
+            request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
+            plan = self._make_plan(request)
+            hypotheses.check_work(plan.work(n))
+            guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+            warn_if_weak(guarantee, n)
+            warn_if_unanswered(plan)
+            if account is not None:
+                account.charge(
+                    guarantee,
+                    type(self).__name__,
+                    concentration=concentration(plan),
+                    hypotheses=type(hypotheses).__name__,
+                    plan=type(plan).__name__,
+                    records=n,
+                )
+            elif entropy.is_private:
+                self._count_fit()
+            self._start(hypotheses, given, plan, entropy)
+        finally:
+            self._forget()
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
@@ -214,6 +217,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
+
+    def _forget(self) -> None:
+        """Drop what this fit alone needed, however it ended: rows that were called public may be private ones."""
 
     def _account(self, entropy: Entropy) -> Account | None:
         """The account that this release is charged to."""

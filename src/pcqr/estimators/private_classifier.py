@@ -232,7 +232,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema, known.points)
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        self._known: Known = known  # what is public, until the fit starts
+        self._known: Known = known  # for this fit alone
         if self._is_dense(known):
             return hypotheses  # no predicates are asked
         trees = trees_for(known.records, self.epsilon) if self.trees is None else self.trees
@@ -271,6 +271,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             raise ParameterError("public", "public rows or a schema", None)
         n, epsilon = request.records, request.epsilon
         return head_maps(n, epsilon, trees.labels, trees.predicates, known.features, known.points, known.schema)
+
+    def _forget(self) -> None:
+        for name in {"_known", "_maps"} & vars(self).keys():
+            delattr(self, name)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         records = given.records
