@@ -15,11 +15,12 @@ from sklearn.preprocessing import StandardScaler
 from support.releases import Forbidden
 
 from pcqr import PrivateClassifier, Schema, fitted_on_public
-from pcqr.errors import NothingPublic, ParameterError
+from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators.base import Known
 from pcqr.estimators.private_classifier import CENTRED, MADE_PUBLICLY
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
+from pcqr.planning.classifiers.dense import is_dense
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.schema import Column
 
@@ -144,3 +145,11 @@ def test_transformers_that_public_rows_have_made_stand_before_it() -> None:
 def test_what_cannot_be_is_refused_before_any_noise_is_drawn(settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="features"):
         PrivateClassifier(1.0, entropy=Forbidden(), **settings).fit(X, y, public=PUBLIC)
+
+
+def test_a_table_that_is_too_wide_for_dense_features_is_one_of_questions() -> None:
+    X, y = np.zeros((6, 65_536), dtype=np.float32), [0, 1] * 3
+    with pytest.raises(DataError, match="at most 65,535 columns for dense features; received 65,536 columns"):
+        PrivateClassifier(features="dense", entropy=Forbidden()).fit(X, y, public=X[:2] + 1)
+    assert is_dense(65_535, None)
+    assert not is_dense(65_536, None)

@@ -92,9 +92,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
         and seen through their principal directions, at most 300 and at most a quarter of the public rows, or scaled
-        by the bounds of the schema. "auto": dense where there are more than 100 columns, all of them numbers, and
-        neither `trees` nor a `method` says otherwise. What made the columns must be public, and make each row by
-        itself: `guarantee_.assumptions` says so.
+        by the bounds of the schema. "auto": dense where there are more than 100 columns (and at most 65,535), all of
+        them numbers, and neither `trees` nor a `method` says otherwise. What made the columns must be public, and make
+        each row by itself: `guarantee_.assumptions` says so.
     trees : DecisionTrees or None, default None
         Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
         these are declared. None: `DecisionTrees()`, or

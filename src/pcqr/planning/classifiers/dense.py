@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from pcqr.errors import ParameterError
+from pcqr.errors import DataError, ParameterError
 from pcqr.planning.classifiers.recipes import Recipe, plain
 from pcqr.records.arrays import Points
+from pcqr.records.directions import MOST_COORDINATES
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
 from pcqr.records.vectors import ColumnVectors
 from pcqr.schema import Schema
@@ -35,9 +36,10 @@ def is_dense(columns: int, schema: Schema | None, public: Points | None = None) 
     """Do tables of so many encoded `columns` have dense features by default? More than 100, all of them numbers.
 
     A declared category, or a column that may have gaps, says that the table is one of questions. Without a schema the
-    `public` rows say it: columns that have one or two values there do not count as numbers.
+    `public` rows say it: columns that have one or two values there do not count as numbers. A table that is too wide
+    for a dense vector is one of questions, too.
     """
-    if columns <= DENSE_ABOVE:
+    if not DENSE_ABOVE < columns < MOST_COORDINATES:
         return False
     if schema is not None:
         return not any(feature.is_indicator for feature in schema.features)
@@ -52,6 +54,9 @@ def directions_for(columns: int, public: int) -> int | None:
 
 def dense_features(columns: int, public: Points | None, schema: Schema | None) -> HeadFeatures:
     """The public feature map: scaled by public rows, else by the bounds of the schema, else by a guess."""
+    if columns >= MOST_COORDINATES:  # the constant is a coordinate, too
+        allowed = f"a table of at most {MOST_COORDINATES - 1:,} columns for dense features"
+        raise DataError("X", allowed, f"{columns:,} columns")
     if public is not None:
         vectors = ColumnVectors.of(public, directions_for(columns, public.shape[0]), DENSE.whitening)
     elif schema is not None:
