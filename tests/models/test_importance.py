@@ -10,6 +10,7 @@ from support.published import MODEL, SCHEMA
 from support.published_heads import head_model, people
 
 from pcqr import Guarantee, ParameterError
+from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Importances, PublishedModel, importances
@@ -40,12 +41,12 @@ def test_all_features_of_a_column_are_shuffled_together() -> None:
     """As if the cells of the table itself had been dealt anew: then every row stays one that the schema can encode."""
     model, repeats = head_model("both", 3), 3
     points = model.points(PEOPLE)
-    generator = np.random.default_rng(7)
+    coins = SeededEntropy(7)
     wanted = {}
     for name in PEOPLE:
         shares, moves = [], []
         for _ in range(repeats):
-            order = generator.permutation(600)
+            order = coins.permutation(600)
             table = PEOPLE | {name: [PEOPLE[name][place] for place in order]}
             shares.append(np.mean(model.predict(table) != model.predict(points)))
             moves.append(np.abs(model.decision_function(table) - model.decision_function(points)).mean())

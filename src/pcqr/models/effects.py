@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.documents.reading import read_count, read_list, read_number, read_object
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.models.shapes import Level, Shape
 from pcqr.models.vocabulary import Vocabulary, apart, printable
@@ -32,6 +33,7 @@ _PLACES = 9
 _MOST_COLUMNS = 60
 """Columns that are looked at closely; of more than these, the ones that move the score of a few rows most."""
 _SCREENED = 20_000
+_COINS = 1 << 32
 
 Case = float | str | None
 Scores = NDArray[np.float64]
@@ -142,16 +144,17 @@ def made_up_points(schema: Schema, predicates: Iterable[Predicate]) -> Points:
     cuts: defaultdict[int, set[float]] = defaultdict(set)
     for predicate in predicates:
         cuts[predicate.feature].add(predicate.cut)
-    generator = np.random.default_rng(0)
+    coins = SeededEntropy(0)
     points = np.zeros((4 * ROWS, len(schema.features)))
     for column, features in columns_of(schema):
         if column.kind == "categorical":
-            chosen = generator.integers(len(column.features), size=points.shape[0])
+            chosen = coins.below(len(column.features), points.shape[0])
             points[np.arange(points.shape[0]), features.start + chosen] = 1.0
             continue
         edges = _edges(column, sorted(cuts[features.start]))
-        gaps = generator.integers(len(edges) - 1, size=points.shape[0])
-        points[:, features.start] = generator.uniform(edges[gaps], edges[gaps + 1])
+        gaps = coins.below(len(edges) - 1, points.shape[0])
+        share = coins.below(_COINS, points.shape[0]) / _COINS
+        points[:, features.start] = (1.0 - share) * edges[gaps] + share * edges[gaps + 1]
     return points
 
 
@@ -159,7 +162,7 @@ def chosen_rows(points: Points, most: int) -> Points:
     """At most so many of the points, drawn by public coins, in their order."""
     if points.shape[0] <= most:
         return points
-    return points[np.sort(np.random.default_rng(0).choice(points.shape[0], most, replace=False))]
+    return points[np.sort(SeededEntropy(0).permutation(points.shape[0])[:most])]
 
 
 def columns_of(schema: Schema) -> Iterator[tuple[Column, slice]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from pcqr.checks import check_integer
 from pcqr.drawing import BODY, INK, LINE, MUTED, PUBLISHED, TINY, fitted
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.models.canvas import Block, Caption, stacked, text_block, write, write_page
 from pcqr.models.effects import chosen_rows, columns_of
@@ -168,14 +169,14 @@ def importances(model: PublishedModel, X: Any, *, repeats: int = REPEATS, seed: 
     points = model.points(X)
     if points.shape[0] < 2:
         raise ParameterError("X", "at least two public rows", f"{points.shape[0]} rows")
-    generator = np.random.default_rng(seed)
+    coins = SeededEntropy(seed)
     labels, scores = _asked(model, points)
     found = []
     for column, features in columns_of(model.schema):
         changed, moved = [], []
         for _ in range(repeats):
             shuffled = points.copy()
-            shuffled[:, features] = points[generator.permutation(points.shape[0]), features]
+            shuffled[:, features] = points[coins.permutation(points.shape[0]), features]
             new_labels, new_scores = _asked(model, shuffled)
             changed.append(float(np.mean(new_labels != labels)))
             moved.append(0.0 if scores is None else float(np.mean(np.abs(new_scores - scores))))

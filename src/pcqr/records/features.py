@@ -23,6 +23,7 @@ from pcqr.records.predicates import Predicate, evaluate
 
 UNIT, LARGEST_ENTRY = vectors.UNIT, vectors.LARGEST_ENTRY
 """The number 1 on the integer grid of φ, and the largest number there."""
+_LEAST_DEVIATION = 0.1
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 """Row c: the eight bits of the byte c, the first one the most significant, as `packbits` has it."""
 
@@ -73,7 +74,7 @@ class LinearFeatures(Document):
         for K cuts as if each gap between them, and each end, were equally likely.
         """
         points = None if public is None else as_points(public, features, name="public")
-        return cls(tuple(predicates), *vectors.standard_entries(predicates, points), features)
+        return cls(tuple(predicates), *vectors.standard_entries(predicates, points, _LEAST_DEVIATION), features)
 
     @property
     def size(self) -> int:

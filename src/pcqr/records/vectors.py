@@ -24,7 +24,7 @@ UNIT = 256
 """The number 1 on the integer grid."""
 LARGEST_ENTRY = 8 * UNIT
 LARGEST_COLUMN = 1 << 14
-_LEAST_DEVIATION = 0.2
+LEAST_DEVIATION = 0.2
 _GUESSED_SHARE = 0.1
 _ROWS_A_PREDICATE = 4
 _CONSTANT_SHARE = 0.25
@@ -118,7 +118,7 @@ class PredicateVectors(DenseVectors):
         moments, divided by the singular value to the power `whitening`; 0 leaves them as they are.
         """
         predicates, points = tuple(predicates), None if public is None else as_points(public, features, name="public")
-        holding, failing = standard_entries(predicates, points)
+        holding, failing = standard_entries(predicates, points, LEAST_DEVIATION)
         plain = cls(predicates, holding, failing, features)
         if points is None or whitening == 0.0 or points.shape[0] < _ROWS_A_PREDICATE * len(predicates):
             return plain
@@ -251,13 +251,15 @@ def spreads(public: Points) -> Floats:
     return in_one_unit if high <= _ONE_UNIT * low else each
 
 
-def standard_entries(predicates: Sequence[Predicate], public: Points | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def standard_entries(
+    predicates: Sequence[Predicate], public: Points | None, least_deviation: float
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What each predicate is worth where it holds and where it fails: see `PredicateVectors.of`."""
     shares = _guessed_shares(predicates) if public is None else evaluate(predicates, public).mean(axis=0)
     cuts = Counter(predicate.feature for predicate in predicates)
     number = np.array([cuts[predicate.feature] for predicate in predicates])
     deviation = np.sqrt(shares * (1.0 - shares))
-    weight = UNIT * np.where(number == 1, 0.5, 1.0 / np.sqrt(number)) / np.maximum(deviation, _LEAST_DEVIATION)
+    weight = UNIT * np.where(number == 1, 0.5, 1.0 / np.sqrt(number)) / np.maximum(deviation, least_deviation)
     holding, failing = np.rint(weight * (1.0 - shares)), np.rint(-weight * shares)
     return tuple(map(int, holding)), tuple(map(int, failing))
 
