@@ -82,10 +82,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         δ of the same promise. One tree is pure and spends none.
     method : {"auto", "tree", "head", "linear", "counted", "compared", "boosted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many
-        of them two pilots decide. "linear": the same over fewer predicates alone. "counted": a
-        tree where one label is rare, else linear, by a private count. "compared": one of each, of which the better one
-        is published, by a private comparison. "boosted": many small exact trees that vote. "auto": the choice that
+        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "linear": the same over
+        fewer predicates alone. "counted": a tree where one label is rare, else linear, by a private count. "compared":
+        one of each, of which the better one is published, by a private comparison. "boosted": many small exact trees
+        that vote. "auto": a head where features are dense, else the choice that
         `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
         Counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
