@@ -22,7 +22,7 @@ from benchmarks.accuracy import markdown, run_alone, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import load
 from pcqr import PrivateClassifier
-from pcqr.planning.classifiers.published import Choice
+from pcqr.planning.classifiers.rule import Choice
 
 DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (

@@ -36,7 +36,7 @@ from benchmarks.dp_sgd import DELTA, EPSILONS
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, TABLES, Task, load
 from pcqr import PrivateClassifier
-from pcqr.planning.classifiers.published import choose
+from pcqr.planning.classifiers.rule import choose
 
 TARGETS: Mapping[str, Sequence[float]] = {
     "adult": (83.5, 84.5, 85.4, 85.8, 86.1),

@@ -24,7 +24,7 @@ from benchmarks.accuracy import markdown, mean_and_spread, show, wide_console, w
 from benchmarks.pages import put_between
 from benchmarks.tables import HELD_OUT, PUBLIC, Task, load
 from pcqr import PrivateClassifier
-from pcqr.planning.classifiers.published import Method, choose
+from pcqr.planning.classifiers.rule import Method, choose
 
 METHODS: tuple[Method, ...] = ("tree", "linear", "boosted", "counted", "compared")
 ALONE = METHODS[:3]

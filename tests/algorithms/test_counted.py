@@ -1,4 +1,4 @@
-"""A tree where one label is rare, else a linear classifier: the decision's law, the stated figures, what is refused."""
+"""A tree where one label is rare, else a head: the decision's law, the stated figures, what is refused."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.either import BUDGETS, COLUMNS, FEATURES, PREDICATES, TREES, bits, exact_delta, request_for, share_kept
+from support.either import BUDGETS, COLUMNS, MAP, PREDICATES, TREES, bits, exact_delta, request_for, share_kept_of_head
 from support.releases import Forbidden
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms import counted
 from pcqr.algorithms.counted import by_rarer_label, counted_guarantee
-from pcqr.algorithms.linear import linear_guarantee
+from pcqr.algorithms.head import head_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.linear import LinearHypothesis
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.stability import scale_for
 from pcqr.plan import CountedStage
 from pcqr.planning.classifiers.published import plan_counted
 from pcqr.records import InMemory
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.vectors import PredicateVectors
 
 
 def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
-    return plan_counted(request_for(records, epsilon, delta), TREES)
+    return plan_counted(request_for(records, epsilon, delta), TREES, MAP)
 
 
 @pytest.mark.parametrize(("records", "epsilon", "delta"), BUDGETS)
@@ -34,7 +36,7 @@ def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, d
     plan = plan_for(records, epsilon, delta)
     stated = counted_guarantee(plan, TREES, COLUMNS, delta)
     assert stated.within(epsilon, delta)
-    assert 0.9 * delta < exact_delta(plan.linear, (plan.count,), stated.epsilon) <= delta
+    assert 0.9 * delta < exact_delta(plan.head, (plan.count,), stated.epsilon) <= delta
     assert 0.999 * epsilon < plan.count + 2 * plan.tree <= stated.epsilon
 
 
@@ -47,7 +49,7 @@ def chance_of_a_tree(plan: CountedStage, ones: int) -> float:
         tail = math.exp(-abs(t if t > 0 else t - 1) / scale) / (1 + math.exp(-1 / scale))
         return tail if t > 0 else 1 - tail
 
-    records, least = plan.linear.records, plan.fewest
+    records, least = plan.head.records, plan.fewest
     if 2 * least > records:
         return 1.0
     return 1 - at_least(least - ones) + at_least(records - least + 1 - ones)
@@ -68,13 +70,13 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
 
     Noise of half or twice the scale is 3 times as far away, so neither passes.
     """
-    monkeypatch.setattr(counted, "linear_descent", lambda *_: "linear")
+    monkeypatch.setattr(counted, "descend", lambda *_: "head")
     monkeypatch.setattr(counted, "sspp", lambda *_: "tree")
     plan = replace(plan_for(400, 5.0), fewest=60)
     X, entropy = bits(400), SeededEntropy(3)
     for ones in (50, 70):
         y = (np.arange(400) < ones).astype(np.int8)
-        drawn = [by_rarer_label(TREES, FEATURES, InMemory(X, y), plan, entropy) for _ in range(4_000)]
+        drawn = [by_rarer_label(TREES, MAP, InMemory(X, y), plan, entropy) for _ in range(4_000)]
         share, chance = np.mean([str(hypothesis) == "tree" for hypothesis in drawn]), chance_of_a_tree(plan, ones)
         reach = 4.9 * math.sqrt(chance * (1 - chance) / 4_000)
         assert abs(share - chance) < reach
@@ -89,16 +91,16 @@ def test_the_count_is_paid_for_beside_the_sums(times: float) -> None:
     plan = replace(plan_for(10_000, 1.0), tree=0.0)
     stated = counted_guarantee(replace(plan, count=times * plan.count), TREES, COLUMNS, 1e-6)
     assert stated.epsilon == pytest.approx(
-        linear_guarantee(plan.linear, 1e-6, beside=(PureEvent(times * plan.count),)).epsilon, rel=1e-12
+        head_guarantee(plan.head, 1e-6, beside=(PureEvent(times * plan.count),)).epsilon, rel=1e-12
     )
-    assert exact_delta(plan.linear, (times * plan.count,), stated.epsilon) == pytest.approx(1e-6, rel=1e-3)
-    assert stated.epsilon > 1.001 * linear_guarantee(plan.linear, 1e-6).epsilon
+    assert exact_delta(plan.head, (times * plan.count,), stated.epsilon) == pytest.approx(1e-6, rel=1e-3)
+    assert stated.epsilon > 1.001 * head_guarantee(plan.head, 1e-6).epsilon
     assert stated.within(1.0, 1e-6) == (times == 1.0)
 
 
 def test_less_noise_than_planned_is_not_within_epsilon() -> None:
     plan = plan_for(10_000, 1.0)
-    louder = replace(plan, linear=replace(plan.linear, scale=plan.linear.scale / 1.01))
+    louder = replace(plan, head=replace(plan.head, scale=plan.head.scale / 1.01))
     assert not counted_guarantee(louder, TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
     assert not counted_guarantee(replace(plan, tree=1.001 * plan.tree), TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
     assert not counted_guarantee(replace(plan, count=2 * plan.count), TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
@@ -107,22 +109,22 @@ def test_less_noise_than_planned_is_not_within_epsilon() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(0.03, 1e-6), (0.3, 1e-6), (1.0, 1e-6), (1.0, 1e-10), (0.3, 1e-12), (5.0, 1e-12)]
 )
-def test_the_share_of_its_budget_that_the_linear_classifier_keeps(epsilon: float, delta: float) -> None:
+def test_the_share_of_its_budget_that_the_head_keeps(epsilon: float, delta: float) -> None:
     plan = plan_for(int(10_000 / epsilon), epsilon, delta)
-    assert 0.99 < share_kept(plan.linear, epsilon, delta) < 1.0
+    assert 0.99 < share_kept_of_head(plan.head, epsilon, delta) < 1.0
 
 
 @pytest.mark.parametrize("flipped", [False, True])
-def test_a_rare_label_makes_a_tree_and_a_common_one_a_linear_classifier(flipped: bool) -> None:
+def test_a_rare_label_makes_a_tree_and_a_common_one_a_head(flipped: bool) -> None:
     X, plan = bits(20_000), plan_for(20_000, 0.5)
     common, rare = (X[:, 0] == 1).astype(np.int8), (X.sum(axis=1) == COLUMNS).astype(np.int8)
     if flipped:
         common, rare = 1 - common, 1 - rare
-    linear = by_rarer_label(TREES, FEATURES, InMemory(X, common), plan, SeededEntropy(0))
-    tree = by_rarer_label(TREES, FEATURES, InMemory(X, rare), plan, SeededEntropy(0))
-    assert isinstance(linear, LinearHypothesis)
+    head = by_rarer_label(TREES, MAP, InMemory(X, common), plan, SeededEntropy(0))
+    tree = by_rarer_label(TREES, MAP, InMemory(X, rare), plan, SeededEntropy(0))
+    assert isinstance(head, Head)
     assert isinstance(tree, DecisionTree)
-    assert (linear.predict(X) == common).all()
+    assert (head.predict(X) == common).all()
     assert (tree.predict(X) == rare).mean() > 0.95
 
 
@@ -130,30 +132,46 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     X, plan = bits(100), plan_for(100, 1.0)
     y = np.zeros(100, dtype=np.int8)
     with pytest.raises(ParameterError, match="plan"):
-        by_rarer_label(TREES, FEATURES, InMemory(X[:50], y[:50]), plan, Forbidden())
+        by_rarer_label(TREES, MAP, InMemory(X[:50], y[:50]), plan, Forbidden())
     with pytest.raises(DataError, match="y"):
-        by_rarer_label(TREES, FEATURES, InMemory(X, y + np.int8(2)), plan, Forbidden())
+        by_rarer_label(TREES, MAP, InMemory(X, y + np.int8(2)), plan, Forbidden())
     with pytest.raises(ParameterError, match="2 classes"):
-        by_rarer_label(replace(TREES, labels=3), FEATURES, InMemory(X, y), plan, Forbidden())
-    with pytest.raises(ParameterError, match="predicates of the trees"):
-        by_rarer_label(replace(TREES, predicates=PREDICATES[:3]), FEATURES, InMemory(X, y), plan, Forbidden())
+        by_rarer_label(replace(TREES, labels=3), MAP, InMemory(X, y), plan, Forbidden())
+    narrow = HeadFeatures(PredicateVectors.of(PREDICATES[:3], COLUMNS), None, 256)
+    with pytest.raises(ParameterError, match="plan for this feature map"):
+        by_rarer_label(TREES, narrow, InMemory(X, y), plan, Forbidden())
     with pytest.raises(ParameterError, match="raise operations"):
-        by_rarer_label(replace(TREES, operations=1.0), FEATURES, InMemory(X, y), plan, Forbidden())
+        by_rarer_label(replace(TREES, operations=1.0), MAP, InMemory(X, y), plan, Forbidden())
 
 
 @pytest.mark.parametrize("limits", [{"depth": 6, "operations": 1e3}, {"operations": 1.0}, {"memory": 1.0}])
 def test_trees_that_are_too_large_are_refused_when_planning(limits: dict[str, Any]) -> None:
     """Not when a rare label asks for one: that they are needed is private, and the count is paid for by then."""
     with pytest.raises(ParameterError, match="depth"):
-        plan_counted(request_for(3_000, 2.0), replace(TREES, **limits))
+        plan_counted(request_for(3_000, 2.0), replace(TREES, **limits), MAP)
 
 
 @pytest.mark.parametrize(
-    "forged", [{"count": 0.0}, {"count": math.nan}, {"fewest": 0}, {"fewest": 1.5}, {"tree": -1.0}, {"tree": 1e300}]
+    "forged",
+    [
+        {"count": 0.0},
+        {"count": math.nan},
+        {"fewest": 0},
+        {"fewest": 1.5},
+        {"tree": -1.0},
+        {"tree": 1e300},
+        {"head": None},
+    ],
 )
 def test_a_plan_that_cannot_run_cannot_be_made(forged: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         replace(plan_for(100, 1.0), **forged)
+
+
+def test_a_head_of_several_classes_is_no_part_of_a_plan() -> None:
+    plan = plan_for(100, 1.0)
+    with pytest.raises(ParameterError, match="a HeadStage for 2 classes"):
+        replace(plan, head=replace(plan.head, classes=3))
 
 
 def test_a_deep_tree_is_accounted_for_with_its_own_rounding() -> None:

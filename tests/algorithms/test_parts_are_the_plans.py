@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.either import FEATURES, PREDICATES, TREES, bits, request_for
+from support.either import FEATURES, MAP, PREDICATES, TREES, bits, request_for
 
 from pcqr.algorithms import ag_priv_cl, boosting, compare, counted, linear, sspp
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.finite import Finite, Member
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
@@ -29,10 +30,11 @@ X = bits(N)
 Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
 LINEAR = LinearHypothesis(FEATURES, (0.0,) * (len(PREDICATES) + 1))
+HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
 
 
 class Watch:
-    """Stands in for `sspp`, `linear_descent` and the noise of the count, and keeps what they are asked for."""
+    """Stands in for `sspp`, the descents and the noise of the count, and keeps what they are asked for."""
 
     def __init__(self, index: int = 0, noise: int = 0) -> None:
         self.drawn: list[tuple[Any, DrawStage]] = []
@@ -54,6 +56,13 @@ class Watch:
         self.descended.append(plan)
         return LINEAR
 
+    def descend(self, features: Any, records: InMemory, plan: Any, _: Any) -> Head:
+        assert features == MAP
+        assert (records.X == X).all()
+        assert (records.y == Y).all()
+        self.descended.append(plan)
+        return HEAD
+
     def discrete_laplace(self, scale: float, _: Any) -> int:
         self.scales.append(scale)
         return self._noise
@@ -61,7 +70,7 @@ class Watch:
 
 def watched(monkeypatch: pytest.MonkeyPatch, module: Any, **options: int) -> Watch:
     watch = Watch(**options)
-    for name in ("sspp", "linear_descent", "discrete_laplace"):
+    for name in ("sspp", "linear_descent", "descend", "discrete_laplace"):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, getattr(watch, name))
     return watch
@@ -83,27 +92,24 @@ def test_the_better_of_two(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("noise", [-60, -3, 0, 11])
 def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
-    plan = replace(plan_counted(request_for(N, 1.0), TREES), depth=2, fewest=100)
+    plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), depth=2, fewest=100)
     watch = watched(monkeypatch, counted, noise=noise)
-    published = counted.by_rarer_label(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0))
+    published = counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0))
     assert watch.scales == [scale_for(plan.count)]
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
         assert published is TREE
         assert (trees.depth, tree_plan) == (2, DrawStage(plan.tree))
         return
-    share = (150 + noise) / N
-    (descent,) = watch.descended
-    assert published is LINEAR
-    assert descent.step_size == pytest.approx(plan.linear.step_size * (4 * share * (1 - share)) ** 0.25, rel=1e-12)
-    assert replace(descent, step_size=plan.linear.step_size) == plan.linear
+    assert published is HEAD
+    assert watch.descended == [plan.head]
 
 
 def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = replace(plan_counted(request_for(N, 1.0), TREES), fewest=100)
-    for noise, published in ((-50, LINEAR), (-51, TREE), (150, LINEAR), (151, TREE)):
+    plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), fewest=100)
+    for noise, published in ((-50, HEAD), (-51, TREE), (150, HEAD), (151, TREE)):
         watched(monkeypatch, counted, noise=noise)
-        assert counted.by_rarer_label(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0)) is published
+        assert counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is published
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     assert tree["method"] == "tree"
     assert tree["guarantee"]["delta"] == 0
     chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
-    assert chosen["method"] == "linear", "n·ε = 12,000, and no label is rare"
+    assert chosen["method"] == "head", "n·ε = 12,000, and no label is rare"
     assert chosen["guarantee"]["proof"] == "counted"
     compared = json.loads(publish(files, "--method", "compared", "--json", "--seed", "10").stdout)
     assert compared["method"] == "tree", "as the noisy comparison says with one seed in ten"

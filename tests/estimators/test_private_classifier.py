@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,14 +11,17 @@ from support.releases import Forbidden
 
 from pcqr import PrivateClassifier
 from pcqr.errors import DataError, NothingPublic, ParameterError
+from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
-from pcqr.plan import HeadPlan, PilotedPlan
+from pcqr.hypotheses.head import Head
+from pcqr.plan import CountedPlan, HeadPlan, PilotedPlan
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
 KINDS = {"DecisionTree": "tree", "Head": "head", "LinearHypothesis": "linear", "BoostedTrees": "boosted"}
 METHODS = ("tree", "head", "linear", "counted", "compared", "boosted")
-PUBLISHED = {"counted": ("linear",), "compared": ("tree", "linear")}
+PUBLISHED = {"counted": ("head",), "compared": ("tree", "linear")}
 """Of a conjunction of which no side is rare, and for which both do well."""
 
 
@@ -45,10 +50,53 @@ def test_auto_says_what_it_chose() -> None:
     X, y = table(2_000)
     public, _ = table(200, seed=1)
     assert PrivateClassifier(1.0, entropy=0).fit(X, y, public=public).method_ == "tree"
-    assert PrivateClassifier(3.0, entropy=0).fit(X, y, public=public).method_ == "linear"
-    assert PrivateClassifier(3.0, entropy=0).fit(X, X[:, 0] > 0.95, public=public).method_ == "tree"
-    assert PrivateClassifier(15.0, entropy=0).fit(X, y, public=public).plan_.guarantee.proof == "compare"
-    assert PrivateClassifier(25.0, entropy=0).fit(X, y, public=public).method_ == "boosted"
+    common, rare = (PrivateClassifier(3.0, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
+    assert (common.method_, rare.method_) == ("head", "tree")
+    assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
+    assert isinstance(common.plan_, CountedPlan)
+    assert isinstance(PrivateClassifier(15.0, entropy=0).fit(X, y, public=public).plan_, PilotedPlan)
+
+
+def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maps are made of all public rows, and trees need none."""
+    made: list[str] = []
+
+    def watched(name: str, genuine: Any) -> Any:
+        def noted(*arguments: Any) -> Any:
+            made.append(name)
+            return genuine(*arguments)
+
+        return noted
+
+    for name in ("head_predicates", "head_features", "head_maps"):
+        monkeypatch.setattr(private_classifier, name, watched(name, getattr(private_classifier, name)))
+    X, y = table(2_000)
+    public, _ = table(200, seed=1)
+    for epsilon, labels, expected in (
+        (1.0, y, []),
+        (3.0, y, ["head_predicates", "head_features"]),
+        (3.0, y + (X[:, 2] > 0.8), ["head_predicates", "head_maps"]),
+    ):
+        made.clear()
+        PrivateClassifier(epsilon, entropy=0).fit(X, labels, public=public)
+        assert made == expected
+
+
+def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
+    X, y = table(2_000)
+    public, _ = table(200, seed=1)
+    few = DecisionTrees(cuts=4)
+    common, rare = (
+        PrivateClassifier(3.0, trees=few, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)
+    )
+    assert isinstance(common.hypothesis_, Head)
+    assert isinstance(common.hypothesis_.feature_map.dense, PredicateVectors)
+    assert len(common.hypothesis_.feature_map.dense.predicates) == 3 * 20
+    assert len(common.hypotheses_.predicates) == 3 * 4  # type: ignore[attr-defined]
+    assert common.hypotheses_ == rare.hypotheses_
+    declared = DecisionTrees(predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
+    told = PrivateClassifier(3.0, trees=declared, entropy=0).fit(X, y, public=public)
+    assert told.hypothesis_.feature_map.dense.predicates == declared.predicates  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("method", ["head", "linear", "boosted"])
@@ -125,8 +173,8 @@ def test_a_tree_has_no_margins() -> None:
     assert not hasattr(classifier, "predict_proba")
 
 
-@pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "linear"), (100.0, "linear")])
-def test_three_classes_make_a_tree_or_one_linear_function_each(epsilon: float, method: str) -> None:
+@pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "head"), (100.0, "head")])
+def test_three_classes_make_a_tree_or_a_head(epsilon: float, method: str) -> None:
     X, y = table(3_000)
     y = y + (X[:, 2] > 0.8)
     classifier = PrivateClassifier(epsilon, entropy=0).fit(X, y, public=X[:100] + 1e-9)
@@ -134,7 +182,7 @@ def test_three_classes_make_a_tree_or_one_linear_function_each(epsilon: float, m
     assert set(classifier.classes_) == {0, 1, 2}
     assert (classifier.predict(X) == y).mean() > 0.7
     assert classifier.guarantee_.within(epsilon, 1e-6)
-    if method == "linear":
+    if method == "head":
         margins = classifier.decision_function(X)
         assert margins.shape == (3_000, 3)
         assert (margins.argmax(axis=1) == classifier.predict(X)).all()

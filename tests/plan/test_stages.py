@@ -45,7 +45,7 @@ HEAD = HeadStage(
 BOOSTING = BoostingStage(
     records=400, predicates=6, offered=4, depth=2, rounds=12, step=0.4, inverse_temperature=0.5, delta=1e-6
 )
-COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, linear=DESCENT)
+COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, head=HEAD)
 COMPARED = ComparedStage(tree=0.4, depth=2, linear=DESCENT, comparison=0.1)
 STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, DESCENT, HEAD, BOOSTING, COUNTED, COMPARED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
@@ -129,7 +129,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (COUNTED, "count", 0.0),
     (COUNTED, "fewest", 0),
     (COUNTED, "depth", 0),
-    (COUNTED, "linear", None),
+    (COUNTED, "head", replace(HEAD, classes=3)),
     (COMPARED, "depth", 0),
     (COMPARED, "linear", VOTE),
 ]

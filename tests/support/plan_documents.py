@@ -44,6 +44,7 @@ HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classe
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
 )
+COUNTED = CountedStage(0.05, 800, 0.2, 2, replace(PLAIN, classes=2))
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
@@ -67,7 +68,7 @@ EXAMPLES: dict[str, Any] = {
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
     "boosting-stage": BoostingStage(32_561, 106, 80, 3, 20, 0.25, 0.0275, 1e-6, seed=7),
-    "counted-stage": CountedStage(0.05, 800, 0.2, 2, DESCENT),
+    "counted-head-stage": COUNTED,
     "compared-stage": ComparedStage(0.2, 2, DESCENT, 0.05),
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
@@ -77,7 +78,7 @@ EXAMPLES: dict[str, Any] = {
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
     "boosted-plan": BoostedPlan(**PROMISE, boosting=BoostingStage(500, 10, 10, 2, 5, 0.5, 0.01, 0.0)),
-    "counted-plan": CountedPlan(**PROMISE, counted=CountedStage(0.05, 800, 0.2, 2, DESCENT)),
+    "counted-head-plan": CountedPlan(**PROMISE, counted=COUNTED),
     "compared-plan": ComparedPlan(**PROMISE, compared=ComparedStage(0.2, 2, DESCENT, 0.05)),
 }
 
@@ -153,7 +154,14 @@ def piloted(draw: st.DrawFn) -> PilotedStage:
     return PilotedStage(pilots, draw(scales), mixed_from, ferned_from, (first, mixed, last))
 
 
-counted = st.builds(CountedStage, st.floats(1e-300, 1e300), whole, temperatures, whole, descents)
+counted = st.builds(
+    CountedStage,
+    st.floats(1e-300, 1e300),
+    whole,
+    temperatures,
+    whole,
+    heads().map(lambda head: replace(head, classes=2)),
+)
 compared = st.builds(ComparedStage, temperatures, whole, descents, temperatures)
 
 
@@ -212,7 +220,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "head-stage": heads(),
     "piloted-stage": piloted(),
     "boosting-stage": boosts,
-    "counted-stage": counted,
+    "counted-head-stage": counted,
     "compared-stage": compared,
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
@@ -222,6 +230,6 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),
     "boosted-plan": plans(BoostedPlan, boosting=boosts),
-    "counted-plan": plans(CountedPlan, counted=counted),
+    "counted-head-plan": plans(CountedPlan, counted=counted),
     "compared-plan": plans(ComparedPlan, compared=compared),
 }

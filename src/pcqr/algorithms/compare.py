@@ -18,7 +18,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf
-from pcqr.plan import ComparedStage, CountedStage, DrawStage
+from pcqr.plan import ComparedStage, DrawStage
 from pcqr.records import Records
 from pcqr.records.features import LinearFeatures
 
@@ -46,9 +46,7 @@ def better_of_two(
     return tree if chosen.index == 0 else linear
 
 
-def check_both(
-    trees: DecisionTrees, features: LinearFeatures, records: Records, plan: ComparedStage | CountedStage
-) -> None:
+def check_both(trees: DecisionTrees, features: LinearFeatures, records: Records, plan: ComparedStage) -> None:
     """Raises where something does not fit what the two learners take, before anything is drawn."""
     if trees.labels != 2 or plan.linear.classes != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")

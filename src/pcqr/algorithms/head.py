@@ -103,7 +103,7 @@ def sums_of(plan: HeadStage) -> NoisySums:
 def head_guarantee(plan: HeadStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
     """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/head.md).
 
-    `beside` are other releases on the same records, before or after the sums (proofs/compare.md).
+    `beside` are other releases on the same records, before or after the sums.
     """
     return replace(sums_guarantee([sums_of(plan)], delta, beside=beside), proof="head")
 

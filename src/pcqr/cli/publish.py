@@ -34,7 +34,7 @@ from pcqr.models.folder import MODEL, Saved
 from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
 from pcqr.plan.words import guarantee_facts, promise
-from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
+from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
 from pcqr.records.vectors import PredicateVectors
@@ -154,7 +154,7 @@ def _learner(job: Publish, inputs: Inputs, trees: DecisionTrees, method: Method)
     if method == "tree":
         return SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
     delta = DEFAULT_DELTA if job.delta is None else job.delta
-    if method == "head":  # which has more predicates than trees can afford
+    if method in ("head", "counted"):  # a head has more predicates than trees can afford
         return PrivateClassifier(job.epsilon, delta, method=method, entropy=job.seed, classes=inputs.names)
     return PrivateClassifier(job.epsilon, delta, method=method, trees=trees, entropy=job.seed, classes=inputs.names)
 
@@ -200,11 +200,11 @@ def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Meth
     made_up: list[Hypothesis] = []
     if method in ("tree", "counted", "compared"):
         made_up.append(tree)
-    if method in ("linear", "counted", "compared"):
+    if method in ("linear", "compared"):
         feature_map = LinearFeatures.of(trees.predicates, features, inputs.shown.public)
         line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
         made_up.append(line if len(names) == 2 else OneAgainstRest((line,) * len(names)))
-    if method == "head":
+    if method in ("head", "counted"):
         questions = HeadFeatures(PredicateVectors.of(trees.predicates, features), None, WHOLE_SHARE)
         ones = np.ones((1 if len(names) == 2 else len(names), questions.size))
         made_up.append(Head.of(questions, len(names), ones, np.zeros((ones.shape[0], 0, 1))))

@@ -61,7 +61,7 @@ _HOMES = {
     "head-stage": "pcqr.plan.head:HeadStage",
     "piloted-stage": "pcqr.plan.piloted:PilotedStage",
     "boosting-stage": "pcqr.plan.classifiers:BoostingStage",
-    "counted-stage": "pcqr.plan.classifiers:CountedStage",
+    "counted-head-stage": "pcqr.plan.classifiers:CountedStage",
     "compared-stage": "pcqr.plan.classifiers:ComparedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
@@ -72,7 +72,7 @@ _HOMES = {
     "head-plan": "pcqr.plan.published:HeadPlan",
     "piloted-plan": "pcqr.plan.published:PilotedPlan",
     "boosted-plan": "pcqr.plan.published:BoostedPlan",
-    "counted-plan": "pcqr.plan.published:CountedPlan",
+    "counted-head-plan": "pcqr.plan.published:CountedPlan",
     "compared-plan": "pcqr.plan.published:ComparedPlan",
 }
 _REGISTERED: dict[str, type[Any]] = {}

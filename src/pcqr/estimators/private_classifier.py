@@ -40,13 +40,14 @@ from pcqr.plan import (
 )
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.head import head_predicates
+from pcqr.planning.classifiers.head import head_features, head_predicates
 from pcqr.planning.classifiers.piloted import head_maps
-from pcqr.planning.classifiers.published import TWO_CLASSES_ONLY, Choice, Method, plan_published, trees_for
-from pcqr.planning.classifiers.recipes import rarest_for
+from pcqr.planning.classifiers.published import plan_published
+from pcqr.planning.classifiers.recipes import plain, rarest_for
+from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
-from pcqr.records.predicates import Predicate
+from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
@@ -82,11 +83,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         δ of the same promise. One tree is pure and spends none.
     method : {"auto", "tree", "head", "linear", "counted", "compared", "boosted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "linear": the same over
-        fewer predicates alone. "counted": a tree where one label is rare, else linear, by a private count. "compared":
-        one of each, of which the better one is published, by a private comparison. "boosted": many small exact trees
-        that vote. "auto": a head where features are dense, else the choice that
-        `pcqr.planning.classifiers.published.choose` makes from n, ε and the number of classes, public numbers all.
+        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "counted": a tree where
+        one label is rare, else a head without ferns, by a private count. "linear": a descent over fewer predicates.
+        "compared": that or a tree, whichever is better by a private comparison. "boosted": many small exact trees that
+        vote. "auto": a head where features are dense, else the choice that
+        `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
         Counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
         What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
@@ -98,7 +99,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     trees : DecisionTrees or None, default None
         Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
         these are declared. None: `DecisionTrees()`, or
-        smaller ones where n·ε < 1,500 (`pcqr.planning.classifiers.published.trees_for`).
+        smaller ones where n·ε < 1,500 (`pcqr.planning.classifiers.rule.trees_for`).
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
@@ -239,11 +240,17 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         if self._is_uninformed(known):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
             trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
-        elif self.method == "head" and not trees.is_fixed:
-            rarest = rarest_for(known.records, self.epsilon)
-            found = head_predicates(rarest, known.records, known.points, known.schema)
-            trees = replace(trees, predicates=found or None)
+        elif self._chosen(known.records) == "head" and not trees.is_fixed:
+            trees = replace(trees, predicates=self._head_questions(known) or None)
         return super()._prepared(trees, known)
+
+    def _chosen(self, records: int, labels: int = 2) -> Method:
+        """What is published. A head for two `labels` is one for more of them, too."""
+        return choose(records, self.epsilon, labels) if self.method == "auto" else self.method
+
+    def _head_questions(self, known: Known) -> Predicates:
+        """More than trees can afford."""
+        return head_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         check_delta(self.delta)  # whichever method: n decides, later
@@ -257,20 +264,30 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
-        if self._is_dense(self._known) or self.method == "head":
-            self._maps: tuple[HeadFeatures, ...] = self._make_maps(request)
-            return plan_published(request, "head", self._maps)
-        return plan_published(request, self.method)
-
-    def _make_maps(self, request: Request) -> tuple[HeadFeatures, ...]:
-        """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
         trees, known = request.hypotheses, self._known
+        if not isinstance(trees, DecisionTrees):
+            raise ParameterError("trees", "DecisionTrees", trees)
         if self._is_dense(known):
-            return (dense_features(known.features, known.points, known.schema),)
-        if not isinstance(trees, DecisionTrees) or trees.predicates is None:
+            method: Method = "head"
+            maps: tuple[HeadFeatures, ...] = (dense_features(known.features, known.points, known.schema),)
+        else:
+            method = self._chosen(known.records, trees.labels)
+            maps = self._make_maps(trees, known, method)
+        self._maps = maps
+        return plan_published(request, method, maps)
+
+    def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[HeadFeatures, ...]:
+        """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
+        if method not in ("head", "counted"):
+            return ()
+        if trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        n, epsilon = request.records, request.epsilon
-        return head_maps(n, epsilon, trees.labels, trees.predicates, known.features, known.points, known.schema)
+        n, epsilon = known.records, self.epsilon
+        is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
+        questions = trees.predicates if is_declared else self._head_questions(known)
+        if method == "counted":  # by too few records for ferns
+            return (head_features(plain(n, epsilon), questions, known.features, known.points, known.schema),)
+        return head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
 
     def _forget(self) -> None:
         for name in {"_known", "_maps"} & vars(self).keys():
@@ -288,12 +305,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         if predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
         match plan:
-            case CountedPlan() | ComparedPlan() if isinstance(hypotheses, DecisionTrees):
+            case CountedPlan() if isinstance(hypotheses, DecisionTrees):
+                self.hypothesis_ = by_rarer_label(hypotheses, self._maps[0], records, plan.counted, entropy)
+            case ComparedPlan() if isinstance(hypotheses, DecisionTrees):
                 features = LinearFeatures.of(predicates, records.width, given.shown)
-                if isinstance(plan, CountedPlan):
-                    self.hypothesis_ = by_rarer_label(hypotheses, features, records, plan.counted, entropy)
-                else:
-                    self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
+                self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
             case LinearPlan():
                 features = LinearFeatures.of(predicates, records.width, given.shown)
                 learn = linear_descent if plan.descent.classes == 2 else one_against_rest

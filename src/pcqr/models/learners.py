@@ -14,6 +14,7 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
@@ -32,6 +33,8 @@ from pcqr.plan import (
     PilotedStage,
     UniversalPlan,
 )
+from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
 _CLASSES: dict[type[HypothesisClass], str] = {
@@ -79,12 +82,21 @@ def provenance_of(learner: Learner) -> Provenance:
         else _in_words(settings),
         records=learner.n_records_,
         public_rows=_public_rows(learner),
-        predicates=getattr(learner.hypotheses_, "predicates", None),
+        predicates=_predicates(learner),
         inverse_temperature=None if drawn is None else drawn.publish.inverse_temperature,
         numerical_slack=None if drawn is None else _numerical_slack(learner, drawn),
         versions=current_versions(),
         settings=() if settings is None or is_tree else tuple(_flat(settings).items()),
     )
+
+
+def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
+    """The questions that the plan is for: a head has its own; where a count decided, those of the tree."""
+    published = learner.hypothesis_
+    if isinstance(published, Head) and isinstance(learner.plan_, HeadPlan | PilotedPlan):
+        dense = published.feature_map.dense
+        return dense.predicates if isinstance(dense, PredicateVectors) else None
+    return getattr(learner.hypotheses_, "predicates", None)
 
 
 def current_versions() -> tuple[tuple[str, str], ...]:
@@ -119,9 +131,10 @@ def _settings(plan: object) -> Settings | None:
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    """By name, with those of a part beside those of the whole: no two have one name. Several parts are numbered."""
+    """By name, with those of a part beside those of the whole. Parts give their names; several are numbered."""
     named = asdict(settings)
     of_part: dict[str, Any] = named.pop("linear", {})
+    of_part |= {f"head_{name}": value for name, value in named.pop("head", {}).items()}
     for parts in ("pilots", "heads"):
         for place, stage in enumerate(named.pop(parts, ())):
             of_part |= {f"{parts}_{place}_{name}": value for name, value in stage.items()}
@@ -139,8 +152,8 @@ def _in_words(settings: Settings) -> str:
         return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"
     if isinstance(settings, CountedStage):
         return (
-            f"a linear classifier over {settings.linear.predicates} public predicates, or a tree of depth "
-            f"{settings.depth} where one label is rare, by a private count"
+            f"a head over {settings.head.dense} dense coordinates, or a tree of depth {settings.depth} where one "
+            "label is rare, by a private count"
         )
     if isinstance(settings, ComparedStage):
         return (

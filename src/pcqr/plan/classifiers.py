@@ -22,6 +22,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.hypotheses.trees.weighted import MOST_LOG_TREES
 from pcqr.noise import check_scale
+from pcqr.plan.head import HeadStage
 
 MOST_LINEAR_RECORDS, LARGEST_LINEAR_TERM = 2**31 - 1, 2**24
 """n and M of a `DescentStage`: sums of n integers of at most M stay far within 64 bits. Trees count no more records."""
@@ -197,34 +198,31 @@ class BoostingStage(Document):
 
 @dataclass(frozen=True)
 class CountedStage(Document):
-    """A noisy count of the labels; then a linear classifier if the rarer one has enough records, else a tree.
+    """A noisy count of the labels; then a head if the rarer one has enough records, else a tree. For two classes.
 
     Parameters
     ----------
     count : float
         ε of the count.
     fewest : int
-        The records of the rarer label, by the noisy count, from which on the classifier is linear.
+        The records of the rarer label, by the noisy count, from which on there is a head.
     tree : float
         η of the tree's draw.
     depth : int
         D of the tree.
-    linear : DescentStage
-        The descent. Its step size is for labels that are equally common; it shrinks with the root of their spread, as
-        the noisy count has it.
+    head : HeadStage
+        The descent.
 
     Raises
     ------
     ParameterError
-        When a number is outside its range.
+        When a number is outside its range, or the head has more than two classes.
 
     Examples
     --------
-    >>> from pcqr.plan import CountedStage, DescentStage
-    >>> linear = DescentStage(
-    ...     records=10_000, predicates=40, steps=50, bound=2**20, scale=2.0**27, momentum=0.9, step_size=0.001
-    ... )
-    >>> CountedStage(count=0.02, fewest=560, tree=0.49, depth=3, linear=linear).linear.predicates
+    >>> from pcqr.plan import CountedStage, HeadStage
+    >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
+    >>> CountedStage(count=0.02, fewest=560, tree=0.49, depth=3, head=head).head.dense
     40
     """
 
@@ -232,13 +230,14 @@ class CountedStage(Document):
     fewest: int
     tree: float
     depth: int
-    linear: DescentStage
+    head: HeadStage
 
     def __post_init__(self) -> None:
-        _check_descent(self.linear)
+        if not isinstance(self.head, HeadStage) or self.head.classes != 2:
+            raise ParameterError("head", "a HeadStage for 2 classes", self.head)
         check_positive("count", self.count)
         check_integer("fewest", self.fewest, least=1)
-        _check_draws(self.linear.records, self.depth, self.tree)
+        _check_draws(self.head.records, self.depth, self.tree)
         keep_plain(self, floats=("count", "tree"), integers=("fewest", "depth"))
 
 

@@ -112,7 +112,7 @@ class BoostedPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
-    """A plan to publish a tree or a linear classifier at once, by a private count of the rarer label.
+    """A plan to publish a tree or a head at once, by a private count of the rarer label.
 
     Parameters
     ----------

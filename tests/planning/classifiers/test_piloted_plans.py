@@ -13,7 +13,8 @@ from pcqr.accounting import PureEvent
 from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
 from pcqr.planning.classifiers.head import head_features, head_predicates
-from pcqr.planning.classifiers.piloted import LEAD, pilot_share, plan_piloted, recipes
+from pcqr.planning.classifiers.piloted import plan_piloted, recipes
+from pcqr.planning.classifiers.rule import LEAD, pilot_share
 from pcqr.records.head_features import HeadFeatures
 
 PUBLIC = np.random.default_rng(0).normal(size=(500, 3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,14 +18,21 @@ from pcqr.plan import (
     ComparedPlan,
     CountedPlan,
     DrawPlan,
+    HeadPlan,
     LinearPlan,
+    PilotedPlan,
 )
 from pcqr.planning import Request
-from pcqr.planning.classifiers.published import SMALL_TREE, choose, plan_published, trees_for
+from pcqr.planning.classifiers.piloted import head_maps
+from pcqr.planning.classifiers.published import plan_published
+from pcqr.planning.classifiers.rule import SMALL_TREE, choose, trees_for
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 
 PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
 TREES = DecisionTrees(predicates=PREDICATES)
+MAPS = (HeadFeatures(PredicateVectors.of(PREDICATES, 1), None, 256),)
 
 
 def request(**changes: Any) -> Request:
@@ -37,14 +45,13 @@ def request(**changes: Any) -> Request:
     [
         (2_999, 1.0, 2, "tree"),
         (3_000, 1.0, 2, "counted"),
-        (23_999, 1.0, 2, "counted"),
-        (24_000, 1.0, 2, "compared"),
-        (39_999, 1.0, 2, "compared"),
-        (40_000, 1.0, 2, "boosted"),
-        (400_000, 0.1, 2, "boosted"),
+        (29_999, 1.0, 2, "counted"),
+        (30_000, 1.0, 2, "head"),
+        (400_000, 0.1, 2, "head"),
         (250_000, 0.01, 2, "tree"),
         (2_999, 1.0, 3, "tree"),
-        (10**6, 4.0, 3, "linear"),
+        (3_000, 1.0, 3, "head"),
+        (10**6, 4.0, 3, "head"),
     ],
 )
 def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> None:
@@ -71,10 +78,11 @@ def test_trees_are_small_where_little_can_be_learned() -> None:
     epsilon=st.floats(0.05, 10.0),
     delta=st.floats(1e-12, 1e-3),
     records=st.integers(100, 10**6),
-    method=st.sampled_from(["auto", "tree", "linear", "counted", "compared", "boosted"]),
+    method=st.sampled_from(["auto", "tree", "head", "linear", "counted", "compared", "boosted"]),
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
-    plan = plan_published(request(epsilon=epsilon, delta=delta, records=records), method)  # type: ignore[arg-type]
+    asked = request(epsilon=epsilon, delta=delta, records=records)
+    plan = plan_published(asked, method, MAPS)  # type: ignore[arg-type]
     assert plan.guarantee.within(epsilon, delta)
     assert plan.guarantee.epsilon > 0.98 * epsilon
     assert plan.guarantee.is_pure or not isinstance(plan, DrawPlan)
@@ -83,9 +91,14 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), DrawPlan)
     assert isinstance(plan_published(request(), "linear"), LinearPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto"), CountedPlan)
-    assert isinstance(plan_published(request(records=30_000), "auto"), ComparedPlan)
-    assert isinstance(plan_published(request(records=10**6), "auto"), BoostedPlan)
+    assert isinstance(plan_published(request(), "compared"), ComparedPlan)
+    assert isinstance(plan_published(request(), "boosted"), BoostedPlan)
+    assert isinstance(plan_published(request(records=2_000), "auto"), DrawPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto", MAPS), CountedPlan)
+    assert isinstance(plan_published(request(records=30_000), "auto", MAPS), HeadPlan)
+    public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
+    maps = head_maps(30_000, 1.0, 2, predicates, 1, public, None)
+    assert isinstance(plan_published(request(records=30_000), "auto", maps), PilotedPlan)
 
 
 def test_what_is_refused() -> None:
@@ -93,14 +106,17 @@ def test_what_is_refused() -> None:
         plan_published(request(), "forest")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
+    for method in ("head", "counted"):
+        with pytest.raises(ParameterError, match="maps must be a feature map for the head"):
+            plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
     for method in ("counted", "compared", "boosted"):
         with pytest.raises(ParameterError, match="'tree', 'head' or 'linear' for more than two classes"):
-            plan_published(three, method)
+            plan_published(three, method, MAPS)  # type: ignore[arg-type]
 
 
 def test_several_classes_have_a_block_of_weights_each() -> None:
-    plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto")
-    assert isinstance(plan, LinearPlan)
-    assert plan.descent.classes == plan.descent.blocks == 3
+    plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto", MAPS)
+    assert isinstance(plan, HeadPlan)
+    assert plan.head.classes == plan.head.blocks == 3
     assert plan.guarantee.within(1.0, 1e-6)

@@ -68,10 +68,10 @@ def test_a_count_and_the_worse_of_two() -> None:
     rho, stage = concentration(plan), plan.counted
     assert rho is not None
     count = PureEvent(stage.count)
-    sums = DiscreteGaussianEvent(stage.linear.scale / stage.linear.sensitivity)
+    sums = DiscreteGaussianEvent(stage.head.scale / stage.head.sensitivity)
     tree = BoundedRangeEvent(2.0 * stage.tree)
     for order in ORDERS:
-        with_sums = divergence(count, order) + stage.linear.steps * divergence(sums, order)
+        with_sums = divergence(count, order) + stage.head.steps * divergence(sums, order)
         assert max(with_sums, divergence(count, order) + divergence(tree, order)) <= rho * order * (1 + 1e-9)
     assert rho < 0.3 * plan.guarantee.epsilon**2
     hotter = replace(plan, counted=replace(stage, count=2.0 * stage.count))

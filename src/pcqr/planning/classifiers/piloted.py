@@ -15,22 +15,11 @@ from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
 from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import Recipe, ferned, mixed, plain
+from pcqr.planning.classifiers.rule import FERNED_FROM, LEAD, MIXED_FROM, PILOTED_FROM, pilot_share
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicates
 from pcqr.schema import Schema
-
-PILOTED_FROM = 30_000.0
-"""n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
-
-PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 100_000.0, 0.33, 0.1
-"""A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
-
-LEAD = 0.14
-"""c, the share of μ that the comparison has."""
-
-MIXED_FROM, FERNED_FROM = -0.008, 0.0
-"""The lead of the ferned pilot, as a share of the records, from which a head has some ferns, and mostly ferns."""
 
 Recipes = tuple[Recipe, Recipe, Recipe]
 
@@ -38,11 +27,6 @@ Recipes = tuple[Recipe, Recipe, Recipe]
 def recipes(records: int, epsilon: float, classes: int = 2) -> Recipes:
     """Those of the three heads: without ferns, with some, with hardly anything else."""
     return plain(records, epsilon), mixed(records, epsilon, classes), ferned(records, epsilon, classes)
-
-
-def pilot_share(records: int, epsilon: float) -> float:
-    """k, the share of μ that each pilot has."""
-    return min(LARGEST_PILOT, max(SMALLEST_PILOT, PILOT_STRENGTH / (records * epsilon)))
 
 
 def head_maps(

@@ -1,6 +1,6 @@
 """Plans for classifiers that are published at once: a tree, a head, a linear one, either of two, boosted trees.
 
-All ask public predicates. `method="auto"` chooses by a rule on public numbers alone (`choose`).
+`method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import get_args
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.boosting import boosting_guarantee
@@ -37,28 +37,17 @@ from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
 from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.piloted import plan_piloted
+from pcqr.planning.classifiers.rule import (
+    COUNT_SHARE,
+    RARE_BELOW,
+    SMALL_TREE,
+    SMALL_TREE_BELOW,
+    TWO_CLASSES_ONLY,
+    Choice,
+    choose,
+)
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
-
-Method = Literal["tree", "head", "linear", "counted", "compared", "boosted"]
-Choice = Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"]
-
-TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted", "compared", "boosted")
-
-ONE_TREE_BELOW = 3_000.0
-"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
-
-SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
-"""n·ε below which even that choice is among too many, and the trees that are chosen from then."""
-
-RARE_BELOW, COUNT_SHARE = 560.0, 0.02
-"""Records of the rarer label, times ε, below which it is rare, and the share of ε that the count of them costs."""
-
-COMPARED_FROM = 24_000.0
-"""n·ε from which a linear classifier has to prove itself against a tree; from 3,000 on the rarer label decides."""
-
-BOOSTED_FROM = 40_000.0
-"""n·ε from which boosted trees are drawn."""
 
 TREE_SHARE, COMPARISON_SHARE = 0.1, 0.05
 """Shares of ε, each by itself; composed, the linear classifier keeps all but some 8 % of it at δ = 10⁻⁶."""
@@ -66,34 +55,11 @@ TREE_SHARE, COMPARISON_SHARE = 0.1, 0.05
 _ROUNDING = 1e-9  # relative: sums of ε are rounded up
 
 
-def choose(records: int, epsilon: float, labels: int) -> Method:
-    """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
-
-    One tree while n·ε < 3,000; while it is < 24,000 a linear classifier, or a tree where a private count finds one
-    label rare; the better of the two, by a private comparison, while it is < 40,000; boosted trees from there on. With
-    more than two `labels` linear from 3,000 on. Settled on Adult, bank marketing, diabetes and covertype together, with
-    their test rows in view.
-    """
-    strength = records * epsilon
-    if strength < ONE_TREE_BELOW:
-        return "tree"
-    if labels > 2:
-        return "linear"
-    if strength < COMPARED_FROM:
-        return "counted"
-    return "boosted" if strength >= BOOSTED_FROM else "compared"
-
-
-def trees_for(records: int, epsilon: float) -> DecisionTrees:
-    """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
-    return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
-
-
 def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures] = ()) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
     A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
-    among which pilots choose.
+    among which pilots choose. Where a count decides, the first alone is in use.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -107,11 +73,13 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
         several = "'tree', 'head' or 'linear' for more than two classes"
         allowed = f"{several}. Only binary classification is supported by the others"
         raise ParameterError("method", allowed, method)
+    if chosen in ("head", "counted") and not maps:
+        raise ParameterError("maps", "a feature map for the head", None)
     if chosen == "head":
         return _plan_heads(request, trees.labels, maps)
     predicates = len(trees.predicates or ())
     if chosen == "counted":
-        counted = plan_counted(request, trees)
+        counted = plan_counted(request, trees, maps[0])
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)
         return CountedPlan(**request.promise(guarantee), counted=counted)
     if chosen == "compared":
@@ -130,28 +98,20 @@ def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> 
     if len(maps) > 1:
         piloted = plan_piloted(n, maps, epsilon, delta, classes=labels)
         return PilotedPlan(**request.promise(piloted_guarantee(piloted, delta)), piloted=piloted)
-    if not maps:
-        raise ParameterError("maps", "a feature map for the head", None)
     head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon), epsilon, delta, classes=labels)
     return HeadPlan(**request.promise(head_guarantee(head, delta)), head=head)
 
 
-def plan_counted(request: Request, trees: DecisionTrees) -> CountedStage:
-    """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the linear classifier."""
-    count = COUNT_SHARE * request.epsilon
-    left = (request.epsilon - count) * (1.0 - _ROUNDING)
-    depth = trees.depth_for(request.records)
-    trees = replace(trees, depth=depth)
-    tree = inverse_temperature_for(trees, left, records=request.records, features=request.features)
-    linear = plan_linear(
-        request.records,
-        len(trees.predicates or ()),
-        request.epsilon,
-        request.delta,
-        beside=(PureEvent(count),),
-        noise=1.0,  # where labels are equally common; less where they are not
-    )
-    return CountedStage(count, math.ceil(RARE_BELOW / request.epsilon), tree, depth, linear)
+def plan_counted(request: Request, trees: DecisionTrees, features: HeadFeatures) -> CountedStage:
+    """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the head on `features`."""
+    n, epsilon = request.records, request.epsilon
+    count = COUNT_SHARE * epsilon
+    left = (epsilon - count) * (1.0 - _ROUNDING)
+    depth = trees.depth_for(n)
+    tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
+    recipe = recipe_of(features, n, epsilon)
+    head = plan_head(n, features, recipe, epsilon, request.delta, beside=(PureEvent(count),))
+    return CountedStage(count, math.ceil(RARE_BELOW / epsilon), tree, depth, head)
 
 
 def plan_compared(request: Request, trees: DecisionTrees) -> ComparedStage:

@@ -38,7 +38,7 @@ def concentration(plan: Plan) -> float | None:  # noqa: PLR0911
         case CountedPlan():
             count = plan.counted.count
             tree = _of_range(2.0 * (plan.guarantee.epsilon - count - plan.counted.tree))
-            return rounded_up(count * count / 2.0 + max(tree, _of_sums(plan.counted.linear)))
+            return rounded_up(count * count / 2.0 + max(tree, _of_sums(plan.counted.head)))
     return None
 
 

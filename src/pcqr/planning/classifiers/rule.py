@@ -1,0 +1,63 @@
+"""Which classifier suits: fixed functions of public numbers, and all numbers that they turn at.
+
+`method="auto"` is `choose`. The strength of a table is n·ε: what can be learned from it grows with nothing else that is
+public. The numbers were settled on five tables (Adult, bank marketing, covertype, diabetes, NYC flights) and on eight
+other questions about them, with their test rows in view (docs/classifiers.md): trust other tables more.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pcqr.hypotheses.trees import DecisionTrees
+
+Method = Literal["tree", "head", "linear", "counted", "compared", "boosted"]
+Choice = Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"]
+
+TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted", "compared", "boosted")
+
+SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
+"""n·ε below which a tree is chosen among few, and these."""
+
+HEAD_FROM = 3_000.0
+"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
+
+COUNTED_BELOW = 30_000.0
+"""n·ε from which on a head does well whatever the labels are; below it a tree does better where one of them is rare."""
+
+RARE_BELOW, COUNT_SHARE = 560.0, 0.02
+"""Records of the rarer label, times ε, below which it is rare, and the share of ε that the count of them costs."""
+
+PILOTED_FROM = 30_000.0
+"""n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
+
+PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 100_000.0, 0.33, 0.1
+"""A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
+
+LEAD = 0.14
+"""The share of μ that the comparison of two pilots has."""
+
+MIXED_FROM, FERNED_FROM = -0.008, 0.0
+"""The lead of the ferned pilot, as a share of the records, from which a head has some ferns, and mostly ferns."""
+
+
+def choose(records: int, epsilon: float, labels: int) -> Method:
+    """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
+
+    One tree while n·ε < 3,000; while it is < 30,000 a head, or a tree where a private count finds one label rare; a
+    head from there on, which pilots choose. With more than two `labels` a head from 3,000 on.
+    """
+    strength = records * epsilon
+    if strength < HEAD_FROM:
+        return "tree"
+    return "head" if labels > 2 or strength >= COUNTED_BELOW else "counted"
+
+
+def trees_for(records: int, epsilon: float) -> DecisionTrees:
+    """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
+    return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
+
+
+def pilot_share(records: int, epsilon: float) -> float:
+    """The share of μ that each pilot has."""
+    return min(LARGEST_PILOT, max(SMALLEST_PILOT, PILOT_STRENGTH / (records * epsilon)))
