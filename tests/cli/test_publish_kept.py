@@ -16,7 +16,7 @@ import pytest
 from support.forks import server
 from typer.testing import CliRunner, Result
 
-from pcqr import SemiPrivateLearner
+from pcqr import PrivateClassifier
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
 from pcqr.files import own_directory, write_whole
@@ -93,7 +93,7 @@ def test_no_input_is_ever_replaced(home: Path, link: str | None, overwrite: tupl
 
 
 def test_a_signal_while_fitting_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SemiPrivateLearner, "_start", stop)
+    monkeypatch.setattr(PrivateClassifier, "_start", stop)
     before = set(home.iterdir())
     result = publish(home)
     assert result.exit_code == 4
@@ -110,7 +110,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
 ) -> None:
     owner: Any
     owner, name = {
-        "after the draw": (SemiPrivateLearner, "fit"),
+        "after the draw": (PrivateClassifier, "fit"),
         "while it is written": (PublishedModel, "card"),
         "while it is drawn as a picture": (PublishedModel, "draw"),
     }[where]
@@ -121,7 +121,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
         stop()
         return done
 
-    monkeypatch.setattr("pcqr.cli.publish._rehearse", lambda *_: None)
+    monkeypatch.setattr("pcqr.cli.publish.try_out", lambda *_: None)
     monkeypatch.setattr(owner, name, stopped)
     result = publish(home)
     assert result.exit_code == 4
@@ -184,7 +184,7 @@ def test_a_model_that_appears_while_this_run_reads_is_not_replaced(home: Path, m
         (home / "model").mkdir()
         (home / "model" / "model.json").write_text("another run was quicker")
 
-    monkeypatch.setattr("pcqr.cli.publish._rehearse", appear)
+    monkeypatch.setattr("pcqr.cli.publish.try_out", appear)
     result = publish(home)
     assert result.exit_code == 2
     assert "a model that was published before" in result.stderr
@@ -214,7 +214,8 @@ def test_kills_at_random_instants_leave_whole_files_or_none(home: Path) -> None:
 
 def test_a_long_draw_is_announced_from_public_numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "steps" not in publish(home).stderr
-    monkeypatch.setattr("pcqr.cli.publish.LONG", 0.0)
+    monkeypatch.setattr("pcqr.cli.rehearsal.LONG", 0.0)
     told = " ".join(publish(home, "--overwrite").stderr.split())
-    assert told.startswith("A tree of depth 1 over 20 predicates takes about ")
+    assert told.startswith("To publish: decision trees of depth 1 over 20 public predicates. About ")
+    assert "--depth makes it shorter" in told
     assert publish(home, "--overwrite", "--json").stderr == ""

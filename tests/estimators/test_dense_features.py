@@ -16,7 +16,7 @@ from support.releases import Forbidden
 
 from pcqr import PrivateClassifier, Schema, fitted_on_public
 from pcqr.errors import DataError, NothingPublic, ParameterError
-from pcqr.estimators.base import Known
+from pcqr.estimators.given import Known
 from pcqr.estimators.private_classifier import CENTRED, MADE_PUBLICLY
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head

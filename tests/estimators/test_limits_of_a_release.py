@@ -11,7 +11,7 @@ import pytest
 from pcqr import AgnosticRelease, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
-from pcqr.estimators.base import Given
+from pcqr.estimators.given import Given
 from pcqr.estimators.semi_private import DECIMAL_CUTS
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds

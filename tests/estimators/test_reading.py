@@ -268,3 +268,18 @@ def test_other_arrays_become_float64() -> None:
         read = read_table(SubsampleAggregate(), np.ones((3, 1), dtype=kind), None)
         assert isinstance(read, np.ndarray)
         assert read.dtype == np.float64
+
+
+def test_a_table_that_the_schema_has_read_before_is_taken_as_it_is() -> None:
+    table, labels = {"age": [25, 61, 33, None], "job": ["cook", "nurse", "cook", "cook"]}, [0, 1, 0, 1]
+    schema = Schema.from_public(table)
+    compact = schema.compact(table)
+    learner = SemiPrivateLearner(DecisionTrees(depth=1), entropy=0)
+    assert read_table(learner, compact, schema) is compact
+    assert read_points(learner, compact, schema, reset=True).tolist() == schema.encode(table).tolist()
+    other = Schema.from_public({"age": [25, 62], "job": ["cook", "nurse"]})
+    for read in (lambda: read_table(learner, compact, other), lambda: read_points(learner, compact, other, reset=True)):
+        with pytest.raises(DataError, match="read by this schema"):
+            read()
+    with pytest.raises(DataError, match="read by this schema"):
+        SemiPrivateLearner(DecisionTrees(depth=1), entropy=Forbidden()).fit(compact, labels, schema=other)

@@ -28,7 +28,7 @@ from pcqr import (
 from pcqr.algorithms.sub_samp import StableVotes
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.estimators.answering import first_batch_cost
-from pcqr.estimators.base import Known
+from pcqr.estimators.given import Known
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
 from pcqr.schema import Column, Schema
 

@@ -28,7 +28,7 @@ from pcqr.cli.main import app
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.base import Given
+from pcqr.estimators.given import Given
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.noise import weighted_choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,16 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shown:
-    """What is public about a run: the columns and, encoded, the rows that are called public and the queries, if any."""
+    """What is public about a run: the columns, the rows that are called public and, encoded, the queries, if any."""
 
     schema: Schema
-    public: Points | None
+    rows: CompactTable | None
     queries: Points
+
+    @cached_property
+    def public(self) -> Points | None:
+        """The public rows, encoded."""
+        return None if self.rows is None else self.rows.encoded()
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,11 @@ def read_shown(
     check_drop(job.drop, private, asked or (), public or (), schema.names)
     schema = schema.without(*(name for name in schema.names if name in job.not_features))
 
-    def encoded(table: Columns, path: Path | None) -> Points:
-        return schema.encode(table, drop=job.not_features, name=str(path))
+    def compact(table: Columns, path: Path | None) -> CompactTable:
+        return schema.compact(table, drop=job.not_features, name=str(path))
 
-    points = np.empty((0, len(schema.features))) if asked is None else encoded(asked, queries)
-    return Shown(schema, None if public is None else encoded(public, job.public), points)
+    points = np.empty((0, len(schema.features))) if asked is None else compact(asked, queries).encoded()
+    return Shown(schema, None if public is None else compact(public, job.public), points)
 
 
 def _numbers(table: Columns, not_features: Collection[str], name: str) -> Schema:

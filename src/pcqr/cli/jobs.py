@@ -260,8 +260,15 @@ class Publish(OnPrivateFiles):
             "Default: tree, or with --delta auto, which chooses from n and ε."
         ),
     ] = None
+    features: Annotated[
+        Literal["auto", "predicates", "dense"],
+        typer.Option(
+            help="What a head reads: the answers to public questions, or the columns themselves (dense), as an encoder "
+            "of images or texts made them. auto: dense where there are more than 100 numbers and nothing else."
+        ),
+    ] = "auto"
     public: Annotated[
-        Path | None, typer.Option(help="Public rows without labels, from which the tree's questions are made.")
+        Path | None, typer.Option(help="Public rows without labels, from which the questions are made.")
     ] = None
     surely_public: SurelyPublic = False
     schema: Annotated[
@@ -280,6 +287,14 @@ class Publish(OnPrivateFiles):
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Spend and write nothing: say what would be done, what each part costs, and what it takes. Of the "
+            "private file only the column names and the number of rows are used.",
+        ),
+    ] = False
     overwrite: Overwrite = False
 
 

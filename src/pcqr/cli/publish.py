@@ -5,47 +5,37 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
-from pcqr import Guarantee, PrivateClassifier, SemiPrivateLearner, SurelyPublic
-from pcqr.cli.account import account_facts, account_line, account_of, stays_charged
+from pcqr import PrivateClassifier, SurelyPublic
+from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
-from pcqr.cli.inputs import Inputs, Shown, read_inputs
+from pcqr.cli.inputs import Shown, check_label, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
+from pcqr.cli.rehearsal import announcement, told, try_out
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
+from pcqr.datasets.tables import table_size
 from pcqr.errors import ParameterError
+from pcqr.estimators.private_classifier import Rehearsal
 from pcqr.files import InUse, own_directory
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
-from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
-from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.models import Provenance, PublishedModel
+from pcqr.hypotheses.base import MOST_LABELS
+from pcqr.hypotheses.trees import DecisionTree
+from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.models.vocabulary import MOST_CLASSES
 from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
-from pcqr.plan.words import guarantee_facts, promise
-from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
-from pcqr.records.features import LinearFeatures
-from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
-from pcqr.records.vectors import PredicateVectors
+from pcqr.plan.words import guarantee_facts, plan_facts, promise
+from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
 from pcqr.release.account import Account
-
-Learner = SemiPrivateLearner | PrivateClassifier
 
 DEFAULT_DELTA = 1e-6
 MOST_OPERATIONS = DecisionTrees.operations
-LONG = 5e9
-"""Steps of a draw that takes more than a few seconds."""
 _MOST_LINES = 60
 SPENT = 1
 """Exit code: the model was drawn, ε is spent, and something failed afterwards."""
@@ -56,7 +46,7 @@ class Made:
     """How far a run has come: what was fitted, the model that it holds, and what of it was written."""
 
     account: Account | None
-    learner: Learner | None = None
+    learner: PrivateClassifier | None = None
     model: PublishedModel | None = None
     saved: Saved | None = None
 
@@ -66,7 +56,7 @@ class Made:
 
     def save(self, shown: Shown, out: Path) -> None:
         if self.learner is not None:
-            self.model = PublishedModel.from_learner(self.learner, schema=shown.schema)
+            self.model = PublishedModel.from_learner(self.learner)
             self.saved = self.model.save(out, public=shown.public)
             self.model = self.saved.model
 
@@ -82,25 +72,30 @@ def run(job: Publish, *, as_json: bool) -> None:
             "--public", "public rows, or --schema a file with the columns: trees ask public questions only", None
         )
     method = _method(job)
-    made = Made(account=account_of(job, "pcqr publish"))
+    account = account_of(job, "pcqr publish")
+    if job.dry_run:
+        _show_plan(job, method, account, as_json=as_json)
+        return
+    made = Made(account=account)
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar:
                 with stages(bar, "reading and encoding"):
-                    inputs = read_inputs(job, most_labels=MOST_CLASSES)
-                    trees, method = _chosen(job, inputs, method)
-                    _rehearse(trees, inputs, job.epsilon, method)
-                if not as_json:
-                    _announce(bar, trees, inputs.records, method)
-                with stages(bar, f"publishing ({method})"), _own_directory(job):
-                    made.learner = _learner(job, inputs, trees, method).set_params(account=made.account)
+                    inputs = read_inputs(job, most_labels=MOST_LABELS)
+                with stages(bar, "planning"):
+                    rehearsal = _rehearsed(job, method, inputs.names, inputs.records, inputs.shown)
+                if not as_json and (long := announcement(rehearsal, inputs.records)):
+                    bar.console.print(long, highlight=False)
+                with stages(bar, "publishing"), _own_directory(job):
+                    made.learner = _learner(job, method, inputs.names).set_params(account=account)
                     try:
-                        made.learner.fit(inputs.table, inputs.y, public=SurelyPublic(inputs.shown.public))
+                        shown = inputs.shown
+                        made.learner.fit(inputs.table, inputs.y, public=_public(shown), schema=shown.schema)
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
                                 made.save(inputs.shown, job.out)
-            _summarise(job, made, _depth(trees, made, inputs), method, as_json=as_json)
+            _summarise(job, made, as_json=as_json)
         except BaseException as cause:
             if made.is_drawn:
                 _report_failure(job, cause, made, as_json=as_json)
@@ -127,16 +122,6 @@ def _own_directory(job: Publish) -> Iterator[None]:
         yield
 
 
-def _chosen(job: Publish, inputs: Inputs, method: Choice) -> tuple[DecisionTrees, Method]:
-    """The class of trees with its public questions, and the method, from public numbers."""
-    trees = DecisionTrees(depth=job.depth, operations=job.operations)
-    if not _is_sized(job):
-        trees = trees_for(inputs.records, job.epsilon)
-    if method == "auto":
-        method = choose(inputs.records, job.epsilon, len(inputs.names))
-    return trees.prepared(inputs.shown.public, inputs.shown.schema), method
-
-
 def _method(job: Publish) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
     method = job.method or ("tree" if job.delta is None else "auto")
@@ -150,77 +135,66 @@ def _is_sized(job: Publish) -> bool:
     return job.depth is not None or job.operations != MOST_OPERATIONS
 
 
-def _learner(job: Publish, inputs: Inputs, trees: DecisionTrees, method: Method) -> Learner:
-    if method == "tree":
-        return SemiPrivateLearner(trees, job.epsilon, entropy=job.seed, classes=inputs.names)
+def _learner(job: Publish, method: Choice, names: Sequence[Any]) -> PrivateClassifier:
     delta = DEFAULT_DELTA if job.delta is None else job.delta
-    if method in ("head", "counted"):  # a head has more predicates than trees can afford
-        return PrivateClassifier(job.epsilon, delta, method=method, entropy=job.seed, classes=inputs.names)
-    return PrivateClassifier(job.epsilon, delta, method=method, trees=trees, entropy=job.seed, classes=inputs.names)
+    trees = DecisionTrees(depth=job.depth, operations=job.operations) if _is_sized(job) else None
+    return PrivateClassifier(
+        job.epsilon,
+        delta,
+        method=method,
+        features=job.features,
+        trees=trees,
+        entropy=job.seed,
+        classes=tuple(names),
+    )
 
 
-def _depth(trees: DecisionTrees, made: Made, inputs: Inputs) -> int | None:
-    """The depth of what was drawn; None for a linear classifier."""
-    learner, model = made.learner, made.model
-    plan = learner.plan_ if isinstance(learner, PrivateClassifier) else None
+def _public(shown: Shown) -> SurelyPublic | None:
+    """The rows that were compared with the private ones already."""
+    return None if shown.rows is None else SurelyPublic(shown.rows)
+
+
+def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> Rehearsal:
+    """What the run will do, tried out as far as public things go."""
+    if method in TWO_CLASSES_ONLY and len(names) > 2:
+        raise ParameterError("--method", "tree, head or linear for more than two labels", method)
+    rehearsal = _learner(job, method, names).rehearse(records, _public(shown), shown.schema)
+    try_out(rehearsal, names, shown, job.epsilon)
+    return rehearsal
+
+
+def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
+    """What `run` would do. Of the private file: column names and number of rows."""
+    with naming("--private"):
+        columns, records = table_size(job.private)
+    names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
+    check_label(columns, job.label)
+    shown = read_shown(job, columns)
+    shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
+    rehearsal = _rehearsed(job, method, names, records, shown)
+    plan = rehearsal.plan
+    plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
+    parts = told(rehearsal, records)
+    if as_json:
+        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "parts": parts}
+        print_json(facts | {"account": account_facts(account), "dry_run": True})
+        return
+    fields = {"guarantee": promise(plan.guarantee, records)} | parts | {"account": preview_line(account, plan)}
+    Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+
+
+def _depth(learner: PrivateClassifier) -> int | None:
+    """The depth of the tree, or of the trees, that were drawn; None for others."""
+    plan, trees = learner.plan_, learner.hypotheses_
     if isinstance(plan, BoostedPlan):
         return plan.boosting.depth
-    if model is None or not isinstance(model.hypothesis, DecisionTree):
+    if not isinstance(learner.hypothesis_, DecisionTree):
         return None
     if isinstance(plan, ComparedPlan):
         return plan.compared.depth
     if isinstance(plan, CountedPlan):
         return plan.counted.depth
-    return trees.with_labels(len(model.classes)).depth_for(inputs.records)
-
-
-def _announce(bar: Progress, trees: DecisionTrees, records: int, method: Method) -> None:
-    """What a long draw of a tree will take, from public numbers."""
-    if method != "tree":
-        return
-    depth = trees.depth_for(records)
-    steps = trees.cost(records, depth)
-    if steps > LONG:
-        bar.console.print(
-            f"A tree of depth {depth} over {len(trees.predicates or ())} predicates takes about {steps:.0e} steps; a "
-            "core makes 1 to 2·10⁹ a second. --depth makes it shorter.",
-            highlight=False,
-        )
-
-
-def _rehearse(trees: DecisionTrees, inputs: Inputs, epsilon: float, method: Method) -> None:
-    """Write out a model with the same words, made up: what cannot be written must fail before ε is spent."""
-    names = inputs.names
-    if trees.predicates is None:
-        return  # `fit` says what is wrong
-    if method in TWO_CLASSES_ONLY and len(names) > 2:
-        raise ParameterError("--method", "tree, head or linear for more than two labels", method)
-    features = len(inputs.shown.schema.features)
-    tree = DecisionTree(_made_up(trees.predicates), features)
-    made_up: list[Hypothesis] = []
-    if method in ("tree", "counted", "compared"):
-        made_up.append(tree)
-    if method in ("linear", "compared"):
-        feature_map = LinearFeatures.of(trees.predicates, features, inputs.shown.public)
-        line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
-        made_up.append(line if len(names) == 2 else OneAgainstRest((line,) * len(names)))
-    if method in ("head", "counted"):
-        questions = HeadFeatures(PredicateVectors.of(trees.predicates, features), None, WHOLE_SHARE)
-        ones = np.ones((1 if len(names) == 2 else len(names), questions.size))
-        made_up.append(Head.of(questions, len(names), ones, np.zeros((ones.shape[0], 0, 1))))
-    if method == "boosted":
-        made_up.append(BoostedTrees((tree,), 1.0, features))
-    origin = Provenance(predicates=trees.predicates)
-    for hypothesis in made_up:
-        PublishedModel(hypothesis, names, inputs.shown.schema, Guarantee(epsilon), origin).texts()
-
-
-def _made_up(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
-    """A tree that asks every one of the predicates."""
-    if not predicates:
-        return Leaf(label)
-    middle = len(predicates) // 2
-    return Split(predicates[middle], _made_up(predicates[:middle], 0), _made_up(predicates[middle + 1 :], 1))
+    return trees.depth_for(learner.n_records_) if isinstance(trees, DecisionTrees) else None
 
 
 def _check_out(job: Publish) -> None:
@@ -232,21 +206,19 @@ def _price(job: Publish) -> str:
     return f"ε = {job.epsilon:.12g}"
 
 
-def _summarise(job: Publish, made: Made, depth: int | None, method: Method, *, as_json: bool) -> None:
-    model, saved = made.model, made.saved
-    if model is None or saved is None or model.provenance.records is None:
-        raise AssertionError("A fitted learner was saved, and it knows the number of records.")
-    origin, records = model.provenance, model.provenance.records
-    if isinstance(made.learner, PrivateClassifier):
-        method = made.learner.method_
+def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
+    learner, model, saved = made.learner, made.model, made.saved
+    if learner is None or model is None or saved is None:
+        raise AssertionError("A fitted learner was saved.")
+    origin, records = model.provenance, learner.n_records_
     if as_json:
         print_json(
             guarantee_facts(model.guarantee, records)
             | {
                 "public_rows": origin.public_rows,
                 "predicates": len(origin.predicates or ()),
-                "method": method,
-                "depth": depth,
+                "method": learner.method_,
+                "depth": _depth(learner),
                 "numerical_slack": origin.numerical_slack,
                 "classes": list(model.classes),
                 "rules": model.rules(),

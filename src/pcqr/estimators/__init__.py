@@ -1,7 +1,7 @@
 """The scikit-learn face: `fit` on private records, `answer` or `predict`, `guarantee_`, `plan_`."""
 
-from pcqr.estimators.base import SurelyPublic
 from pcqr.estimators.frozen import fitted_on_public
+from pcqr.estimators.given import SurelyPublic
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.estimators.semi_private import SemiPrivateLearner

@@ -12,23 +12,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from pcqr.algorithms.asking import Asked, Book, Told
 from pcqr.algorithms.preview import batch_cost, keys, new_rows, with_range
-from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, Halted, ParameterError
-from pcqr.estimators.base import Known, SurelyPublic
+from pcqr.estimators.given import Known
 from pcqr.estimators.kept import KeptRelease, V
 from pcqr.estimators.labels import LabelArray, plain_name
-from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.release.account import AccountLike
-from pcqr.schema import Schema
 
 
 @dataclass(eq=False, repr=False)
@@ -50,50 +46,6 @@ class Release(KeptRelease[V]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
     teachers: int | None = None
-
-    @np.errstate(all="ignore")
-    def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> V:
-        """The plan that `fit` would make. From public things alone: nothing private is touched and nothing is spent.
-
-        Parameters
-        ----------
-        records : int
-            n, the number of private records.
-        features : int or None, default None
-            The number of columns. Needed where there are neither public rows nor a schema to count it.
-        public : table or array-like, SurelyPublic or None, default None
-            Public rows, as for `fit`.
-        schema : Schema or None, default None
-            The declared columns, as for `fit`.
-
-        Returns
-        -------
-        Plan
-            What `fit` would keep as `plan_`.
-
-        Raises
-        ------
-        ParameterError
-            When a parameter is not allowed.
-        InfeasiblePlan
-            When no plan keeps to ε and δ with so few records.
-        """
-        check_integer("records", records, least=1)
-        public = public.rows if isinstance(public, SurelyPublic) else public
-        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
-        self._request(hypotheses, records, 1, None)  # parameters are judged first
-        if schema is None and is_mixed(public):
-            schema = Schema.from_public(public)
-        shown = None
-        if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
-            shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
-        width = _width(features, shown, schema)
-        hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
-        hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
-        points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
-        plan = self._make_plan(self._request(hypotheses, records, width, points))
-        hypotheses.check_work(plan.work(records))
-        return plan
 
     @np.errstate(all="ignore")
     def preview(self, X: Any) -> BatchCost:
@@ -380,20 +332,6 @@ def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:
 
 def _unstable_share(plan: Plan) -> float | None:
     return None if plan.prediction is None else plan.prediction.unstable_share
-
-
-def _width(features: int | None, shown: Points | None, schema: Schema | None) -> int:
-    """The columns of the encoded table; `features` counts those of the table itself."""
-    if schema is not None:
-        columns, width = len(schema.columns), len(schema.features)
-    elif shown is not None:
-        columns = width = shown.shape[1]
-    else:
-        check_integer("features", features, least=1)
-        columns = width = int(features or 0)
-    if features not in (None, columns):
-        raise ParameterError("features", f"{columns}, as the public rows or the schema say, or None", features)
-    return width
 
 
 def _unstable_range(plan: Plan) -> tuple[float, float] | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from pcqr.checks import check_integer
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.copies import CountedCopies
+from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
 from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
 from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
@@ -40,60 +42,6 @@ _FITTED = {
     *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "n_records_", "n_public_"),
     *("n_features_in_", "feature_names_in_", "_protocol"),
 }
-
-
-@dataclass(frozen=True)
-class Given:
-    """What `fit` was given, checked: the private records, and the public points.
-
-    `public` are those that a draw makes its class of, None where the class is fixed; `shown` are all that were given.
-    """
-
-    records: Records
-    public: Points | None
-    shown: Points | None = None
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is public of a private table: its size once it is encoded, public points of its kind, its schema."""
-
-    records: int
-    features: int
-    points: Points | None
-    schema: Schema | None
-
-    @property
-    def is_nothing(self) -> bool:
-        return self.points is None and self.schema is None
-
-
-@dataclass(frozen=True)
-class SurelyPublic:
-    """Public rows that are public although they are rows of the private table, too: few different ones are possible.
-
-    `fit` refuses public rows of which more than half are rows of the private table. It takes these as they are, without
-    a warning: whoever writes this has seen to it.
-
-    Parameters
-    ----------
-    rows : table or array-like of shape (rows, columns)
-        The rows, as `public` takes them.
-
-    Examples
-    --------
-    Records of one truth value: each public row is bound to be a row of the private table.
-
-    >>> import numpy as np
-    >>> from pcqr import SemiPrivateLearner, SurelyPublic
-    >>> X = np.random.default_rng(0).integers(0, 2, size=(1_000, 1))
-    >>> public = np.array([[0], [1]])
-    >>> learner = SemiPrivateLearner(entropy=0).fit(X, X[:, 0], public=SurelyPublic(public))  # seeded: NOT PRIVATE
-    >>> learner.predict(public)
-    array([0, 1])
-    """
-
-    rows: Any
 
 
 class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
@@ -214,6 +162,61 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
+
+    @np.errstate(all="ignore")
+    def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> P:
+        """The plan that `fit` would make. From public things alone: nothing private is touched and nothing is spent.
+
+        Parameters
+        ----------
+        records : int
+            n, the number of private records.
+        features : int or None, default None
+            The number of columns. Needed where there are neither public rows nor a schema to count it.
+        public : table or array-like, SurelyPublic or None, default None
+            Public rows, as for `fit`.
+        schema : Schema or None, default None
+            The declared columns, as for `fit`.
+
+        Returns
+        -------
+        Plan
+            What `fit` would keep as `plan_`.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter is not allowed.
+        InfeasiblePlan
+            When no plan keeps to ε and δ with so few records.
+        """
+        try:
+            return self._planned(records, features, public, schema)[1]
+        finally:
+            self._forget()
+
+    def _planned(
+        self, records: int, features: int | None, public: Any, schema: Schema | None
+    ) -> tuple[HypothesisClass, P]:
+        """The class and the plan of a `fit`, of which so much is public. `_forget` after it."""
+        check_integer("records", records, least=1)
+        public = public.rows if isinstance(public, SurelyPublic) else public
+        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
+        self._request(hypotheses, records, 1, None)  # parameters are judged first
+        if schema is None and is_mixed(public):
+            schema = Schema.from_public(public)
+        shown = None
+        if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
+            shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
+        width = width_of(features, shown, schema)
+        hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
+        hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
+        if self.classes is not None:
+            hypotheses = hypotheses.with_labels(len(self.classes))
+        points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
+        plan = self._make_plan(self._request(hypotheses, records, width, points))
+        hypotheses.check_work(plan.work(records))
+        return hypotheses, plan
 
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""

@@ -21,7 +21,8 @@ from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import Given, Known, PublishedEstimator
+from pcqr.estimators.base import PublishedEstimator
+from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
@@ -49,6 +50,7 @@ from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
+from pcqr.schema import Schema
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
@@ -65,6 +67,18 @@ def _has_margins(classifier: PrivateClassifier) -> bool:
 
 def _has_probabilities(classifier: PrivateClassifier) -> bool:
     return isinstance(getattr(classifier, "hypothesis_", None), Head)
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a `fit` would do, and make its classifier of. From public things alone.
+
+    `maps` are the feature maps of the heads that may come out, none where a method has no head.
+    """
+
+    plan: ClassifierPlan
+    hypotheses: HypothesisClass
+    maps: tuple[HeadFeatures, ...]
 
 
 @dataclass(eq=False, repr=False)
@@ -167,6 +181,14 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
+
+    def rehearse(self, records: int, public: Any = None, schema: Schema | None = None) -> Rehearsal:
+        """`plan`, and what would be made by it. Nothing private is touched and nothing is spent."""
+        try:
+            hypotheses, plan = self._planned(records, None, public, schema)
+            return Rehearsal(plan, hypotheses, getattr(self, "_maps", ()))
+        finally:
+            self._forget()
 
     @property
     def method_(self) -> Method:

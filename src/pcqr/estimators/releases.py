@@ -14,7 +14,7 @@ from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.base import Given
+from pcqr.estimators.given import Given
 from pcqr.estimators.kept import V, for_publication
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays

@@ -8,7 +8,8 @@ from typing import Any
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import Given, Known, PublishedEstimator
+from pcqr.estimators.base import PublishedEstimator
+from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees

@@ -34,7 +34,10 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
         _, matrix = validate_data(estimator, X, reset=reset, skip_check_array=True), _stacked(columns)
         points = check_array(matrix, **options, estimator=estimator, input_name="X")
     else:
-        matrix = _matrix(X) if schema is None else schema.encode(X)
+        if isinstance(X, CompactTable):
+            matrix = _read_before(X, schema).encoded()
+        else:
+            matrix = _matrix(X) if schema is None else schema.encode(X)
         if not reset and _is_as_fitted(estimator, matrix):
             points = np.ascontiguousarray(matrix, dtype=np.float64)
         else:
@@ -56,8 +59,15 @@ def read_table(estimator: BaseEstimator, X: Any, schema: Schema | None) -> NDArr
         return X
     if schema is None and not isinstance(X, CompactTable):
         return read_points(estimator, X, None, reset=True)
-    table = X if schema is None else schema.compact(X)
+    table = _read_before(X, schema) if isinstance(X, CompactTable) or schema is None else schema.compact(X)
     validate_data(estimator, table.rows(slice(1)).encoded(), dtype=np.float64, reset=True)
+    return table
+
+
+def _read_before(table: CompactTable, schema: Schema | None) -> CompactTable:
+    """`table` as it is, which `schema` has read, if one is given."""
+    if schema is not None and table.columns != schema.columns:
+        raise DataError("X", "a table that was read by this schema", "one that another schema has read")
     return table
 
 

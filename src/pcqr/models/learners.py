@@ -72,14 +72,18 @@ def check_published(learner: Learner) -> None:
         )
 
 
+def made_of(plan: object, hypotheses: HypothesisClass, records: int) -> str:
+    """What a plan makes its classifier of, for a reader."""
+    settings = _settings(plan)
+    return _class_in_words(hypotheses, records) if settings is None else _in_words(settings)
+
+
 def provenance_of(learner: Learner) -> Provenance:
     settings = _settings(learner.plan_)
     is_tree = isinstance(learner.hypothesis_, DecisionTree)  # whose file has no settings
     drawn = learner.plan_ if isinstance(learner.plan_, DrawPlan) else None
     return Provenance(
-        hypotheses=_class_in_words(learner.hypotheses_, learner.n_records_)
-        if settings is None
-        else _in_words(settings),
+        hypotheses=made_of(learner.plan_, learner.hypotheses_, learner.n_records_),
         records=learner.n_records_,
         public_rows=_public_rows(learner),
         predicates=_predicates(learner),

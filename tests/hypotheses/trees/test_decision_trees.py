@@ -299,6 +299,13 @@ def test_the_default_depth_is_a_function_of_public_sizes(records: int, predicate
     assert binary(predicates, stop=0.5).depth_for(records) == depth
 
 
+@pytest.mark.parametrize(("predicates", "labels", "depth"), [(162, 3, 4), (135, 7, 4), (202, 2, 3), (202, 3, 3)])
+def test_a_depth_that_is_chosen_takes_a_minute_at_most(predicates: int, labels: int, depth: int) -> None:
+    """101 columns with two cuts each and three labels took minutes, on however few records."""
+    assert replace(binary(predicates), labels=labels).depth_for(400) == depth
+    assert replace(binary(predicates), labels=labels, depth=4).depth_for(400) == 4, "a declared depth may take longer"
+
+
 @given(st.integers(1, 10**8), st.integers(1, 10**8), st.integers(1, 500), st.integers(1, 500))
 def test_the_default_depth_falls_with_records_and_predicates(n: int, m: int, b: int, c: int) -> None:
     assert binary(min(b, c)).depth_for(min(n, m)) >= binary(max(b, c)).depth_for(max(n, m))

@@ -40,6 +40,21 @@ def test_many_columns_that_are_all_numbers_are_dense(columns: int, schema: Schem
     assert is_dense(columns, schema) == dense
 
 
+def test_public_rows_say_whether_columns_that_may_have_gaps_have_them() -> None:
+    """A schema that is made of public rows lets every column have gaps, whether or not there are any."""
+    rows = np.random.default_rng(0).normal(size=(50, 101))
+    schema = Schema.from_public({f"c{place}": rows[:, place].tolist() for place in range(101)})
+    encoded = schema.encode({f"c{place}": rows[:, place].tolist() for place in range(101)})
+    assert is_dense(202, schema, encoded)
+    assert not is_dense(202, schema), "without public rows nobody knows"
+    gap = encoded.copy()
+    gap[7, [place for place, feature in enumerate(schema.features) if feature.is_indicator][3]] = 1.0
+    assert not is_dense(202, schema, gap)
+    assert not is_dense(202, schema, (encoded > 0).astype(np.float64)), "columns of two values are no numbers"
+    named = Schema((*schema.columns, Column("job", "categorical", ["cook"])))
+    assert not is_dense(204, named, np.hstack([encoded, np.zeros((50, 2))])), "a category, even one that nobody has"
+
+
 @pytest.mark.parametrize(
     ("columns", "public", "directions"),
     [(784, 2_000, 300), (784, 400, 100), (784, 100, 25), (784, 99, None), (120, 2_000, 120), (8, 32, 8), (8, 31, None)],

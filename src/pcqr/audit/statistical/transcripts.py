@@ -18,7 +18,7 @@ from pcqr.algorithms.sub_samp import StableVotes, sub_samp
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
-from pcqr.estimators.base import SurelyPublic
+from pcqr.estimators.given import SurelyPublic
 from pcqr.estimators.semi_private import SemiPrivateLearner
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.sparse_vector import RunningSparseVector, SparseVector

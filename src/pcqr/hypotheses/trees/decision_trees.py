@@ -20,7 +20,7 @@ from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
 from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, predicates_of_schema
 from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
-from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw
+from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw, steps_of_sums
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 from pcqr.records import InMemory, Records
 from pcqr.records.counting import ConjunctionCounts
@@ -30,6 +30,8 @@ from pcqr.schema import Schema
 DEEPEST = 6
 DEFAULT_DEPTH = 4
 DEPTH_2_FROM, MOST_TEACHERS = 30_000, 1_000
+MOST_CHOSEN_SUMS = 7e10
+"""Steps of adding up that a depth may take where it is chosen: a minute of a core. A declared one may take longer."""
 _ENUMERATION_LIMIT = 200_000
 _LEAST_STOP = 1e-6
 _MOST_LABELS = 127  # labels are 8-bit integers
@@ -92,8 +94,8 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
     ----------
     depth : int or None, default None
         D, at most 6. None is `deepest` or, if that is less, the most at which a draw from n records stays within
-        `operations` and `memory`: a function of n, B and C alone, never of η. A declared depth that exceeds them is
-        refused.
+        `operations` and `memory` and adds up within a minute: a function of n, B and C alone, never of η. A declared
+        depth that exceeds `operations` or `memory` is refused.
     stop : float, default 0.0
         σ, the prior chance with which a node stops and becomes a leaf. At 0 the prior is uniform over all
         B^(2^D − 1)·C^(2^D) trees of depth D; above 0 trees are shorter and a little less accurate.
@@ -222,7 +224,9 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         if self.depth is not None:
             depth = self.depth
         else:
-            affordable = (d for d in range(self.deepest, 0, -1) if self._excess(records, d) is None)
+            affordable = (
+                d for d in range(self.deepest, 0, -1) if self._is_quick(d) and self._excess(records, d) is None
+            )
             depth = next(affordable, 1)
         excess = self._excess(records, depth)
         if excess is not None:
@@ -259,6 +263,9 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
     def bytes_needed(self, depth: int) -> int:
         """The memory of a draw (`bytes_of_draw`)."""
         return bytes_of_draw(self._count(1), self.labels, depth)
+
+    def _is_quick(self, depth: int) -> bool:
+        return steps_of_sums(self._count(1), self.labels, depth) <= MOST_CHOSEN_SUMS
 
     def _excess(self, records: int, depth: int) -> str | None:
         """What a draw at this depth would exceed, in words. Public numbers only."""

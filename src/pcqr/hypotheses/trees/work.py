@@ -8,9 +8,13 @@ from pcqr.records.counting import block_rows
 
 
 def steps_of_draw(records: int, predicates: int, labels: int, depth: int) -> float:
-    """C(B, D)·n/64 words to count, 2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each, to add up."""
-    sums = math.comb(predicates, depth - 1) * 2.0 ** (depth - 1) * predicates * labels * 20.0
-    return math.comb(predicates, depth) * (records / 64.0 + labels) + sums
+    """C(B, D)·n/64 words to count, and then to add up (`steps_of_sums`)."""
+    return math.comb(predicates, depth) * (records / 64.0 + labels) + steps_of_sums(predicates, labels, depth)
+
+
+def steps_of_sums(predicates: int, labels: int, depth: int) -> float:
+    """2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each."""
+    return math.comb(predicates, depth - 1) * 2.0 ** (depth - 1) * predicates * labels * 20.0
 
 
 def bytes_of_draw(predicates: int, labels: int, depth: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
-from pcqr.estimators.base import Given
+from pcqr.estimators.given import Given
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max

@@ -33,17 +33,21 @@ DENSE_AS_IT_IS = Recipe(WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
 
 
 def is_dense(columns: int, schema: Schema | None, public: Points | None = None) -> bool:
-    """Do tables of so many encoded `columns` have dense features by default? More than 100, all of them numbers.
+    """Do tables of so many encoded `columns` have dense features by default? More than 100 numbers, and nothing else.
 
-    A declared category, or a column that may have gaps, says that the table is one of questions. Without a schema the
-    `public` rows say it: columns that have one or two values there do not count as numbers. A table that is too wide
-    for a dense vector is one of questions, too.
+    A declared category says that the table is one of questions. So do gaps: where a column may have them and there are
+    no `public` rows, or where public rows have them. A column that has one or two values in the public rows does not
+    count as a number. A table that is too wide for a dense vector is one of questions, too.
     """
     if not DENSE_ABOVE < columns < MOST_COORDINATES:
         return False
+    numbers = columns if public is None else sum(np.unique(column).size > 2 for column in public.T)
     if schema is not None:
-        return not any(feature.is_indicator for feature in schema.features)
-    return public is None or sum(np.unique(column).size > 2 for column in public.T) > DENSE_ABOVE
+        asked = [place for place, feature in enumerate(schema.features) if feature.is_indicator]
+        has_categories = any(column.kind == "categorical" for column in schema.columns)
+        if has_categories or (asked and (public is None or public[:, asked].any())):
+            return False
+    return numbers > DENSE_ABOVE
 
 
 def directions_for(columns: int, public: int) -> int | None:

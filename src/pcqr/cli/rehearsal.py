@@ -1,0 +1,194 @@
+"""What `pcqr publish` will do, before it does it: in words, and with made-up models. From public things alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
+from pcqr.cli.inputs import Shown
+from pcqr.estimators.private_classifier import Rehearsal
+from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
+from pcqr.hypotheses.trees.boosted import BoostedTrees
+from pcqr.models import Provenance, PublishedModel
+from pcqr.models.learners import made_of
+from pcqr.plan import (
+    BoostedPlan,
+    ComparedPlan,
+    CountedPlan,
+    CountedStage,
+    DrawPlan,
+    HeadPlan,
+    HeadStage,
+    LinearPlan,
+    PilotedPlan,
+    PilotedStage,
+    counted,
+)
+from pcqr.records.features import LinearFeatures
+
+LONG = 5e9
+"""Steps that take more than a few seconds."""
+_STEPS_A_DRAW = 100
+_BYTES_A_WEIGHT = 60
+"""Of a draw of noise, and of what is held for each weight: weights, velocity, mean, sums, noise."""
+
+
+def try_out(rehearsal: Rehearsal, names: Sequence[Any], shown: Shown, epsilon: float) -> None:
+    """Write out models with the same words, made up: what cannot be written must fail before ε is spent."""
+    origin = Provenance(predicates=_predicates(rehearsal))
+    for hypothesis in _made_up(rehearsal, len(names), shown):
+        PublishedModel(hypothesis, tuple(names), shown.schema, Guarantee(epsilon), origin).texts()
+
+
+def told(rehearsal: Rehearsal, records: int) -> dict[str, str]:
+    """What will be done, part by part: what each part costs by itself, its size, and what it takes."""
+    plan = rehearsal.plan
+    lines = {"publishes": made_of(plan, rehearsal.hypotheses, records)}
+    if isinstance(plan, PilotedPlan):
+        lines |= _piloted(plan.piloted, plan.delta)
+    elif isinstance(plan, CountedPlan):
+        lines |= _counted(plan.counted, plan.delta)
+    elif isinstance(plan, HeadPlan):
+        lines["head"] = _descent(plan.head, plan.delta)
+    if rehearsal.maps:
+        lines["columns"] = f"{rehearsal.maps[0].features:,}, once they are encoded"
+    return lines | _effort(rehearsal, records)
+
+
+def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
+    rare = f"where it counts fewer than {stage.fewest:,} records of the rarer label"
+    return {
+        "count": f"of the labels, with noise; ε = {rounded_text(stage.count, 3)} by itself",
+        "then a tree": f"of depth {stage.depth}, {rare}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "or a head": _descent(stage.head, delta),
+    }
+
+
+def _piloted(stage: PilotedStage, delta: float) -> dict[str, str]:
+    lead = sums_guarantee([NoisySums(stage.comparison, 1, stage.scale, 1)], delta)
+    few, most = (f"where pilot 2 makes {_more(ahead)}" for ahead in (stage.mixed_from, stage.ferned_from))
+    which = ("no ferns, else", f"some ferns, {few}", f"hardly anything but ferns, {most}")
+    heads = [f"{name}: {_descent(head, delta)}" for name, head in zip(which, stage.heads, strict=True)]
+    return {
+        "pilot 1": _descent(stage.pilots[0], delta),
+        "pilot 2": _descent(stage.pilots[1], delta),
+        "comparison": f"of the pilots' mistakes, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
+        "then one head": "\n".join(reversed(heads)),
+        "together": "noise adds up by squares, so that all parts cost less than the sum of their ε",
+    }
+
+
+def _more(ahead: int) -> str:
+    """That a pilot is ahead by so many records, in words."""
+    if ahead > 0:
+        return f"at least {counted(ahead, 'mistake')} fewer"
+    return "no more mistakes" if ahead == 0 else f"at most {counted(-ahead, 'mistake')} more"
+
+
+def announcement(rehearsal: Rehearsal, records: int) -> str | None:
+    """For a run that takes long: what it will do, and the steps that it takes. None for a short one."""
+    steps = _steps(rehearsal, records)
+    if steps <= LONG:
+        return None
+    made = made_of(rehearsal.plan, rehearsal.hypotheses, records)
+    shorter = " --depth makes it shorter." if isinstance(rehearsal.plan, DrawPlan) else ""
+    return f"To publish: {made}. {_in_words(steps).capitalize()}.{shorter}"
+
+
+def _descent(stage: HeadStage, delta: float) -> str:
+    alone = sums_guarantee([sums_of(stage)], delta)
+    parts = [f"{stage.dense:,} dense coordinates"] if stage.dense else []
+    parts += [f"{stage.ferns:,} ferns of {1 << stage.depth:,} cells"] if stage.ferns else []
+    weights = stage.blocks * stage.coordinates
+    return (
+        f"{' and '.join(parts)}, {weights:,} weights; {stage.steps:,} noisy sums; "
+        f"ε = {rounded_text(alone.epsilon, 3)} by itself"
+    )
+
+
+def _effort(rehearsal: Rehearsal, records: int) -> dict[str, str]:
+    """Time and memory, beside what the table itself takes."""
+    steps, needed = _steps(rehearsal, records), _bytes(rehearsal, records)
+    lines = {"time": _in_words(steps)} if steps else {}
+    return lines | ({"memory": f"about {needed / 1e6:,.0f} MB beside the table"} if needed else {})
+
+
+def _in_words(steps: float) -> str:
+    low, high = steps / 2e9, steps / 1e9
+    span = "a second or less" if high <= 1.0 else f"{max(1.0, low):,.0f} to {high:,.0f} seconds"
+    return f"about {steps:.0e} steps, {span} on one core"
+
+
+def _steps(rehearsal: Rehearsal, records: int) -> float:
+    heads = sum(
+        stage.steps * stage.blocks * (2.0 * records * (stage.dense + stage.ferns) + _STEPS_A_DRAW * stage.coordinates)
+        for stage in _longest(rehearsal)
+    )
+    trees = _trees(rehearsal)
+    return heads + (0.0 if trees is None else trees.cost(records, trees.depth_for(records)))
+
+
+def _bytes(rehearsal: Rehearsal, records: int) -> float:
+    heads = (
+        records * (2.0 * (stage.dense + stage.ferns) + 8.0 + 4.0 * stage.blocks)
+        + _BYTES_A_WEIGHT * stage.blocks * stage.coordinates
+        for stage in _longest(rehearsal)
+    )
+    trees = _trees(rehearsal)
+    return max([*heads, 0.0 if trees is None else float(trees.bytes_needed(trees.depth_for(records)))])
+
+
+def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
+    """The descents of a run, the longest head where one of several comes last."""
+    plan = rehearsal.plan
+    if isinstance(plan, HeadPlan):
+        return (plan.head,)
+    if isinstance(plan, CountedPlan):
+        return (plan.counted.head,)
+    if isinstance(plan, PilotedPlan):
+        return (*plan.piloted.pilots, max(plan.piloted.heads, key=lambda head: head.steps * (head.dense + head.ferns)))
+    return ()
+
+
+def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:
+    """The trees of which one may be drawn."""
+    trees = rehearsal.hypotheses
+    is_drawn = isinstance(rehearsal.plan, DrawPlan | CountedPlan | ComparedPlan)
+    return trees if is_drawn and isinstance(trees, DecisionTrees) and trees.predicates else None
+
+
+def _predicates(rehearsal: Rehearsal) -> tuple[Predicate, ...] | None:
+    return rehearsal.hypotheses.predicates if isinstance(rehearsal.hypotheses, DecisionTrees) else None
+
+
+def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypothesis]:
+    """One of each kind that may come out."""
+    plan, predicates, width = rehearsal.plan, _predicates(rehearsal) or (), len(shown.schema.features)
+    for features in rehearsal.maps:
+        blocks = 1 if labels == 2 else labels
+        cells = np.zeros((blocks, features.count, 1 << features.depth))
+        yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
+    if isinstance(plan, LinearPlan | ComparedPlan):
+        feature_map = LinearFeatures.of(predicates, width, shown.public)
+        line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
+        yield line if labels == 2 else OneAgainstRest((line,) * labels)
+    tree = DecisionTree(_asking_all(predicates), width)
+    if isinstance(plan, BoostedPlan):
+        yield BoostedTrees((tree,), 1.0, width)
+    if isinstance(plan, DrawPlan | CountedPlan | ComparedPlan):
+        yield tree
+
+
+def _asking_all(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:
+    """A tree that asks every one of the predicates."""
+    if not predicates:
+        return Leaf(label)
+    middle = len(predicates) // 2
+    return Split(predicates[middle], _asking_all(predicates[:middle], 0), _asking_all(predicates[middle + 1 :], 1))

@@ -1,0 +1,80 @@
+"""What an estimator is given: private records, and what is public of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pcqr.checks import check_integer
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Points
+from pcqr.records import Records
+from pcqr.schema import Schema
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was given, checked: the private records, and the public points.
+
+    `public` are those that a draw makes its class of, None where the class is fixed; `shown` are all that were given.
+    """
+
+    records: Records
+    public: Points | None
+    shown: Points | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is public of a private table: its size once it is encoded, public points of its kind, its schema."""
+
+    records: int
+    features: int
+    points: Points | None
+    schema: Schema | None
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.points is None and self.schema is None
+
+
+@dataclass(frozen=True)
+class SurelyPublic:
+    """Public rows that are public although they are rows of the private table, too: few different ones are possible.
+
+    `fit` refuses public rows of which more than half are rows of the private table. It takes these as they are, without
+    a warning: whoever writes this has seen to it.
+
+    Parameters
+    ----------
+    rows : table or array-like of shape (rows, columns)
+        The rows, as `public` takes them.
+
+    Examples
+    --------
+    Records of one truth value: each public row is bound to be a row of the private table.
+
+    >>> import numpy as np
+    >>> from pcqr import SemiPrivateLearner, SurelyPublic
+    >>> X = np.random.default_rng(0).integers(0, 2, size=(1_000, 1))
+    >>> public = np.array([[0], [1]])
+    >>> learner = SemiPrivateLearner(entropy=0).fit(X, X[:, 0], public=SurelyPublic(public))  # seeded: NOT PRIVATE
+    >>> learner.predict(public)
+    array([0, 1])
+    """
+
+    rows: Any
+
+
+def width_of(features: int | None, shown: Points | None, schema: Schema | None) -> int:
+    """The columns of the encoded table; `features` counts those of the table itself."""
+    if schema is not None:
+        columns, width = len(schema.columns), len(schema.features)
+    elif shown is not None:
+        columns = width = shown.shape[1]
+    else:
+        check_integer("features", features, least=1)
+        columns = width = int(features or 0)
+    if features not in (None, columns):
+        raise ParameterError("features", f"{columns}, as the public rows or the schema say, or None", features)
+    return width

@@ -1,0 +1,111 @@
+"""`pcqr publish --dry-run`: what would be done, part by part, from public things alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.cli.rehearsal import _more
+from pcqr.datasets import read_table, write_table
+from pcqr.estimators.base import PrivateEstimator
+
+RECORDS, PUBLIC = 1_000, 120
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(0)
+    table: dict[str, Any] = {name: generator.normal(size=RECORDS + PUBLIC).tolist() for name in "ab"}
+    write_table(tmp_path / "public.csv", {name: cells[:PUBLIC] for name, cells in table.items()})
+    private = {name: cells[PUBLIC:] for name, cells in table.items()}
+    write_table(tmp_path / "train.csv", private | {"y": [int(a > 0) for a in private["a"]]})
+    return tmp_path
+
+
+def publish(home: Path, *options: str, epsilon: float = 1.0, dry: bool = True) -> Result:
+    files = ["--private", str(home / "train.csv"), "--public", str(home / "public.csv"), "--out", str(home / "model")]
+    asked = ["--label", "y", "--epsilon", str(epsilon), *options, *(["--dry-run"] if dry else [])]
+    return CliRunner().invoke(app, ["publish", *files, *asked])
+
+
+def told(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    facts: dict[str, Any] = json.loads(result.stdout)
+    assert facts["dry_run"] is True
+    return facts
+
+
+def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fitted(*_: object, **__: object) -> None:
+        raise AssertionError("a fit")
+
+    monkeypatch.setattr(PrivateEstimator, "fit", fitted)
+    before = set(home.iterdir())
+    said = " ".join(publish(home).stdout.split())
+    assert "publishes decision trees of depth 3 over 20 public predicates" in said
+    assert "nothing was spent or written" in said
+    assert set(home.iterdir()) == before
+
+
+def test_no_record_is_looked_at_but_for_how_many_there_are(home: Path) -> None:
+    first = publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0).stdout
+    table = {name: ["none of your business"] * RECORDS for name in read_table(home / "train.csv")}
+    write_table(home / "train.csv", table)
+    assert publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0).stdout == first
+
+
+def test_a_piloted_head_is_told_part_by_part(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0))
+    parts, plan = facts["parts"], facts["plan"]["piloted"]
+    assert {"pilot 1", "pilot 2", "comparison", "then one head", "together", "columns", "time", "memory"} <= set(parts)
+    for pilot, name in zip(plan["pilots"], ("pilot 1", "pilot 2"), strict=True):
+        assert f"{pilot['dense']} dense coordinates" in parts[name]
+        assert f"{pilot['steps']} noisy sums" in parts[name]
+    heads = parts["then one head"].splitlines()
+    assert [line.split(",")[0] for line in heads] == ["hardly anything but ferns", "some ferns", "no ferns"]
+    for head, line in zip(reversed(plan["heads"]), heads, strict=True):
+        assert head["ferns"] == 0 or f"{head['ferns']} ferns of {1 << head['depth']} cells" in line
+        assert "by itself" in line
+    each = [float(line.split("ε = ")[1].split()[0]) for line in (parts["pilot 1"], parts["comparison"], heads[0])]
+    assert all(0 < epsilon < 40 for epsilon in each)
+
+
+def test_what_is_told_is_what_is_done(home: Path) -> None:
+    """The plan of the dry run is that of the run, to the last digit."""
+    for options in ((), ("--delta", "1e-6"), ("--delta", "1e-6", "--method", "head", "--features", "dense")):
+        facts = told(publish(home, *options, "--seed", "1", "--json", "--overwrite"))
+        done = publish(home, *options, "--seed", "1", "--json", "--overwrite", dry=False)
+        assert done.exit_code == 0, done.output
+        made = json.loads(done.stdout)
+        settled = ("epsilon", "delta", "proof", "steps", "is_private")
+        assert [facts["guarantee"][name] for name in settled] == [made["guarantee"][name] for name in settled]
+        assert facts["parts"]["publishes"] in " ".join((home / "model" / "card.md").read_text("utf-8").split())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--label", "z"), "--label must be the name of one of the 3 columns"),
+        (("--labels", "a"), "--labels must be 2 to 127 different names"),
+        (("--features", "dense", "--depth", "2"), "features must be 'auto' or 'predicates' for trees"),
+        (("--epsilon", "0"), "epsilon must be"),
+    ],
+)
+def test_what_the_run_would_refuse_is_refused(home: Path, options: tuple[str, ...], message: str) -> None:
+    result = publish(home, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [(0, "no more mistakes"), (-160, "at most 160 mistakes more"), (1, "at least 1 mistake fewer")],
+)
+def test_a_lead_in_words(ahead: int, words: str) -> None:
+    assert _more(ahead) == words
