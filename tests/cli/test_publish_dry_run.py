@@ -76,6 +76,14 @@ def test_a_piloted_head_is_told_part_by_part(home: Path) -> None:
     assert all(0 < epsilon < 40 for epsilon in each)
 
 
+def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=4.0))
+    parts, stage = facts["parts"], facts["plan"]["counted"]
+    assert parts["count"] == "of the labels, with noise; ε = 0.08 by itself"
+    assert f"of depth {stage['depth']}, where it counts fewer than {stage['fewest']} records" in parts["then a tree"]
+    assert f"{stage['head']['dense']} dense coordinates" in parts["or a head"]
+
+
 def test_what_is_told_is_what_is_done(home: Path) -> None:
     """The plan of the dry run is that of the run, to the last digit."""
     for options in ((), ("--delta", "1e-6"), ("--delta", "1e-6", "--method", "head", "--features", "dense")):
