@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import numpy as np
@@ -184,6 +186,22 @@ class SeededEntropy(Entropy):
 
     def __repr__(self) -> str:
         return f"SeededEntropy({self.seed})"
+
+
+@contextmanager
+def seeded_generators(seed: int) -> Iterator[None]:
+    """Python's and NumPy's global generators, seeded for this block and put back after it.
+
+    For code of others, which may draw from them: what it draws is its own, and leaves no trace in what comes later.
+    """
+    before = np.random.get_state(), random.getstate()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(before[0])  # noqa: NPY002
+        random.setstate(before[1])
 
 
 def resolve_entropy(entropy: Entropy | int | None) -> Entropy:

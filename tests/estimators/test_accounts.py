@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from joblib import parallel_config  # type: ignore[import-untyped]
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from support.releases import steps

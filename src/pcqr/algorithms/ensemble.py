@@ -20,7 +20,7 @@ class Teachers:
 
     def __init__(self, hypotheses: HypothesisClass, records: Records, count: int, entropy: Entropy) -> None:
         parts = np.array_split(entropy.permutation(records.size), count)
-        self.committee = trained(hypotheses, records, parts)
+        self.committee = trained(hypotheses, records, parts, entropy)
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """For each row of `X` the votes for each label, in columns. Private: never to be shown or logged."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,9 @@ class Release(KeptRelease[V]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
     teachers: int | None = None
+
+    two_labels_because: ClassVar[str | None] = "its votes are between two"
+    """Why labels must be two. None for a release that takes any number of them."""
 
     @np.errstate(all="ignore")
     def preview(self, X: Any) -> BatchCost:
@@ -247,8 +250,8 @@ class Release(KeptRelease[V]):
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """The share of rows of `X` that `predict` gives the label in `y`. Always a number: see below.
 
-        Rows are asked in order. Those that get no answer, because the release halts before them, count as half right,
-        which is what a coin would be on average, and `Halted` is warned of. Of private labels a score is a release
+        Rows are asked in order. Those that get no answer, because the release halts before them, count as 1/C right, as
+        a coin of so many sides would be on average, and `Halted` is warned of. Of private labels a score is a release
         of its own, which no ε covers.
         """
         check_is_fitted(self, "plan_")
@@ -256,11 +259,12 @@ class Release(KeptRelease[V]):
         check_consistent_length(points, truth, sample_weight)  # before anything is asked
         labels, halted = self._asked(points)
         answered = labels.shape[0]
-        right = np.full(truth.shape[0], 0.5)
+        right = np.full(truth.shape[0], 1.0 / self.classes_.shape[0])
         right[:answered] = labels == truth[:answered]
         if halted is not None:
+            share = "half" if self.classes_.shape[0] == 2 else f"1/{self.classes_.shape[0]}"
             message = (
-                f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as half right."
+                f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as {share} right."
             )
             warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
         return float(np.average(right, weights=sample_weight))
@@ -300,8 +304,8 @@ class Release(KeptRelease[V]):
         return self._named(answer)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        if hypotheses.labels != 2:
-            raise ParameterError("classes", "two label names: votes are between two labels", self.classes)
+        if hypotheses.labels != 2 and self.two_labels_because is not None:
+            raise ParameterError("classes", f"two label names: {self.two_labels_because}", self.classes)
         return Request(
             records=records,
             features=features,
@@ -311,6 +315,10 @@ class Release(KeptRelease[V]):
             pins=self._pins(),
             public=public,
         )
+
+    def _takes_several_labels(self) -> bool:
+        hypotheses = self._class(has_public=False, has_schema=False)
+        return self.two_labels_because is None and hypotheses.several_labels
 
     def _pins(self) -> Pins:
         """What the user fixed of that which the planner would choose."""

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
+from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
-from pcqr.estimators.labels import LabelArray, encode_labels, label_cells, plain_name
+from pcqr.estimators.labels import LabelArray, declared, encode_labels, label_cells, plain_name
 from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
@@ -58,6 +59,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     hypotheses_: HypothesisClass
     plan_: P
     guarantee_: Guarantee
+
+    takes_learners: ClassVar[bool] = False
+    """May H be a class that only learns, such as any scikit-learn classifier?"""
 
     @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
@@ -140,7 +144,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             n, p = records.size, records.width
             request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
             plan = self._make_plan(request)
-            hypotheses.check_work(plan.work(n))
+            hypotheses.check_work(plan.work(n), p)
             guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
@@ -212,10 +216,10 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
         hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
         if self.classes is not None:
-            hypotheses = hypotheses.with_labels(len(self.classes))
+            hypotheses = hypotheses.with_labels(len(declared(self.classes)))
         points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
         plan = self._make_plan(self._request(hypotheses, records, width, points))
-        hypotheses.check_work(plan.work(records))
+        hypotheses.check_work(plan.work(records), width)
         return hypotheses, plan
 
     def _let_go(self) -> None:
@@ -246,9 +250,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         """`hypotheses`, or the default where that is None."""
         if self.hypotheses is None:
             return self._default_class(has_public=has_public, has_schema=has_schema)
-        if not isinstance(self.hypotheses, HypothesisClass):
-            raise ParameterError("hypotheses", "a class from pcqr.hypotheses", self.hypotheses)
-        return self.hypotheses
+        return as_class(self.hypotheses, takes_learners=self.takes_learners)
 
     def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()
@@ -298,9 +300,13 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             raise DataError("x", "one query", f"{point.shape[0]} rows; use predict for many")
         return point
 
+    def _takes_several_labels(self) -> bool:
+        """May there be more than two labels, with the parameters as they are?"""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._takes_several_labels()
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags

@@ -44,16 +44,15 @@ def encode_labels(
     readings = _read(y)
     assumptions: tuple[str, ...] = ()
     if classes is not None:
-        names: Sequence[Any] = _declared(classes)
+        names: Sequence[Any] = declared(classes)
     elif hypotheses.labels > 2:  # declared with the class
         names = range(hypotheses.labels)
     elif all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
         names = (0, 1)  # another label would have been taken for another name, or for a third class
-        assumptions = (LABELS_READ if hypotheses.needs_public else ZERO_AND_ONE,)
+        assumptions = (LABELS_READ if hypotheses.several_labels else ZERO_AND_ONE,)
     else:
         names, assumptions = _distinct(y, readings), (LABELS_READ,)
-        binary = not hypotheses.needs_public  # only classes of public predicates have more than two labels
-        if len(names) < 2 or (binary and len(names) > 2):
+        if len(names) < 2 or (len(names) > 2 and not hypotheses.several_labels):
             found = "one class"
             if len(names) > 2:
                 found = "more. Only binary classification is supported. The type of the target is multiclass"
@@ -88,7 +87,8 @@ def _read(y: Sequence[Any]) -> list[Reading]:
     return readings
 
 
-def _declared(classes: Sequence[Any]) -> list[Any]:
+def declared(classes: Sequence[Any]) -> list[Any]:
+    """The names in `classes`, checked."""
     allowed = "two or more label names that are read as different ones, negative first"
     try:
         names = [plain_name(name) for name in classes]

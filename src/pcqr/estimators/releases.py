@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,6 +60,8 @@ class RelabellingRelease(StableRelease[V]):
     _: KW_ONLY
     inverse_temperature: float | None = None
 
+    two_labels_because: ClassVar[str | None] = "what relabelling costs is proved for two"
+
     def _pins(self) -> Pins:
         return replace(super()._pins(), inverse_temperature=self.inverse_temperature)
 
@@ -73,8 +75,9 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
 
     Parameters
     ----------
-    hypotheses : HypothesisClass or None, default None
-        H, the class of the teachers. None is `Stumps()`.
+    hypotheses : HypothesisClass, scikit-learn classifier or None, default None
+        H, the class of the teachers: one of `pcqr.hypotheses`, or any classifier, of which every teacher is a clone
+        (`pcqr.hypotheses.Estimators`). None is `Stumps()`.
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
     delta : float, default 1e-6
@@ -89,9 +92,9 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
-    classes : sequence of two labels or None, default None
-        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
-        says that they were treated as public.
+    classes : sequence of labels or None, default None
+        The label names, negative first; more than two (up to 127) for trees and for classifiers of scikit-learn. None:
+        0 and 1; other names are then read from y, and `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
@@ -113,7 +116,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     plan_ : VotingPlan
         What was decided from public numbers.
     classes_ : ndarray
-        The two label names.
+        The label names.
     hypotheses_ : HypothesisClass
         H as it was used.
     n_features_in_ : int
@@ -139,7 +142,19 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     array([0, 1])
     >>> release.plan_.vote.teachers, release.unstable_left_
     (1249, 5)
+
+    Teachers may be classifiers of scikit-learn, and labels may be more than two.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> names = np.array(["low", "middle", "high"])
+    >>> teacher = DecisionTreeClassifier(max_depth=2)
+    >>> release = SubsampleAggregate(teacher, epsilon=4.0, queries=20, teachers=99, entropy=0, classes=names.tolist())
+    >>> release.fit(X, names[np.digitize(X[:, 0], [3, 6])]).predict([[1.0], [4.5], [9.0]])  # seeded: NOT PRIVATE
+    array(['low', 'middle', 'high'], dtype='<U6')
     """
+
+    two_labels_because: ClassVar[str | None] = None
+    takes_learners: ClassVar[bool] = True
 
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_subsample(request, self.mode)

@@ -4,6 +4,7 @@ from pcqr.hypotheses.base import Draw, Hypothesis, HypothesisClass
 from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.halfspaces import Halfspaces
 from pcqr.hypotheses.intervals import Intervals
+from pcqr.hypotheses.learners.estimators import Estimators
 from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
@@ -14,6 +15,7 @@ __all__ = [
     "DecisionTree",
     "DecisionTrees",
     "Draw",
+    "Estimators",
     "Finite",
     "Halfspaces",
     "Hypothesis",

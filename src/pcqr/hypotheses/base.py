@@ -163,6 +163,12 @@ class HypothesisClass(Combinatorics):
     needs_public: ClassVar[bool] = False
     """True for a class that, unless it is fixed, has no members before public points or a schema are given."""
 
+    several_labels: ClassVar[bool] = False
+    """Can `with_labels` make it a class of any number of labels?"""
+
+    only_learns: ClassVar[bool] = False
+    """True for a class without a sampler and a VC dimension: its members teach, and nothing else."""
+
     def with_labels(self, labels: int) -> HypothesisClass:
         """This class for so many labels, where it can have more than two."""
         if labels != self.labels:
@@ -177,8 +183,11 @@ class HypothesisClass(Combinatorics):
         """This class as the teachers of a release from n = `records` records use it. Only defaults left open change."""
         return self
 
-    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:  # most classes have no limit
-        """Refuse, before anything is spent, what would never end: `parts` are (records, how many draws or teachers)."""
+    def check_work(self, parts: Sequence[tuple[int, int]], features: int) -> None:  # most classes have no limit
+        """Refuse, before anything is spent, what would never end or cannot be done on p = `features` columns.
+
+        `parts` are (records, how many draws or teachers).
+        """
 
     @abstractmethod
     def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:

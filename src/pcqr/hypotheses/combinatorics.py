@@ -38,6 +38,11 @@ class Combinatorics(ABC):
         """At how many cuts a member typically changes its label. Only the planner's estimates use it, no bound."""
         return self.switches or self.vc_dimension
 
+    @property
+    def estimated_dimension(self) -> int:
+        """d in the planner's estimates of how often teachers err on labels as they are. No bound uses it."""
+        return self.vc_dimension
+
     def vc_bound(self, features: int) -> int:  # noqa: ARG002
         """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
         return self.vc_dimension

@@ -82,4 +82,5 @@ CLASSES: list[Reference] = [
         needs_public=True,
     ),
     HypothesisFamily(name="Finite", make="pcqr.hypotheses:Finite", proof="finite"),
+    HypothesisFamily(name="Estimators", make="pcqr.hypotheses:Estimators", proof="ensemble"),
 ]

@@ -17,7 +17,7 @@ from pcqr.hypotheses.committees import trained
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.hypotheses.committees.borders import Borders
 from pcqr.hypotheses.committees.members import Members
-from pcqr.hypotheses.committees.training import _groups
+from pcqr.hypotheses.committees.training import groups
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import Predicate
 from pcqr.progress import Progress, reporting
@@ -110,7 +110,7 @@ def test_records_of_another_width_are_for_each_teacher_to_refuse() -> None:
 
 def groups_of(sizes: list[int], rows: int) -> Iterator[list[int]]:
     parts = [np.arange(size) for size in sizes]
-    return ([part.size for part in group] for group in _groups(parts, rows))
+    return ([part.size for part in group] for group in groups(parts, rows))
 
 
 def test_groups_are_neighbours_with_so_many_rows_and_one_part_at_least() -> None:

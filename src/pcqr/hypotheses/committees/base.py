@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
+from pcqr.records import Records
 from pcqr.records.arrays import Labels, Points
 
 Arrays = dict[str, NDArray[Any]]
@@ -75,6 +76,23 @@ def of_width(X: Points, features: int) -> Points:
     if X.shape[1] != features:
         raise DataError("X", f"a table with {features} column(s), as the teachers had", f"{X.shape[1]} columns")
     return np.ascontiguousarray(X)
+
+
+class TeachesWithCoins(ABC):
+    """A hypothesis class whose teachers draw: each with coins of its own, which are drawn before the first is trained.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from pcqr.hypotheses import Estimators
+    >>> from pcqr.hypotheses.committees import TeachesWithCoins
+    >>> isinstance(Estimators(GaussianNB()), TeachesWithCoins)
+    True
+    """
+
+    @abstractmethod
+    def teach(self, records: Records, parts: Sequence[NDArray[np.signedinteger[Any]]], seeds: IntArray) -> Committee:
+        """A teacher for each part of the records, a function of its part and of its seed alone."""
 
 
 class TeachesInBulk(ABC):

@@ -16,7 +16,7 @@ from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, HypothesisClass, Label
 from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray
 from pcqr.records import InMemory
 
-_FIXED_VOTE = 0
+FIXED_VOTE = 0
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def trained_alone(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
     try:
         return hypotheses.learn(records.X, records.y)
     except Exception:
-        return Constant(_FIXED_VOTE)
+        return Constant(FIXED_VOTE)
 
 
 def trained_in_turn(hypotheses: HypothesisClass, X: Points, y: Labels, ends: IntArray) -> Iterator[Hypothesis]:
@@ -87,11 +87,11 @@ def trained_in_turn(hypotheses: HypothesisClass, X: Points, y: Labels, ends: Int
 
 def _vote(teacher: Hypothesis, X: Points, labels: int) -> IntArray:
     # Whatever a class returns, a teacher has one vote on each row, for a label that exists: sensitivity 1 rests on it.
-    votes = np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)
+    votes = np.full(X.shape[0], FIXED_VOTE, dtype=np.int64)
     try:
         said = teacher.predict(X).reshape(X.shape[0])
         for label in range(labels):
             votes[said == label] = label
         return votes
     except Exception:
-        return np.full(X.shape[0], _FIXED_VOTE, dtype=np.int64)
+        return np.full(X.shape[0], FIXED_VOTE, dtype=np.int64)

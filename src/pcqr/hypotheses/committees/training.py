@@ -6,17 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.committees.base import Committee, TeachesInBulk
+from pcqr.hypotheses.committees.base import Committee, TeachesInBulk, TeachesWithCoins
 from pcqr.hypotheses.committees.members import Members, trained_alone
 from pcqr.progress import tracked
 from pcqr.records import Records
 from pcqr.records.arrays import as_labels
 from pcqr.records.source import Positions
 
+SEEDS = 1 << 32
+"""The numbers that scikit-learn takes for a random state."""
 
-def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Positions]) -> Committee:
+
+def trained(
+    hypotheses: HypothesisClass, records: Records, parts: Sequence[Positions], entropy: Entropy | None = None
+) -> Committee:
     """One teacher for each part of the records. The votes are those of `learn`, whichever way it is done.
 
     Parameters
@@ -27,6 +33,8 @@ def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Posit
         The private records.
     parts : sequence of arrays of integers
         The positions of the records that each teacher learns from; no part is empty.
+    entropy : Entropy or None, default None
+        Where a class that is `TeachesWithCoins` has them from; None is the operating system. Others draw nothing.
 
     Returns
     -------
@@ -44,6 +52,9 @@ def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Posit
     >>> committee.counts(np.array([[2.2], [9.0]])).tolist()  # the votes for 0 and for 1
     [[0, 2], [1, 1]]
     """
+    if isinstance(hypotheses, TeachesWithCoins):
+        seeds = resolve_entropy(entropy).below(SEEDS, len(parts))
+        return hypotheses.teach(records, parts, seeds)
     if isinstance(hypotheses, TeachesInBulk) and _may_teach_in_bulk(hypotheses, records):
         return _in_bulk(hypotheses, records, parts)
     members = [trained_alone(hypotheses, records.rows(part).gathered()) for part in tracked("teachers", parts)]
@@ -53,7 +64,7 @@ def trained(hypotheses: HypothesisClass, records: Records, parts: Sequence[Posit
 def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positions]) -> Committee:
     taught = []
     rows = 1 if hypotheses.teaches_in_turn else records.point_rows
-    for group in tracked("teachers", list(_groups(parts, rows))):
+    for group in tracked("teachers", list(groups(parts, rows))):
         held = records.rows(np.concatenate(group)).gathered()
         ends = np.cumsum([part.size for part in group])
         taught.append(hypotheses.learn_parts(held.X, held.y.astype(np.int8), ends))
@@ -61,7 +72,7 @@ def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positi
     return hypotheses.committee(joined, records.width)
 
 
-def _groups(parts: Sequence[Positions], rows: int) -> Iterator[Sequence[Positions]]:
+def groups(parts: Sequence[Positions], rows: int) -> Iterator[Sequence[Positions]]:
     """Neighbouring parts, as many as have `rows` rows together, and one at least: no more is gathered at a time."""
     first = held = 0
     for place, part in enumerate(parts):

@@ -142,6 +142,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
     most: int = 300
 
     needs_public: ClassVar[bool] = True
+    several_labels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.depth is not None:
@@ -244,7 +245,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         affordable = MOST_TEACHERS * self.cost(records // MOST_TEACHERS, 2) <= self.operations
         return replace(self, depth=min(self.deepest, 2 if records >= DEPTH_2_FROM and affordable else 1))
 
-    def check_work(self, parts: Sequence[tuple[int, int]]) -> None:
+    def check_work(self, parts: Sequence[tuple[int, int]], features: int) -> None:  # noqa: ARG002
         """Refuse a release whose draws and teachers, `parts` = (records, how many), take too many steps together."""
         depths = [self.depth_for(records) for records, _ in parts]
         total = sum(times * self.cost(records, d) for (records, times), d in zip(parts, depths, strict=True))

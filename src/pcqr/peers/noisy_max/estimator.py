@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
@@ -27,8 +28,9 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
     Parameters
     ----------
-    hypotheses : HypothesisClass or None, default None
-        H, the class of the teachers. None is `Stumps()`.
+    hypotheses : HypothesisClass, scikit-learn classifier or None, default None
+        H, the class of the teachers: one of `pcqr.hypotheses`, or any classifier, of which every teacher is a clone
+        (`pcqr.hypotheses.Estimators`). None is `Stumps()`.
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given.
     delta : float, default 1e-6
@@ -89,6 +91,8 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     >>> release.answer([8.0]).remaining
     Usage(queries=17, unstable=None)
     """
+
+    takes_learners: ClassVar[bool] = True
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request)

@@ -58,7 +58,7 @@ def realisable(hypotheses: Combinatorics, features: int, teacher_records: ArrayL
 def agnostic(hypotheses: Combinatorics, teacher_records: ArrayLike) -> Teachers:
     """Teachers on N = `teacher_records` records as they are; half of their error is taken to be common."""
     size = np.maximum(1.0, np.asarray(teacher_records, dtype=np.float64))
-    error = np.minimum(0.5, 0.5 * np.sqrt(hypotheses.vc_dimension / size))
+    error = np.minimum(0.5, 0.5 * np.sqrt(hypotheses.estimated_dimension / size))
     return Teachers(error, 0.5 * error)
 
 

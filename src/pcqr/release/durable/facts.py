@@ -15,6 +15,7 @@ from pcqr.documents.reading import parse, read_object
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.learners.estimators import cannot_be_kept, is_estimator
 from pcqr.plan import Plan
 from pcqr.records.predicates import Predicate
 from pcqr.release.account import Account
@@ -108,6 +109,8 @@ def _plain(name: str, value: Any) -> Any:
             made: Any = plain
             parts = {part.name: _plain(name, getattr(made, part.name)) for part in fields(made) if part.init}
             plain = {_CLASS: family.name} | parts
+        case _ if is_estimator(plain):
+            raise cannot_be_kept(type(plain).__name__)
         case _:
             what = "a source of pcqr.entropy" if isinstance(plain, Entropy) else "one that can be written down"
             raise ParameterError(name, f"{what}, for a release that is kept", type(plain).__name__)

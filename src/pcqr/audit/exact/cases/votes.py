@@ -33,6 +33,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.plan import Answer, VoteStage
@@ -121,7 +122,7 @@ def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pa
 
 
 def _sub_samp(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
-    return sub_samp(hypotheses, table.source(), plan, entropy)
+    return sub_samp(hypotheses, table.source(hypotheses.labels), plan, entropy)
 
 
 def _ag_priv_cl(hypotheses: HypothesisClass, plan: VoteStage, table: Table, entropy: Entropy) -> PrivLabel:
@@ -136,8 +137,14 @@ def _stab(table: Table, entropy: Entropy) -> int | None:
 
 
 def _title(algorithm: str, hypotheses: HypothesisClass, plan: VoteStage) -> str:
-    parts = [f"{type(hypotheses).__name__}", f"n = {plan.records}", f"n' = {plan.subsample}", f"k = {plan.teachers}"]
-    parts += [f"E = {plan.sparse_vector.unstable}"]
+    of_labels = f" of {hypotheses.labels} labels" if hypotheses.labels > 2 else ""
+    parts = [
+        f"{type(hypotheses).__name__}{of_labels}",
+        f"n = {plan.records}",
+        f"n' = {plan.subsample}",
+        f"k = {plan.teachers}",
+        f"E = {plan.sparse_vector.unstable}",
+    ]
     parts += [] if plan.inverse_temperature is None else [f"η = {plan.inverse_temperature:g}"]
     parts += [] if plan.copies is None else ["with replacement"]
     parts += [] if plan.public is None else [f"{plan.public} public points"]
@@ -168,6 +175,9 @@ ALL_TEACHERS = VoteStage(
     41, 41, 41, 0.02, OneSidedSparseVector(12, threshold_scale=1 / 0.3, query_scale=10.0, unstable=1)
 )
 STAB = StabilityTest(2.0, 0.02)
+THREE_LABELS = DecisionTrees(depth=1, labels=3, predicates=(Predicate(0, 0.5), Predicate(0, 1.5)))
+ONE_OF_THREE: tuple[Record, ...] = ((1.0, 2), (1.0, 1), (1.0, 0), (0.0, 0))
+"""Beside two votes for 2: a third, one against, and one that comes first in a tie."""
 
 
 def vote_cases(*, full: bool) -> Iterator[Case]:
@@ -182,6 +192,8 @@ def vote_cases(*, full: bool) -> Iterator[Case]:
         yield sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, sparse_vector), three, 3)
     yield sub_samp_case(Thresholds(), VoteStage(4, 4, 3, None, ONE_SIDED), four, rounds)
     yield sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds)
+    several = [pair for y in (2, 1) for pair in replacing_the_last(((1.0, 2), (1.0, y)), ONE_OF_THREE)]
+    yield sub_samp_case(THREE_LABELS, VoteStage(3, 3, 3, None, ONE_SIDED), several, rounds)
     classes: list[HypothesisClass] = [Thresholds(), Intervals()]
     for hypotheses in classes:
         yield ag_priv_cl_case(hypotheses, VoteStage(3, 3, 3, 0.5, ONE_SIDED), three, rounds)
