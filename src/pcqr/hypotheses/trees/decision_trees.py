@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.base import LARGEST_EXPONENT, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import LARGEST_EXPONENT, MOST_LABELS, HypothesisClass, Labels, Points
 from pcqr.hypotheses.committees.base import Arrays, IntArray, TeachesInBulk
 from pcqr.hypotheses.trees.committee import TreeCommittee, taught
 from pcqr.hypotheses.trees.growing import cheapest_tree, drawn_tree, labels_of_all_trees
@@ -34,7 +34,6 @@ MOST_CHOSEN_SUMS = 7e10
 """Steps of adding up that a depth may take where it is chosen: a minute of a core. A declared one may take longer."""
 _ENUMERATION_LIMIT = 200_000
 _LEAST_STOP = 1e-6
-_MOST_LABELS = 127  # labels are 8-bit integers
 _MOST_LOG_TREES = 600.0
 """Masses are at least the prior probability of one tree; above e^−600 nothing that underflows matters beside them."""
 
@@ -160,8 +159,8 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
             check_integer("cuts", self.cuts, least=1)
         check_integer("most", self.most, least=1)
         check_integer("labels", self.labels, least=2)
-        if self.labels > _MOST_LABELS:
-            raise ParameterError("labels", f"at most {_MOST_LABELS}", self.labels)
+        if self.labels > MOST_LABELS:
+            raise ParameterError("labels", f"at most {MOST_LABELS}", self.labels)
         check_positive("operations", self.operations)
         check_positive("memory", self.memory)
         if self.predicates is not None:
