@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from pcqr.errors import (
     ParameterError,
 )
 from pcqr.release.ledger import create_ledger, keys, open_ledger, points
+from pcqr.release.ledger.sqlite import PAGES_IN_LOG
 
 
 class Stop(Exception):
@@ -340,6 +341,24 @@ def test_somebody_who_locks_the_database_is_waited_for_and_then_named(
         other.close()
         add(ledger, b"one")
         assert bodies(ledger) == [b"one"]
+
+
+def test_a_writer_keeps_no_lock_between_turns_and_its_log_short(files: Shelf) -> None:
+    """Its connection stays open from turn to turn, those that write nothing or are broken off among them."""
+    place = files.place()
+    log = Path(f"{place}-wal")
+    with files.create() as ledger:
+        for number in range(90):
+            with suppress(KeyError), ledger.turn() as turn:
+                turn.append("note", bytes(200_000))
+                if number % 3 == 0:
+                    raise KeyError
+            with ledger.turn() as turn:
+                assert turn.last.seq == ledger.last.seq == number - number // 3
+        assert log.stat().st_size < (PAGES_IN_LOG + 100) * 4_120 < 60 * 200_000
+        with closing(sqlite3.connect(place, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+    assert not log.exists()
 
 
 def test_the_head_cannot_be_the_ledger(files: Shelf) -> None:

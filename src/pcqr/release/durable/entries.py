@@ -78,8 +78,9 @@ def append_answers(turn: Turn, answers: Mapping[bytes, Entry], digests: Mapping[
     size = max(1, min(_MOST_ANSWERS, _MOST_BYTES // max(1, len(keys[0])))) if keys else 1
     for start in range(0, len(keys), size):
         these = keys[start : start + size]
-        decided = [each for key in these for each in (answers[key].label, answers[key].coin)]
-        decisions = struct.pack(f">{len(decided)}b", *(_NONE if each is None else each for each in decided))
+        these_answers = [answers[key] for key in these]
+        decided = [_NONE if each is None else each for one in these_answers for each in (one.label, one.coin)]
+        decisions = struct.pack(f">{len(decided)}b", *decided)
         turn.append(ANSWERS, decisions + b"".join(these), *(digests[key] for key in these))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import repeat
 
 from pcqr.errors import LedgerDamaged, LedgerRolledBack
 from pcqr.release.ledger.chain import BrokenChain, Entry, Link, checked, digest
 from pcqr.release.ledger.store import Snapshot, Store
-from pcqr.release.ledger.tables import prefix
+from pcqr.release.ledger.tables import prefixes
 
 AT_ONCE = 512
 """Entries that are read together: a long look must not keep SQLite from bringing its log into the database."""
@@ -48,7 +49,7 @@ def check_all(store: Store, end: Snapshot, progress: Callable[[int, int], None] 
     keys: list[tuple[int, int]] = []
     for entry in walk(store, -1, end.last.seq):
         if entry.seq <= end.indexed:
-            keys += ((prefix(key), entry.seq) for key in entry.each_key())
+            keys += zip(prefixes(entry.each_key()).tolist(), repeat(entry.seq), strict=False)
         if len(keys) >= KEYS_AT_ONCE or entry.seq in (end.indexed, end.last.seq):
             with store.reading() as connection:
                 if not set(keys).issubset(store.indexed(connection, [number for number, _ in keys])):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -225,6 +226,7 @@ def slots(content: bytes) -> tuple[bytes, bytes]:
     return content[:BLOCK], content[BLOCK : 2 * BLOCK]
 
 
+@lru_cache(maxsize=4)  # most slots are read again and again, as they were
 def parsed(content: bytes) -> tuple[str, Link] | None:
     """(identity, link) of a slot, or None if it is torn or no slot at all."""
     line = content.split(b"\n", 1)[0]

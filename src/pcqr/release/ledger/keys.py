@@ -17,9 +17,9 @@ from sqlalchemy import Connection
 from pcqr.release.ledger.chain import Entry, follows, split
 from pcqr.release.ledger.checks import broken
 from pcqr.release.ledger.store import Keyed, Snapshot, Store
-from pcqr.release.ledger.tables import prefix
+from pcqr.release.ledger.tables import prefixes
 
-MOST_RECENT = 16_384
+MOST_RECENT = 65_536
 """Keys at the end of a ledger that are not in its index, at most."""
 
 
@@ -33,11 +33,11 @@ class Keys:
         """The entries up to `end` that have one of `keys`, each compared with its hash."""
         recent = self._caught_up(store, connection, end)
         seqs = [(key, recent.seqs[key]) for key in keys if key in recent.seqs]
-        prefixes = [prefix(key) for key in keys] if end.indexed > 0 else []
-        indexed = store.indexed(connection, prefixes)
+        numbers = prefixes(keys).tolist() if end.indexed > 0 else []
+        indexed = store.indexed(connection, numbers)
         if indexed:
             alike: dict[int, list[bytes]] = {}
-            for key, number in zip(keys, prefixes, strict=True):
+            for key, number in zip(keys, numbers, strict=True):
                 alike.setdefault(number, []).append(key)
             seqs += ((key, seq) for number, seq in indexed for key in alike[number])
         seqs = [(key, seq) for key, seq in seqs if seq <= end.last.seq]
@@ -102,7 +102,7 @@ def _seqs(entries: Iterable[Keyed]) -> dict[bytes, int]:
 
 def _rows(seqs: Mapping[bytes, int]) -> NDArray[np.int64]:
     """What the index has of these keys, in its order. Keys of one entry that begin alike have one row."""
-    columns = np.fromiter(map(prefix, seqs), np.int64, len(seqs)), np.fromiter(seqs.values(), np.int64, len(seqs))
+    columns = prefixes(list(seqs)), np.fromiter(seqs.values(), np.int64, len(seqs))
     rows = np.stack(columns, axis=1)[np.lexsort(columns[::-1])]
     found: NDArray[np.int64] = rows[np.append(True, np.any(rows[1:] != rows[:-1], axis=1))]
     return found

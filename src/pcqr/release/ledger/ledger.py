@@ -193,7 +193,7 @@ class Ledger:
             self._check_writable()  # not in a process that was forked inside the block
             turn.check_keys()
             if turn.is_empty:
-                connection.close()
+                self._store.end(connection)
                 self._confirm(before.last)
             else:
                 self._record(connection, turn)
@@ -229,9 +229,11 @@ class Ledger:
             _left_behind.append(connection)  # it is the parent's: neither a word through it, nor its end
             return
         with suppress(SQLAlchemyError):
-            if self._why_closed is not None:
+            if self._why_closed is None:
+                self._store.end(connection)
+            else:
                 connection.invalidate()  # its pool is gone: nobody else would close it
-            connection.close()
+                connection.close()
 
     def _confirm(self, link: Link) -> None:
         """Nothing is shown before the head has reached it."""

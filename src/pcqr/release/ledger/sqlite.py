@@ -44,7 +44,13 @@ PATIENCE = 30.0
 """Seconds to wait for somebody else's lock on the database, such as a tool that makes a copy."""
 CACHE_KIB = 32 * 1024
 PAGES_IN_LOG = 2_000
-"""The log is brought into the database after so many pages, and then written over: to make it longer takes longer."""
+"""The log is brought into the database after so many pages, and then written over: to make it longer takes longer.
+
+The writer does so itself, at the end of a turn. A second connection that did so while the writer begins the log anew
+could damage the database: a bug of SQLite until 3.51.3 (https://sqlite.org/wal.html#walresetbug).
+"""
+STEP = 20
+"""Look-ups are of so many values, or a multiple: statements for few different numbers, as each has its price."""
 _REOPEN = "Whether the last turn was recorded is not known. Open the ledger again, and read it."
 
 
@@ -58,6 +64,7 @@ class SqliteStore(Store):
         self.path = path
         self.place = place or str(path)
         self._lock: int | None = None
+        self._writer: Connection | None = None
         self._check_file()
         self._log = path.with_name(f"{path.name}-wal")
         if not read_only:
@@ -149,7 +156,14 @@ class SqliteStore(Store):
                 self.path.with_name(f"{self.path.name}{end}").unlink(missing_ok=True)
         return is_gone
 
+    def end(self, connection: Connection) -> None:
+        connection.rollback()
+
     def close(self) -> None:
+        if self._writer is not None and not self._writer.closed:
+            with suppress(SQLAlchemyError):
+                self._writer.invalidate()  # the pool would not close it: it was never given back
+                self._writer.close()
         with suppress(SQLAlchemyError):
             super().close()
         if self._lock is not None:
@@ -165,6 +179,12 @@ class SqliteStore(Store):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _writing(self) -> Connection:
+        """One and the same for all turns: it alone writes, and brings the log into the database."""
+        if self._writer is None or self._writer.closed:
+            self._writer = self._engine.connect()
+        return self._writer
 
     def _begin_reading(self, connection: Connection) -> None:
         connection.execution_options(pcqr_begin="BEGIN")
@@ -189,7 +209,7 @@ class SqliteStore(Store):
         found: list[Any] = []
         for start in range(0, len(values), AT_ONCE):
             part = values[start : start + AT_ONCE]
-            size = 1 << (len(part) - 1).bit_length()  # statements for few different numbers: each has its price
+            size = -(-len(part) // STEP) * STEP
             wanted = (self._number, *part, *repeat(part[-1], size - len(part)))
             found += _plain(connection).execute(_listing(statement, column, size), wanted)
         return found

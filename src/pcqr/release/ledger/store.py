@@ -167,9 +167,9 @@ class Store(ABC):
             yield connection
 
     def begin(self) -> Connection:
-        """The only transaction that writes: to be committed or closed, which rolls it back."""
+        """The only transaction that writes: to be committed, and ended or closed, which rolls back what was not."""
         with self.explaining():
-            connection = self._engine.connect()
+            connection = self._writing()
             try:
                 self._begin_writing(connection)
                 connection.begin()
@@ -177,6 +177,10 @@ class Store(ABC):
                 connection.close()
                 raise
             return connection
+
+    def end(self, connection: Connection) -> None:
+        """After a transaction that `begin` gave: what was not committed is rolled back."""
+        connection.close()
 
     def snapshot(self, connection: Connection, *, keep: bool = False) -> Snapshot:
         """The ledger's end; with `keep`, nobody else moves it before the transaction ends."""
@@ -261,6 +265,10 @@ class Store(ABC):
             raise self.explained(error) from None
         except self.errors as error:
             raise self.explained(error) from None
+
+    def _writing(self) -> Connection:
+        """The connection for a transaction that writes."""
+        return self._engine.connect()
 
     @abstractmethod
     def _begin_reading(self, connection: Connection) -> None: ...

@@ -78,8 +78,7 @@ class Turn:
         if not isinstance(kind, str) or not kind or not kind.isprintable() or kind in RESERVED:
             raise ParameterError("kind", f"a printable word other than {', '.join(RESERVED)}", kind)
         _check_bytes("body", body)
-        for key in keys:
-            _check_bytes("key", key)
+        _check_bytes("key", *keys)
         if len(set(map(len, keys))) > 1:
             raise ParameterError("keys", "of one length", "some of another")
         new = set(keys)
@@ -120,7 +119,8 @@ def duplicate_key() -> ParameterError:
     return ParameterError("key", "one that no entry of the ledger has", "one that an entry has")
 
 
-def _check_bytes(name: str, value: object) -> None:
+def _check_bytes(name: str, *values: object) -> None:
     """The wording tells the type alone: what is kept may be private."""
-    if not isinstance(value, bytes):
-        raise ParameterError(name, "bytes", type(value).__name__)
+    for value in values:
+        if not isinstance(value, bytes):
+            raise ParameterError(name, "bytes", type(value).__name__)
