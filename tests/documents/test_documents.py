@@ -26,6 +26,7 @@ from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.intervals import Interval, Intervals
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Answer, Plan, Usage
 from pcqr.plan.plans import QueryPlan
 from pcqr.records.predicates import Predicate
@@ -81,6 +82,26 @@ class TestEveryType:
     def test_no_field_hides_what_a_document_says_of_itself(self, tag: str) -> None:
         cls: Any = class_of(tag)
         assert not {"format", "version", "type"} & set(cls.__dataclass_fields__)
+
+
+class TestFieldsThatCameLater:
+    def test_what_has_the_default_is_written_as_before(self) -> None:
+        before = (GOLDEN / "noisy-max-stage.json").read_text()
+        assert "labels" not in before
+        assert NoisyMaxStage.from_json(before).labels == 2
+        assert NoisyMaxStage.from_json(before).to_json() == before
+
+    def test_what_has_not_is_written_and_read(self) -> None:
+        stage = NoisyMaxStage.from_json(json.dumps(json.loads(EXAMPLES["noisy-max-stage"].to_json()) | {"labels": 10}))
+        assert stage.labels == 10
+        assert json.loads(stage.to_json())["labels"] == 10
+
+    @pytest.mark.parametrize(
+        ("change", "message"), [({"labels": "10"}, r"document\.labels"), ({"label": 3}, "also label")]
+    )
+    def test_anything_else_is_still_refused(self, change: dict[str, Any], message: str) -> None:
+        with pytest.raises(ParameterError, match=message):
+            NoisyMaxStage.from_json(json.dumps(json.loads(EXAMPLES["noisy-max-stage"].to_json()) | change))
 
 
 class TestReading:

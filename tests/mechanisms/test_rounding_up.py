@@ -17,7 +17,7 @@ from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.mechanisms.stability import StabilityTest, laplace_tail
-from pcqr.peers.noisy_max.mechanism import ExponentialMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
 
 SCALES = [0.7, 1.3, 3.1, 17.3, 101.7, 1234.5]
 COUNTS = [1, 2, 3, 7, 29, 113]
@@ -105,8 +105,18 @@ def test_draws_and_relabelling(eta: float) -> None:
 
 @pytest.mark.parametrize("teachers", [1, 101, 2**30, 2**50])
 def test_noisy_max_by_odds(teachers: int) -> None:
-    """η·gap is rounded, and a gap may be as large as the number of teachers."""
+    """η·gap is rounded, and a gap may be as large as the number of teachers; of three labels two gaps are."""
     for eta in (0.01, 0.3, 2.3):
         with decimal.localcontext(PRECISE):
-            exact = 2 * Decimal(eta) * (1 + Decimal(teachers) / 2**53)
-            assert_just_above(ExponentialMax(eta).event(teachers).epsilon, exact)
+            for labels, rounded in ((2, 1), (3, 2), (100, 2)):
+                exact = 2 * Decimal(eta) * (1 + rounded * Decimal(teachers) / 2**53)
+                assert_just_above(ExponentialMax(eta).event(teachers, labels).epsilon, exact)
+
+
+@pytest.mark.parametrize("scale", [0.3, 20.0, 1e5])
+def test_noisy_max_with_noise_on_every_count(scale: float) -> None:
+    with decimal.localcontext(PRECISE):
+        assert_just_above(LaplaceMax(scale).event(250, 3).epsilon, 2 / Decimal(scale))
+        for labels, squared in ((2, 1), (3, 2), (100, 2)):
+            multiplier = Decimal(GaussianMax(scale).event(250, labels).noise_multiplier)
+            assert 1 <= Decimal(scale) ** 2 / squared / multiplier**2 < 1 + Decimal("1e-11")

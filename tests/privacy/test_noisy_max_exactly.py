@@ -9,19 +9,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.exact import mixture
 
-from pcqr.accounting import BoundedRangeEvent, ConcentratedEvent, Event, Repeated, compose
+from pcqr.accounting import BoundedRangeEvent, ConcentratedEvent, Event, PureEvent, Repeated, compose
+from pcqr.accounting.renyi import divergence
+from pcqr.audit.exact import hockey_stick, largest_log_ratio, law_of
+from pcqr.audit.exact.cases.peers import neighbouring_votes as neighbouring_votes_of
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.peers.noisy_max import mechanism
 from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 
 Chance = Callable[[int], float]
@@ -58,7 +61,7 @@ def _drawn_law(noise: NoisyMax, ones: int, teachers: int) -> float:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanism, "weighted_choice", catch)
-        noise.decide(ones, teachers, UNUSED)
+        noise.decide(np.array([teachers - ones, ones]), UNUSED)
     return float(caught[0][1] / caught[0].sum())
 
 
@@ -70,7 +73,7 @@ def _noised_law(noise: NoisyMax, ones: int, teachers: int) -> float:
     with pytest.MonkeyPatch.context() as patch:
         for z, weight in mass.items():
             patch.setattr(mechanism, "discrete_gaussian", lambda _scale, _entropy, z=z: z)
-            said.append(weight * noise.decide(ones, teachers, UNUSED))
+            said.append(weight * noise.decide(np.array([teachers - ones, ones]), UNUSED))
     return math.fsum(said) / math.fsum(mass.values())
 
 
@@ -111,7 +114,7 @@ def test_answers_to_adaptive_queries_are_as_private_as_claimed(noise: NoisyMax, 
         assert claimed.delta <= delta
         assert best_adversary(chance, menu, claimed.epsilon, rounds) <= claimed.delta + 1e-15
     assert best_adversary(chance, menu, 0.0, rounds) > 0.05, "neighbours differ at all"
-    assert not is_refuted(noise, noise.event(TEACHERS), rounds)
+    assert not is_refuted(noise, noise.event(TEACHERS, 2), rounds)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
@@ -156,7 +159,7 @@ def test_half_of_the_gaussian_forms_cost_would_be_refuted(noise: GaussianMax) ->
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_a_record_that_two_teachers_share_breaks_the_claim(noise: NoisyMax) -> None:
-    assert is_refuted(noise, noise.event(TEACHERS), 3, change=2)
+    assert is_refuted(noise, noise.event(TEACHERS, 2), 3, change=2)
 
 
 @pytest.mark.parametrize("scale", [0.7, 2.0, 5.0])
@@ -170,6 +173,71 @@ def test_gaussian_answers_keep_their_renyi_divergence_at_every_order(scale: floa
         ]
         largest = math.log(max(moments)) / (order - 1)
         assert 0.4 * order / (2 * scale**2) < largest <= order / (2 * scale**2)
+
+
+def several_labels_law(noise: NoisyMax, votes: Sequence[int]) -> dict[int, float]:
+    """Of one answer, summed over every value of the noise on every count, or read off the weights."""
+    if isinstance(noise, ExponentialMax):
+        weights = [math.exp(noise.inverse_temperature * count) for count in votes]
+        return {label: weight / math.fsum(weights) for label, weight in enumerate(weights)}
+    reach = math.ceil(noise.scale * (11.0 if isinstance(noise, GaussianMax) else 60.0))
+    z = np.arange(-reach, reach + 1)
+    mass = np.exp(-0.5 * (z / noise.scale) ** 2) if isinstance(noise, GaussianMax) else np.exp(-np.abs(z) / noise.scale)
+    mass /= mass.sum()
+    law = {}
+    for label, count in enumerate(votes):
+        chance = mass.copy()
+        for other, rival in enumerate(votes):
+            if other != label:  # a rival that comes first must be beaten, one that comes later may be level
+                most = count + z - rival - (other < label)
+                chance *= np.append(0.0, mass.cumsum())[np.clip(most + reach + 1, 0, mass.size)]
+        law[label] = math.fsum(chance)
+    return law
+
+
+SEVERAL = [
+    GaussianMax(0.7),
+    GaussianMax(3.0),
+    LaplaceMax(0.5),
+    LaplaceMax(3.0),
+    ExponentialMax(0.15),
+    ExponentialMax(2.0),
+]
+
+
+@pytest.mark.parametrize("noise", SEVERAL, ids=str)
+def test_the_code_has_the_law_of_the_note_for_three_labels(noise: NoisyMax) -> None:
+    for votes in ((2, 1, 1), (0, 0, 4), (3, 4, 3)):
+        told = law_of(partial(noise.decide, np.array(votes)))
+        expected = several_labels_law(noise, votes)
+        assert [told[label] for label in range(3)] == pytest.approx([expected[label] for label in range(3)], rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", SEVERAL, ids=str)
+@pytest.mark.parametrize("labels", [3, 4])
+def test_answers_among_several_labels_are_as_private_as_claimed(noise: NoisyMax, labels: int) -> None:
+    """One answer, its Rényi divergences and its (ε, δ), whichever vote moves; half of the cost would be refuted."""
+    event = noise.event(6, labels)
+    pairs = [
+        (several_labels_law(noise, first), several_labels_law(noise, second))
+        for first, second in neighbouring_votes_of(6, labels)
+    ]
+    reached = {order: max(renyi(p, q, order) for p, q in pairs) for order in (1.5, 2.0, 8.0)}
+    for order, found in reached.items():
+        assert found <= divergence(event, order) * (1 + 1e-9)
+    claimed = noisy_max_guarantee(NoisyMaxStage(100, 6, 1, noise, labels), 1e-3)
+    assert max(hockey_stick(p, q, claimed.epsilon) for p, q in pairs) <= claimed.delta + 1e-12
+    if isinstance(event, PureEvent | BoundedRangeEvent):
+        ratio = max(largest_log_ratio(p, q) for p, q in pairs)
+        assert 0.5 * event.epsilon < ratio <= event.epsilon + 1e-9, (
+            "what one count's sensitivity would allow is exceeded"
+        )
+    else:
+        assert max(reached[order] / divergence(event, order) for order in reached) > 0.55
+
+
+def renyi(p: Mapping[int, float], q: Mapping[int, float], order: float) -> float:
+    return math.log(math.fsum(p[label] ** order * q[label] ** (1 - order) for label in p)) / (order - 1)
 
 
 def partitions(count: int, parts: int) -> list[tuple[tuple[int, ...], ...]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
@@ -58,6 +58,7 @@ EXAMPLES: dict[str, Any] = {
     "paper-sparse-vector": PaperSparseVector(4_000, 123.25, 20, 1_000, 5e-7),
     "gaussian-max": GaussianMax(41.5),
     "exponential-max": ExponentialMax(0.01),
+    "laplace-max": LaplaceMax(20.0),
     "budget": Budget(0.5),
     "aim": Aim(None, 0.1, 0.05),
     "prediction": PREDICTION,
@@ -94,6 +95,7 @@ one_sided = st.builds(OneSidedSparseVector, counts, scales, scales, whole)
 renyi = st.builds(RenyiSparseVector, counts, scales, scales, counts, whole, chances)
 papers = st.builds(PaperSparseVector, counts, st.floats(0, LARGEST_SCALE / 2, exclude_min=True), whole, whole, chances)
 gaussian = st.builds(GaussianMax, scales)
+laplace = st.builds(LaplaceMax, scales)
 exponential = st.builds(ExponentialMax, st.floats(1 / LARGEST_SCALE, LARGEST_SCALE))
 budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1e-300, 0.999))
 aims = st.builds(Aim, whole, chances, chances)
@@ -184,7 +186,8 @@ def votes(draw: st.DrawFn) -> VoteStage:
 @st.composite
 def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
     teachers, records = sorted((draw(whole), draw(whole)))
-    return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential))
+    labels = draw(st.just(2) | st.integers(2, 127))
+    return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential | laplace), labels)
 
 
 @st.composite
@@ -210,6 +213,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "paper-sparse-vector": papers,
     "gaussian-max": gaussian,
     "exponential-max": exponential,
+    "laplace-max": laplace,
     "budget": budgets,
     "aim": aims,
     "prediction": predictions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import field, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -26,6 +26,15 @@ INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 LARGEST_INTEGER = 2**63
 """Integers are below this in magnitude, so that readers in other languages can hold them."""
 TYPE = "type"
+_LATER = "later"
+
+
+def later(default: Any) -> Any:
+    """A field that a class got after its documents were first written: its key is left out where it has its `default`.
+
+    So documents from before are read, and are written as they were.
+    """
+    return field(default=default, metadata={_LATER: True})
 
 
 class Codec(ABC):
@@ -225,12 +234,18 @@ class _Tagged(Codec):
         if tag is None:
             raise _unwritten(where, "of a class that has documents (pcqr.documents.register)", value)
         cls: Any = type(value)
-        written = {name: codec.write(getattr(value, name), f"{where}.{name}") for name, codec in _members(cls)}
+        as_before = {name for name, default in _defaults(cls).items() if getattr(value, name) == default}
+        written = {
+            name: codec.write(getattr(value, name), f"{where}.{name}")
+            for name, codec in _members(cls)
+            if name not in as_before
+        }
         return {TYPE: tag} | written
 
     def _restored(self, value: Any, where: str) -> Any:
         named: Any = class_of(value[TYPE])
-        members = _members(named)
+        absent = {name for name in _defaults(named) if name not in value}
+        members = [(name, codec) for name, codec in _members(named) if name not in absent]
         entries = read_object(value, where, (TYPE, *(name for name, _ in members)))
         arguments = {name: codec.read(entries[name], f"{where}.{name}") for name, codec in members}
         try:
@@ -253,6 +268,12 @@ def _members(cls: type[Any]) -> tuple[tuple[str, Codec], ...]:
     """What a document of `cls` holds: the fields that it is made from, in their order."""
     hints = get_type_hints(cls)
     return tuple((field.name, codec_for(hints[field.name])) for field in fields(cls) if field.init)
+
+
+@cache
+def _defaults(cls: type[Any]) -> dict[str, Any]:
+    """The fields that `cls` got later, and what they are where a document does not have them."""
+    return {each.name: each.default for each in fields(cls) if each.metadata.get(_LATER)}
 
 
 def _seen(value: object) -> object:

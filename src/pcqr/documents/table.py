@@ -49,6 +49,7 @@ _HOMES = {
     "paper-sparse-vector": "pcqr.mechanisms.sparse_vector.paper:PaperSparseVector",
     "gaussian-max": "pcqr.peers.noisy_max.mechanism:GaussianMax",
     "exponential-max": "pcqr.peers.noisy_max.mechanism:ExponentialMax",
+    "laplace-max": "pcqr.peers.noisy_max.mechanism:LaplaceMax",
     # what was asked for and what is expected
     "budget": "pcqr.plan.asked:Budget",
     "aim": "pcqr.plan.asked:Aim",

@@ -157,9 +157,6 @@ class HypothesisClass(Combinatorics):
     Threshold(cut=2.5, up=True)
     """
 
-    labels: int = 2
-    """Number of classes C; labels are 0, …, C−1."""
-
     needs_public: ClassVar[bool] = False
     """True for a class that, unless it is fixed, has no members before public points or a schema are given."""
 

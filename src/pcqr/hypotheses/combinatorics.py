@@ -11,6 +11,9 @@ class Combinatorics(ABC):
     features: int | None = None
     """Number of columns that the class is defined on; None for any number."""
 
+    labels: int = 2
+    """Number of classes C; labels are 0, …, C−1."""
+
     @property
     def largest_support(self) -> int | None:
         """The most points whose dichotomies a draw can hold in memory; None for no limit.

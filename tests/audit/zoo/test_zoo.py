@@ -35,6 +35,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "c ≤ T",
         "shows the noisy distance",
         "no ½ in the vote",
+        "Laplace noise for one count",
         "gap of sensitivity 2",
         "ε spent twice",
         "weights relative to the heaviest",
@@ -72,6 +73,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert found["c ≤ T"] == pytest.approx(0.2 + 2 * 0.8, abs=1e-3), "e₁ + 2(T + 1)e₂"
     assert found["gap of sensitivity 2"] == pytest.approx(2.0, abs=0.01), "twice the claim"
     assert 1.9 < found["no ½ in the vote"] <= 2.0
+    assert 1.8 < found["Laplace noise for one count"] <= 2.0
     assert 1.5 < found["ε spent twice"] <= 2.0
     assert found["weights relative to the heaviest"] > 3.0, "the other 19 weights move together"
     assert found["type from all cells"] > 10.0, "the other 20 records move together"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pcqr.accounting import concentrated_epsilon
+from pcqr.accounting.renyi import divergence
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
@@ -13,7 +14,7 @@ from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Usage
 from pcqr.records import InMemory
@@ -82,10 +83,21 @@ def test_a_plan_for_another_table_is_refused(records: int) -> None:
         noisy_max(Thresholds(), InMemory(X, y), plan(), SeededEntropy(0))
 
 
-def test_a_class_of_more_labels_is_refused() -> None:
+def test_a_plan_for_another_number_of_labels_is_refused() -> None:
     X, y = table()
-    with pytest.raises(ParameterError, match="a class of two labels"):
-        noisy_max(DecisionTrees(depth=1, labels=3), InMemory(X, y), plan(), SeededEntropy(0))
+    with pytest.raises(ParameterError, match="a plan for 3 labels; received 'one for 2'"):
+        noisy_max(DecisionTrees(depth=1, labels=3), InMemory(X, y, 3), plan(), SeededEntropy(0))
+
+
+@pytest.mark.parametrize("noise", [GaussianMax(1.0), LaplaceMax(0.5), ExponentialMax(2.0)], ids=str)
+def test_three_labels_are_voted_on(noise: NoisyMax) -> None:
+    X = np.random.default_rng(0).random((900, 1))
+    y = (X[:, 0] * 3).astype(np.int8)
+    hypotheses = DecisionTrees(depth=2, labels=3).prepared(np.linspace(0.05, 0.95, 19)[:, None], None)
+    stage = NoisyMaxStage(900, 31, 3, noise, labels=3)
+    online = PrivClass(noisy_max(hypotheses, InMemory(X, y, 3), stage, SeededEntropy(0)), 3, SeededEntropy(0))
+    assert [online.answer(np.array([[x]])).label for x in (0.1, 0.5, 0.9)] == [0, 1, 2]
+    assert online.left.is_nothing
 
 
 @pytest.mark.parametrize("queries", [1, 10, 1_000])
@@ -102,6 +114,42 @@ def test_exponential_answers_are_bounded_ranges_or_pure_whichever_is_less() -> N
     few = noisy_max_guarantee(plan(3, ExponentialMax(0.1)), 1e-6)
     assert few.is_pure
     assert few.epsilon == pytest.approx(0.6, rel=1e-9)
+
+
+def test_more_labels_double_what_a_gaussian_answer_costs_and_no_other() -> None:
+    for noise, factor in ((GaussianMax(30.0), 2.0), (LaplaceMax(30.0), 1.0), (ExponentialMax(0.03), 1.0)):
+        two, three = (NoisyMaxStage(300, 31, 100, noise, labels) for labels in (2, 3))
+        rho = [divergence(stage.event, 2.0) / 2.0 for stage in (two, three)]
+        assert rho[1] == pytest.approx(factor * rho[0], rel=1e-9)
+        assert noisy_max_guarantee(three, 1e-6).epsilon >= noisy_max_guarantee(two, 1e-6).epsilon
+
+
+class TestFiguresOfThePapers:
+    """Data-independent accounting, as the authors do it in their public code (tensorflow/privacy, research/pate_2018,
+    core.py): a GNMax answer has the Rényi divergence α/σ², an LNMax answer ½(2γ)²α; then ε = R + ln(1/δ)/(α − 1).
+    """
+
+    @staticmethod
+    def converted(slope: float, delta: float) -> float:
+        orders = np.linspace(1.01, 500.0, 200_000)
+        return float((slope * orders - np.log(delta) / (orders - 1.0)).min())
+
+    @pytest.mark.parametrize(("queries", "delta", "strong"), [(100, 1e-5, 5.80), (1_000, 1e-6, 26.62)])
+    def test_lnmax_of_2017(self, queries: int, delta: float, strong: float) -> None:
+        """γ = .05, MNIST and SVHN. `strong` is ε₀·√(2m·ln(1/δ)) + m·ε₀², ε₀ = 2γ; Rényi composition is below it."""
+        stage = NoisyMaxStage(60_000, 250, queries, LaplaceMax(20.0), labels=10)
+        stated = noisy_max_guarantee(stage, delta).epsilon
+        by_moments = self.converted(queries * 0.5 * 0.1**2, delta)
+        assert 0.1 * np.sqrt(2 * queries * np.log(1 / delta)) + queries * 0.01 == pytest.approx(strong, abs=0.005)
+        assert 0.8 * by_moments < stated < by_moments < strong
+
+    @pytest.mark.parametrize(("queries", "scale", "delta"), [(286, 40.0, 1e-5), (1_000, 100.0, 1e-8)])
+    def test_gnmax_of_2018(self, queries: int, scale: float, delta: float) -> None:
+        stage = NoisyMaxStage(60_000, 250, queries, GaussianMax(scale), labels=10)
+        stated = noisy_max_guarantee(stage, delta).epsilon
+        authors = self.converted(queries / scale**2, delta)
+        assert stated == pytest.approx(concentrated_epsilon(queries / scale**2, delta), rel=1e-9)
+        assert 0.8 * authors < stated < authors, "the same divergence, converted better (Canonne et al. 2020)"
 
 
 def test_a_delta_that_buys_next_to_nothing_is_not_stated() -> None:

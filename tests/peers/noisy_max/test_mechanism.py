@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -12,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.peers.noisy_max import mechanism
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+
+
+def votes(ones: int, teachers: int) -> NDArray[np.int64]:
+    return np.array([teachers - ones, ones])
 
 
 def noised(monkeypatch: pytest.MonkeyPatch, z: int, ones: int, teachers: int) -> int:
@@ -25,7 +30,7 @@ def noised(monkeypatch: pytest.MonkeyPatch, z: int, ones: int, teachers: int) ->
         return z
 
     monkeypatch.setattr(mechanism, "discrete_gaussian", scripted)
-    return GaussianMax(2.5).decide(ones, teachers, SeededEntropy(0))
+    return GaussianMax(2.5).decide(votes(ones, teachers), SeededEntropy(0))
 
 
 @pytest.mark.parametrize("teachers", [1, 4, 7])
@@ -42,6 +47,32 @@ def test_an_odd_number_of_teachers_prefers_no_label(monkeypatch: pytest.MonkeyPa
             assert noised(monkeypatch, z, ones, 7) == 1 - noised(monkeypatch, -z, 7 - ones, 7)
 
 
+@pytest.mark.parametrize(
+    ("noise", "drawn"), [(GaussianMax(2.5), "discrete_gaussians"), (LaplaceMax(2.5), "discrete_laplaces")]
+)
+@pytest.mark.parametrize("labels", [3, 4])
+def test_the_first_of_the_largest_noisy_counts_wins(
+    monkeypatch: pytest.MonkeyPatch, noise: NoisyMax, drawn: str, labels: int
+) -> None:
+    """Every noise within reach of a tie, on counts that are all different: 2, 1, 0 and 3."""
+    counts = np.array([2, 1, 0, 3])[:labels]
+    for z in itertools.product(range(-2, 3), repeat=labels):
+        monkeypatch.setattr(
+            mechanism, drawn, lambda scale, count, _, z=z: np.array(z[:count]) if scale == 2.5 else None
+        )
+        assert noise.decide(counts, SeededEntropy(0)) == int(np.argmax(counts + z))
+
+
+def test_two_labels_have_laplace_noise_on_both_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "discrete_laplaces", lambda *_: np.array([3, -1]))
+    assert [LaplaceMax(1.0).decide(votes(ones, 9), SeededEntropy(0)) for ones in (6, 7)] == [0, 1]
+
+
+def test_large_counts_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "discrete_gaussians", lambda *_: np.array([0, 2**62, 2**62]))
+    assert GaussianMax(2.0**50).decide(np.array([2**62, 2**62, 2**61]), SeededEntropy(0)) == 1
+
+
 def log_weights(noise: ExponentialMax, ones: int, teachers: int) -> tuple[float, float]:
     caught: list[NDArray[np.float64]] = []
 
@@ -51,7 +82,7 @@ def log_weights(noise: ExponentialMax, ones: int, teachers: int) -> tuple[float,
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanism, "weighted_choice", catch)
-        assert noise.decide(ones, teachers, SeededEntropy(0)) == 1
+        assert noise.decide(votes(ones, teachers), SeededEntropy(0)) == 1
     return float(caught[0][0]), float(caught[0][1])
 
 
@@ -80,7 +111,32 @@ def range_between(noise: ExponentialMax, ones: int, teachers: int) -> Fraction:
 def test_the_stated_range_covers_the_rounding_of_the_weights(eta: float, teachers: int, share: float) -> None:
     noise = ExponentialMax(eta)
     ones = min(teachers - 1, int(share * teachers))
-    assert 0 < range_between(noise, ones, teachers) <= Fraction(noise.event(teachers).epsilon)
+    assert 0 < range_between(noise, ones, teachers) <= Fraction(noise.event(teachers, 2).epsilon)
+
+
+def several_log_weights(noise: ExponentialMax, counts: list[int]) -> list[Fraction]:
+    caught = np.zeros(len(counts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mechanism, "weighted_choice", lambda weights, _: np.copyto(caught, weights))
+        noise.decide(np.array(counts), SeededEntropy(0))
+    assert caught.max() == 0.0
+    return [Fraction(float(weight)) for weight in caught]
+
+
+@given(
+    eta=st.floats(2.0**-50, 2.0**50),
+    counts=st.lists(st.integers(0, 10**12) | st.integers(0, 3), min_size=3, max_size=5),
+    places=st.permutations(range(3)),
+)
+def test_the_stated_range_covers_rounding_for_several_labels(eta: float, counts: list[int], places: list[int]) -> None:
+    """The loss of a label is the change of its log-weight, less that of the normaliser, which all labels share."""
+    counts[places[0]] += 1
+    moved = list(counts)
+    moved[places[0]], moved[places[1]] = moved[places[0]] - 1, moved[places[1]] + 1
+    noise = ExponentialMax(eta)
+    before, after = several_log_weights(noise, counts), several_log_weights(noise, moved)
+    losses = [b - a for a, b in zip(before, after, strict=True)]
+    assert max(losses) - min(losses) <= Fraction(noise.event(sum(counts), len(counts)).epsilon)
 
 
 def test_without_its_share_for_rounding_the_range_would_be_too_small() -> None:
@@ -90,33 +146,45 @@ def test_without_its_share_for_rounding_the_range_would_be_too_small() -> None:
 
 
 def test_events() -> None:
-    assert GaussianMax(3.0).event(101) == DiscreteGaussianEvent(3.0)
-    event = ExponentialMax(0.25).event(101)
+    assert GaussianMax(3.0).event(101, 2) == DiscreteGaussianEvent(3.0)
+    event = ExponentialMax(0.25).event(101, 2)
     assert isinstance(event, BoundedRangeEvent)
     assert 0.5 < event.epsilon < 0.5 * (1 + 1e-11)
+    assert GaussianMax(3.0).event(101, 3).noise_multiplier == pytest.approx(3.0 / math.sqrt(2.0), rel=1e-11)
+    for labels in (2, 3, 10):
+        charged = LaplaceMax(20.0).event(250, labels)
+        assert isinstance(charged, PureEvent)
+        assert 0.1 <= charged.epsilon < 0.1 * (1 + 1e-11), "2γ, and not γ"
 
 
 def test_short_floats_are_kept_as_long_ones() -> None:
     eta: Any = np.float16(0.1)
     assert type(ExponentialMax(eta).inverse_temperature) is float
-    assert type(GaussianMax(eta).scale) is float
+    assert type(GaussianMax(eta).scale) is type(LaplaceMax(eta).scale) is float
 
 
-@pytest.mark.parametrize("noise", [GaussianMax(2.0), ExponentialMax(1.0), ExponentialMax(2.0**50)], ids=str)
-def test_clear_majorities_win(noise: GaussianMax | ExponentialMax) -> None:
+@pytest.mark.parametrize(
+    "noise", [GaussianMax(2.0), LaplaceMax(2.0), ExponentialMax(1.0), ExponentialMax(2.0**50)], ids=str
+)
+def test_clear_majorities_win(noise: NoisyMax) -> None:
     for entropy in (SystemEntropy(), SeededEntropy(0)):
-        assert noise.decide(10_001, 10_001, entropy) == 1
-        assert noise.decide(0, 10_001, entropy) == 0
+        for winner in range(4):
+            assert noise.decide(10_001 * (np.arange(4) == winner), entropy) == winner
+        assert noise.decide(votes(10_001, 10_001), entropy) == 1
+        assert noise.decide(votes(0, 10_001), entropy) == 0
 
 
 def test_a_coin_decides_a_tie_of_the_exponential_form() -> None:
     entropy = SeededEntropy(0)
-    assert {ExponentialMax(1.0).decide(5, 10, entropy) for _ in range(64)} == {0, 1}
+    assert {ExponentialMax(1.0).decide(votes(5, 10), entropy) for _ in range(64)} == {0, 1}
+    assert {ExponentialMax(1.0).decide(np.array([5, 5, 0, 5]), entropy) for _ in range(128)} - {2} == {0, 1, 3}
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, 2.0**51, True, "2.0"])
 def test_what_cannot_be_drawn_is_refused(value: Any) -> None:
     with pytest.raises(ParameterError, match="scale"):
         GaussianMax(value)
+    with pytest.raises(ParameterError, match="scale"):
+        LaplaceMax(value)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         ExponentialMax(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
+from scipy.stats import laplace, norm
 from support.requests import request_of
 
-from pcqr.errors import InfeasiblePlan
-from pcqr.hypotheses import Intervals, Thresholds
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.hypotheses import DecisionTrees, Intervals, Thresholds
 from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
-from pcqr.peers.noisy_max.planning import overturned_share, plan_noisy_max, smallest_noise
+from pcqr.peers.noisy_max.planning import FORMS, _overturns, overturned_share, plan_noisy_max, smallest_noise
 from pcqr.planning import Request
 
 
@@ -51,9 +54,9 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 
 
 def less(noise: NoisyMax, factor: float) -> NoisyMax:
-    if isinstance(noise, GaussianMax):
-        return GaussianMax(noise.scale / factor)
-    return ExponentialMax(noise.inverse_temperature * factor)
+    if isinstance(noise, ExponentialMax):
+        return ExponentialMax(noise.inverse_temperature * factor)
+    return type(noise)(noise.scale / factor)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
@@ -69,6 +72,42 @@ def test_noise_is_the_smallest_that_epsilon_and_delta_allow(epsilon: float, quer
         )
         assert kept.within(epsilon, 1e-6)
         assert not broken.within(epsilon, 1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("labels", [2, 3])
+def test_every_form_can_be_asked_for_and_has_the_smallest_noise(form: str, labels: int) -> None:
+    asked = request(epsilon=1.0, hypotheses=DecisionTrees(depth=1, labels=labels))
+    plan = plan_noisy_max(asked, noise=form)
+    assert type(plan.vote.noise) is type(FORMS[form](1.0))
+    assert plan.vote.labels == labels
+    assert plan.guarantee.within(1.0, 1e-6)
+    tighter = replace(plan.vote, noise=less(plan.vote.noise, 1.001))
+    assert not noisy_max_guarantee(tighter, 1e-6).within(1.0, 1e-6)
+
+
+def test_noise_itself_is_taken_as_it_is_or_refused() -> None:
+    pinned = request(epsilon=5.0, delta=1e-5, queries=100, teachers=251)
+    plan = plan_noisy_max(pinned, noise=LaplaceMax(20.0))
+    assert (plan.vote.noise, plan.vote.teachers) == (LaplaceMax(20.0), 251)
+    with pytest.raises(InfeasiblePlan, match=r"cost ε = 4\.61\d at δ = 1e-05; ε = 4 was allowed"):
+        plan_noisy_max(pinned.but(epsilon=4.0), noise=LaplaceMax(20.0))
+
+
+@pytest.mark.parametrize("noise", ["normal", "", 3.0, GaussianMax, ("gaussian",)])
+def test_other_noise_is_refused(noise: Any) -> None:
+    with pytest.raises(ParameterError, match="noise must be None, one of 'gaussian', 'exponential', 'laplace'"):
+        plan_noisy_max(request(), noise=noise)
+
+
+def test_laplace_noise_is_never_the_planners_own_choice() -> None:
+    """It costs more than odds of the same ε, and overturns as many majorities or more."""
+    lead = np.linspace(0.0, 400.0, 100)
+    assert (_overturns(LaplaceMax(20.0), lead, 2) >= _overturns(ExponentialMax(0.05), lead, 2) - 1e-15).all()
+    for changes in ({}, {"queries": 1}, {"records": 10**9}):
+        assert predicted(plan_noisy_max(request(**changes))) <= predicted(
+            plan_noisy_max(request(**changes), noise="laplace")
+        )
 
 
 def test_one_answer_is_pure() -> None:
@@ -113,16 +152,46 @@ def test_an_epsilon_beyond_reason_comes_to_an_end() -> None:
     assert plan_noisy_max(request(epsilon=1.7e308)).guarantee.within(1.7e308, 1e-6)
 
 
-@pytest.mark.parametrize("noise", [GaussianMax(40.0), ExponentialMax(0.02)], ids=str)
+def by_one_draw(lead: float) -> float:
+    return float(ndtr(-lead / 40.0))
+
+
+def by_a_draw_for_each(lead: float) -> float:
+    return float(norm.sf(2 * lead, scale=np.hypot(40.0, 40.0)))
+
+
+def by_odds(lead: float) -> float:
+    return float(expit(-2 * 0.02 * lead))
+
+
+@pytest.mark.parametrize("lead", [0.0, 7.0, 60.0])
+def test_laplace_noise_on_both_counts_overturns_by_their_difference(lead: float) -> None:
+    def both(z: float) -> float:
+        return float(laplace.pdf(z, scale=40.0) * laplace.sf(2 * lead + z, scale=40.0))
+
+    expected = quad(both, -2e3, 2e3, points=[0, -2 * lead])[0]
+    assert _overturns(LaplaceMax(40.0), np.array([lead]), 2)[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("noise", "labels", "chance"),
+    [
+        (GaussianMax(40.0), 2, by_one_draw),
+        (GaussianMax(40.0), 3, by_a_draw_for_each),
+        (ExponentialMax(0.02), 3, by_odds),
+    ],
+    ids=["one draw", "a draw for each count", "odds"],
+)
 @pytest.mark.parametrize(("teachers", "error"), [(301.0, 0.03), (51.0, 0.002), (2_001.0, 0.2), (9.0, 0.5)])
-def test_the_share_of_overturned_majorities_is_its_integral(noise: NoisyMax, teachers: float, error: float) -> None:
+def test_the_share_of_overturned_majorities_is_its_integral(
+    noise: NoisyMax, labels: int, chance: Callable[[float], float], teachers: float, error: float
+) -> None:
     def overturned(t: float) -> float:
-        lead = 0.5 * teachers * (1.0 - np.exp(-t / error))
-        chance = ndtr(-lead / noise.scale) if isinstance(noise, GaussianMax) else expit(-2 * 0.02 * lead)
-        return 2.0 * float(chance)
+        return 2.0 * chance(0.5 * teachers * (1.0 - np.exp(-t / error)))
 
     expected = quad(overturned, 0.0, 0.5, points=[error / 10, error] if error < 0.5 else None, limit=200)[0]
-    assert overturned_share(noise, np.array([teachers]), np.array([error]))[0] == pytest.approx(expected, rel=1e-3)
+    found = overturned_share(noise, np.array([teachers]), np.array([error]), labels)[0]
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_plan_says_what_work_it_is() -> None:

@@ -15,6 +15,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector
 from pcqr.mechanisms.votes import distance_to_instability
 from pcqr.noise import weighted_choice
+from pcqr.peers.noisy_max.mechanism import LaplaceMax
 
 Votes = tuple[int, int]
 """For label 0 and for label 1. One teacher that changes its mind moves both."""
@@ -28,6 +29,16 @@ class ExponentialVote:
 
     def __call__(self, votes: Votes, entropy: Entropy) -> str:
         return str(weighted_choice(self.rate * np.array(votes, dtype=np.float64), entropy))
+
+
+@dataclass(frozen=True)
+class LaplaceVote:
+    """The label with the most votes after Laplace noise of this `scale` on each count: (2/`scale`)-DP."""
+
+    scale: float
+
+    def __call__(self, votes: Sequence[int], entropy: Entropy) -> str:
+        return str(LaplaceMax(self.scale).decide(np.array(votes), entropy))
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,15 @@ BUGS: Sequence[Bug] = (
         broken=ExponentialVote(1.0),
         correct=ExponentialVote(0.5),
         neighbours=((1, 6), (2, 5)),
+    ),
+    bug(
+        "Laplace noise for one count",
+        "Every count has Laplace noise of scale 1/γ, sold as γ-DP. One teacher moves two counts, so this is 2γ.",
+        source="LNMax of Papernot et al. 2017, charged γ for 2γ",
+        claim=Guarantee(1.0),
+        broken=LaplaceVote(1.0),
+        correct=LaplaceVote(2.0),
+        neighbours=((0, 12, 2), (1, 11, 2)),
     ),
     bug(
         "gap of sensitivity 2",

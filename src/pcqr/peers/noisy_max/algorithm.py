@@ -1,8 +1,8 @@
 """Per-query noisy majority votes: what our releases are compared with.
 
 Papernot, Abadi, Erlingsson, Goodfellow, Talwar 2017 and Papernot et al. 2018 (PATE) with data-independent accounting;
-Dwork and Feldman 2018 for the exponential form. Teachers on disjoint parts of the records as they are, no ⊥, and every
-one of the m answers is paid for beforehand. Proof: proofs/noisy_max.md.
+Dwork and Feldman 2018 for the exponential form. Two labels or more; teachers on disjoint parts of the records as they
+are, no ⊥, and every one of the m answers is paid for beforehand. Proof: proofs/noisy_max.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import BoundedRangeEvent, Repeated, compose
+from pcqr.accounting import DiscreteGaussianEvent, Repeated, compose
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
@@ -70,13 +70,13 @@ class NoisyVotes:
         if self._decisions_left <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
         self._decisions_left -= 1
-        return self._plan.noise.decide(int(counts[1]), self._plan.teachers, self._entropy)
+        return self._plan.noise.decide(counts, self._entropy)
 
 
 def noisy_max(hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
-    """Train the teachers on a random partition of the records as they are. Its noise is for two labels."""
-    if hypotheses.labels != 2:
-        raise ParameterError("hypotheses", "a class of two labels", f"one of {hypotheses.labels}")
+    """Train the teachers on a random partition of the records as they are."""
+    if hypotheses.labels != plan.labels:
+        raise ParameterError("plan", f"a plan for {hypotheses.labels} labels", f"one for {plan.labels}")
     if records.size != plan.records:
         raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
     return NoisyVotes.trained(hypotheses, records, plan, entropy)
@@ -89,10 +89,9 @@ def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
     Privacy loss distributions are left out: they know no more about these events than that they are pure, and take a
     second to load.
     """
-    event = plan.noise.event(plan.teachers)
-    answers = [Repeated(event, plan.queries)]
+    answers = [Repeated(plan.event, plan.queries)]
     stated = compose(answers, delta, accountant="Rényi")
-    if isinstance(event, BoundedRangeEvent):
+    if not isinstance(plan.event, DiscreteGaussianEvent):
         pure = compose(answers, 0.0, accountant="basic")
         stated = pure if pure.epsilon <= _WORTH_A_DELTA * stated.epsilon else stated
     return replace(stated, proof="noisy_max").explained("each the noisy majority of teachers on disjoint records")

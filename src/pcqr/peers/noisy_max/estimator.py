@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from pcqr.algorithms.priv_class import PrivClass
@@ -12,6 +12,7 @@ from pcqr.estimators.given import Given
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max
+from pcqr.peers.noisy_max.mechanism import NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.planning.request import Request
@@ -22,9 +23,9 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     """Noisy majorities of teachers [1]_ [2]_ [3]_: every query gets a label, and every label is paid for.
 
     (ε, δ)-DP for m answers together. After m distinct queries `BudgetExhausted` is raised, while queries asked before
-    are answered from the log. `plan_.vote.noise` is a discrete Gaussian on the count of votes or an exponential
-    mechanism, whichever the planner expects to err less. In an `Answer` the kind "stable" says no more than that the
-    label is a vote's; `unstable_left_` is None.
+    are answered from the log. `plan_.vote.noise` is discrete Gaussian noise on the counts of votes or an exponential
+    mechanism, whichever the planner expects to err less, unless `noise` says which. In an `Answer` the kind "stable"
+    says no more than that the label is a vote's; `unstable_left_` is None.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
-    classes : sequence of two labels or None, default None
+    classes : sequence of labels or None, default None
         The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
         says that they were treated as public.
     account : Account, str, path or None, default None
@@ -52,6 +53,10 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
     teachers : int or None, default None
         k, odd. None lets the planner choose it.
+    noise : {"gaussian", "exponential", "laplace"}, GaussianMax, ExponentialMax, LaplaceMax or None, default None
+        The form of the noise: PATE's GNMax, that of Dwork and Feldman, PATE's LNMax; the planner finds its scale. Or
+        the noise itself (`pcqr.peers.noisy_max.mechanism`), refused where ε and δ do not allow it. None: the planner
+        chooses.
 
     Attributes
     ----------
@@ -60,7 +65,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     plan_ : NoisyMaxPlan
         What was decided from public numbers.
     classes_ : ndarray
-        The two label names.
+        The label names.
     hypotheses_ : HypothesisClass
         H as it was used.
     n_features_in_ : int
@@ -92,10 +97,14 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     Usage(queries=17, unstable=None)
     """
 
+    _: KW_ONLY
+    noise: str | NoisyMax | None = None
+
+    two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
-        return plan_noisy_max(request)
+        return plan_noisy_max(request, noise=self.noise)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: NoisyMaxPlan, entropy: Entropy) -> None:
         labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)

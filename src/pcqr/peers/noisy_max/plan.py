@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
+from pcqr.documents.codec import later
 from pcqr.errors import ParameterError
 from pcqr.peers.noisy_max.mechanism import NoisyMax
 from pcqr.plan import QueryPlan, Usage
@@ -20,14 +22,18 @@ class NoisyMaxStage(Document):
     records : int
         n.
     teachers : int
-        k ≤ n. It may be even: a tie is then a 0 (`GaussianMax`) or a fair coin (`ExponentialMax`).
+        k ≤ n. It may be even: `ExponentialMax` breaks ties by a fair coin, the others by the order of the labels.
     queries : int
         m, the answers that are paid for.
-    noise : GaussianMax or ExponentialMax
+    noise : GaussianMax, LaplaceMax or ExponentialMax
         How one answer is drawn.
+    labels : int, default 2
+        C ≥ 2, the labels that are voted on.
 
     Attributes
     ----------
+    event : Event
+        What one answer costs, as `pcqr.accounting` describes it.
     teacher_records : int
         ⌊n/k⌋, the records that every teacher has at least.
 
@@ -48,14 +54,21 @@ class NoisyMaxStage(Document):
     teachers: int
     queries: int
     noise: NoisyMax
+    labels: int = later(2)
 
     def __post_init__(self) -> None:
         check_integer("records", self.records, least=1)
         check_integer("teachers", self.teachers, least=1, most=self.records)
         check_integer("queries", self.queries, least=1)
+        check_integer("labels", self.labels, least=2)
         if not isinstance(self.noise, NoisyMax):
             raise ParameterError("noise", "a noisy majority of pcqr.peers.noisy_max", self.noise)
-        keep_plain(self, integers=("records", "teachers", "queries"))
+        keep_plain(self, integers=("records", "teachers", "queries", "labels"))
+
+    @property
+    def event(self) -> DiscreteGaussianEvent | PureEvent | BoundedRangeEvent:
+        """What one answer costs."""
+        return self.noise.event(self.teachers, self.labels)
 
     @property
     def teacher_records(self) -> int:

@@ -1,20 +1,21 @@
 """Plans for the per-query noisy majority: noise from (ε, δ, m), then the number of teachers from a model.
 
 The noise is the smallest that (ε, δ) allows for m answers, found by bisection through `pcqr.accounting`, once for each
-form of `pcqr.peers.noisy_max.mechanism`. The form and k are those with the smallest predicted loss
+form of `pcqr.peers.noisy_max.mechanism` that may be taken, or the one that the user fixed. The form and k are those
+with the smallest predicted loss
 
     a + (1 − 2a)·v,    a = ½·(teachers' error θ),    v = share of queries on which noise overturns the majority,
 
 under the model of `pcqr.planning.expected.model` for teachers on the records as they are: a is what their errors have
 in common, and dissent is ½e^{−t/θ} at distance t from the decision boundary, so that the majority leads a tie by
-(k/2)·(1 − e^{−t/θ}) votes. Noise turns right answers into wrong ones and wrong ones into right. Only public numbers
-enter.
+(k/2)·(1 − e^{−t/θ}) votes. Noise turns right answers into wrong ones and wrong ones into right. Of several labels the
+two in question near a boundary are modelled. Only public numbers enter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from scipy.special import expit, ndtr
 
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, NoisyMax
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import Prediction
 from pcqr.planning.expected import model
@@ -33,29 +34,49 @@ FloatArray = NDArray[np.float64]
 _TEACHER_GRID = 120
 _DOUBTS = ((1.0, 0.5), (2.0, 0.5))  # (factor on θ, weight): the search averages over the model being too optimistic
 _PRECISION = 1e-6  # relative, of the noise
+FORMS: Mapping[str, Callable[[float], NoisyMax]] = {
+    "gaussian": lambda rate: GaussianMax(1.0 / rate),
+    "exponential": ExponentialMax,
+    "laplace": lambda rate: LaplaceMax(1.0 / rate),
+}
+"""By the name that a user may give: the noise at a rate, 1/σ, η or γ."""
+_WORTHWHILE = ("gaussian", "exponential")
+"""Laplace noise on request alone: an exponential answer of the same ε has a quarter of its ρ, and errs as seldom."""
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
 
-def plan_noisy_max(request: Request, start: object = None) -> NoisyMaxPlan:  # noqa: ARG001 - as all planners
-    """The better of the two forms for m = `request.queries` answers. Of the pins, only `teachers` is looked at.
+def plan_noisy_max(request: Request, start: object = None, noise: str | NoisyMax | None = None) -> NoisyMaxPlan:  # noqa: ARG001 - as all planners
+    """The best form for m = `request.queries` answers, or that of `noise`. Of the pins, only `teachers` is looked at.
 
+    `noise` is the name of a form, or noise itself, which is taken as it is if (ε, δ) allow it.
     Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
     """
-    vote, prediction = min(_candidates(request), key=lambda candidate: candidate[0])[1:]
+    vote, prediction = min(_candidates(request, noise), key=lambda candidate: candidate[0])[1:]
     guarantee = noisy_max_guarantee(vote, request.delta)
+    if not guarantee.within(request.epsilon, request.delta):
+        raise InfeasiblePlan(
+            f"m = {request.queries:,} answers with {vote.noise} cost ε = {guarantee.epsilon:.4g} at δ = "
+            f"{guarantee.delta:g}; ε = {request.epsilon:g} was allowed.",
+            "a larger ε, fewer queries or more noise",
+        )
     return NoisyMaxPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
 
 
-def smallest_noise(request: Request) -> tuple[NoisyMax, ...]:
-    """For each form the least noise with which m answers are within (ε, δ), whatever k ≤ n is; one form at least."""
+def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tuple[NoisyMax, ...]:
+    """For each of the `forms` the least noise with which m answers are within (ε, δ), whatever k ≤ n is.
+
+    One of them at least: else InfeasiblePlan.
+    """
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016): a start that is nearly good enough.
     needed = -math.log(request.delta)
     root_rho = request.epsilon / (math.sqrt(needed + request.epsilon) + math.sqrt(needed)) / math.sqrt(request.queries)
-    start = math.sqrt(2.0) * root_rho
-    found = (
-        _largest_rate(lambda rate: GaussianMax(1.0 / rate), start, request),
-        _largest_rate(ExponentialMax, max(start, request.epsilon / (2.0 * request.queries)), request),
-    )
+    pure = request.epsilon / (2.0 * request.queries)
+    starts = {
+        "gaussian": root_rho * (math.sqrt(2.0) if request.hypotheses.labels == 2 else 1.0),
+        "exponential": max(math.sqrt(2.0) * root_rho, pure),
+        "laplace": max(math.sqrt(0.5) * root_rho, pure),
+    }
+    found = (_largest_rate(FORMS[form], starts[form], request) for form in forms)
     noises = tuple(noise for noise in found if noise is not None)
     if not noises:
         raise InfeasiblePlan(
@@ -66,49 +87,64 @@ def smallest_noise(request: Request) -> tuple[NoisyMax, ...]:
     return noises
 
 
-def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray) -> FloatArray:
+def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray, labels: int = 2) -> FloatArray:
     """v, the share of queries on which `noise` overturns the majority of k = `teachers` teachers, θ = `error`.
 
     ∫ 2·P(overturned at distance t) dt over t ≤ ½, P taken at a lead of (k/2)·(1 − e^{−t/θ}).
     """
     depth = np.minimum(_DEPTHS[:, None], 0.5 / error)
-    chance = _overturns(noise, 0.5 * teachers * -np.expm1(-depth))
+    chance = _overturns(noise, 0.5 * teachers * -np.expm1(-depth), labels)
     near = 2.0 * error * np.trapezoid(chance, depth, axis=0)
     far = (1.0 - 2.0 * error * depth[-1]) * chance[-1]
     share: FloatArray = near + far
     return share
 
 
-def _overturns(noise: NoisyMax, lead: FloatArray) -> FloatArray:
+def _overturns(noise: NoisyMax, lead: FloatArray, labels: int) -> FloatArray:
     """The chance that noise overturns a majority that leads a tie by `lead` votes (a model: the lead is no integer)."""
     match noise:
         case GaussianMax(scale):
-            chance: FloatArray = ndtr(-lead / scale)
+            chance: FloatArray = ndtr(-lead / scale if labels == 2 else -math.sqrt(2.0) * lead / scale)
+        case LaplaceMax(scale):  # the difference of two such noises beyond the gap, twice the lead
+            chance = 0.5 * (1.0 + lead / scale) * np.exp(-2.0 * lead / scale)
         case ExponentialMax(eta):
             chance = expit(-2.0 * eta * lead)
     return chance
 
 
-def _candidates(request: Request) -> list[tuple[float, NoisyMaxStage, Prediction]]:
+def _candidates(request: Request, noise: str | NoisyMax | None) -> list[tuple[float, NoisyMaxStage, Prediction]]:
     """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
+    labels = request.hypotheses.labels
     teachers = _teacher_counts(request)
     error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
     candidates = []
-    for noise in smallest_noise(request):
+    for form in _noises(request, noise):
         loss = np.zeros_like(error)
         for doubt, weight in _DOUBTS:
-            loss += weight * _excess(noise, teachers, error, np.minimum(0.5, doubt * error))
+            loss += weight * _excess(form, teachers, error, np.minimum(0.5, doubt * error), labels)
         best = int(np.argmin(loss))
-        expected = float(_excess(noise, teachers, error, error)[best])
-        plan = NoisyMaxStage(request.records, int(teachers[best]), request.queries, noise)
+        expected = float(_excess(form, teachers, error, error, labels)[best])
+        plan = NoisyMaxStage(request.records, int(teachers[best]), request.queries, form, labels)
         prediction = Prediction(unanswered_share=0.0, excess_error=expected, unstable_share=0.0)
         candidates.append((float(loss[best]), plan, prediction))
     return candidates
 
 
-def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: FloatArray) -> FloatArray:
+def _noises(request: Request, noise: str | NoisyMax | None) -> tuple[NoisyMax, ...]:
+    """What there is to choose from."""
+    if noise is None:
+        return smallest_noise(request)
+    if isinstance(noise, NoisyMax):
+        return (noise,)
+    if not isinstance(noise, str) or noise not in FORMS:
+        named = ", ".join(map(repr, FORMS))
+        raise ParameterError("noise", f"None, one of {named}, or a noisy majority of pcqr.peers.noisy_max", noise)
+    return smallest_noise(request, (noise,))
+
+
+def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: FloatArray, labels: int) -> FloatArray:
     """a + (1 − 2a)·v, with θ = `error` in a and θ = `dissent` in v."""
-    share = overturned_share(noise, teachers, dissent)
+    share = overturned_share(noise, teachers, dissent, labels)
     excess: FloatArray = 0.5 * error + (1.0 - error) * share
     return excess
 
@@ -134,7 +170,8 @@ def _largest_rate(make: Callable[[float], NoisyMax], start: float, request: Requ
     def kept(rate: float) -> NoisyMax | None:
         try:
             noise = make(rate)
-            plan = NoisyMaxStage(request.records, request.records, request.queries, noise)  # k = n: the most rounding
+            most = request.records  # as many teachers: the most rounding
+            plan = NoisyMaxStage(request.records, most, request.queries, noise, request.hypotheses.labels)
             stated = noisy_max_guarantee(plan, request.delta)
         except (ParameterError, ZeroDivisionError):  # not to be drawn, or without a finite ε
             return None
