@@ -23,7 +23,7 @@ EVERY_RELEASE = {
 STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate"}
 RELABELLING = {*STABLE, "inverse_temperature"}
 PARAMETERS: dict[type[Any], set[str]] = {
-    NoisyMaxAggregate: EVERY_RELEASE,
+    NoisyMaxAggregate: EVERY_RELEASE | {"noise"},
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},

@@ -70,6 +70,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (NOISY, "teachers", 101),
     (NOISY, "queries", 0),
     (NOISY, "noise", VOTE.sparse_vector),
+    (NOISY, "labels", 1),
     (DRAW, "inverse_temperature", -0.1),
     (DRAW, "inverse_temperature", math.nan),
     (DRAW, "inverse_temperature", None),
