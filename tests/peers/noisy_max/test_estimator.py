@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from support.releases import Forbidden, steps
 
+import pcqr
 from pcqr import BudgetExhausted, DataError, InfeasiblePlan, NoisyMaxAggregate, ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.peers.noisy_max.mechanism import LaplaceMax
 from pcqr.plan import Usage
 
 
@@ -125,6 +128,26 @@ def test_labels_keep_their_names() -> None:
     assert list(release.predict([[0.1], [0.9]])) == ["benign", "malign"]
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "laplace", "exponential", None, LaplaceMax(3.0)], ids=str)
+def test_three_labels_are_answered_by_their_names_and_kept(noise: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).random((6_000, 1))
+    names = ("low", "middle", "high")
+    y = np.array(names)[np.digitize(X[:, 0], [0.3, 0.6])]
+    public = np.linspace(0.0025, 0.9975, 200)[:, None]
+    release = NoisyMaxAggregate(
+        DecisionTrees(depth=2, cuts=8), epsilon=8.0, queries=9, teachers=151, entropy=0, classes=names, noise=noise
+    ).fit(X, y, public=public)
+    assert release.plan_.vote.labels == 3
+    assert release.predict([[0.1], [0.45], [0.9]]).tolist() == list(names)
+    release.save(tmp_path / "kept")
+    release.close()
+    found = pcqr.release.open(tmp_path / "kept")
+    assert found.plan_ == release.plan_
+    assert found.predict([[0.1], [0.5]]).tolist() == ["low", "middle"]
+    assert found.queries_answered_ == 4
+    found.close()
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
@@ -139,7 +162,7 @@ def test_labels_keep_their_names() -> None:
         ({"hypotheses": "stumps"}, "hypotheses"),
         ({"classes": ("a", "a")}, "classes"),
         ({"entropy": -3}, "entropy"),
-        ({"hypotheses": DecisionTrees(depth=2, labels=3)}, "classes"),
+        ({"noise": "normal"}, "noise"),
     ],
     ids=str,
 )

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from pcqr import __version__, registry
+from pcqr.documents import Document
+from pcqr.documents.document import FORMAT as DOCUMENT
 from pcqr.documents.reading import parse, read_object
+from pcqr.documents.table import tag_of
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
@@ -97,6 +100,8 @@ def _plain(name: str, value: Any) -> Any:
             plain = [_plain(name, each) for each in plain]
         case Predicate():
             plain = {field: getattr(plain, field) for field in _PREDICATE}
+        case Document() if tag_of(type(plain)) is not None:
+            plain = json.loads(plain.to_json())
         case SystemEntropy():
             plain = None
         case SeededEntropy():
@@ -124,6 +129,8 @@ def _restored(value: Any) -> Any:
         return value
     if set(value) == set(_PREDICATE):
         return Predicate(**value)
+    if value.get("format") == DOCUMENT:
+        return Document.from_json(json.dumps(value))
     family = registry.hypothesis_class(str(value.get(_CLASS)))
     return registry.resolve(family.make)(**{name: _restored(part) for name, part in value.items() if name != _CLASS})
 
