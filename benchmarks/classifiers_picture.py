@@ -1,4 +1,4 @@
-"""Accuracy against ε, one panel a table: what `auto` publishes, DP-SGD in its favour, and boosting without privacy."""
+"""Accuracy against ε, one panel a table: what `auto` publishes, two peers by DP-SGD, and boosting without privacy."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from benchmarks.leads import Peer, Runs
 from benchmarks.tables import QUESTIONS
 from pcqr.drawing import (
     BODY,
     DASH_DOT,
     DASHED,
+    DOTTED,
     INK,
     MUTED,
     NAME,
@@ -22,6 +22,7 @@ from pcqr.drawing import (
     PUBLISHED,
     SMALL,
     THIN,
+    VOTES,
     draw_without_privacy,
     entitle,
     mark_epsilons,
@@ -33,74 +34,90 @@ from pcqr.drawing import (
 if TYPE_CHECKING:
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "counted": "s", "compared": "D", "boosted": "o"}
-WORDS = {
-    "tree": "one exact tree",
-    "counted": "linear, or a tree where one label is rare",
-    "compared": "linear or a tree, by a private comparison",
-    "boosted": "boosted exact trees",
-}
-PEER = "logistic regression on the same predicates;\nsettings picked for each point on the test rows"
+MARKERS = {"tree": "^", "counted": "s", "head": "o"}
+WORDS = {"tree": "one exact tree", "counted": "a head, or a tree where one label is rare", "head": "a head"}
+STYLES = ((OTHERS, DASH_DOT), (VOTES, DOTTED))
+"""Of the peers."""
+PEERS = ("logistic regression by DP-SGD", "network by DP-SGD")
+PICKED = "settings picked for each\npoint on the test rows"
+NOTES = (f"public predicates; {PICKED}", f"two layers of 128; {PICKED}")
 LIMIT = "on the same columns and rows"
 NOTE = "δ = 10⁻⁶, replace one record.\nBars: standard error of the runs."
 
 
-def draw(cases: Sequence[Case], limits: Mapping[str, float], path: Path) -> None:
+def draw(cases: Sequence[Case], peers: Sequence[Peer], limits: Mapping[str, float], path: Path) -> None:
     """`limits`: the accuracy of gradient boosting without privacy, by table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     names = list(dict.fromkeys(case.table for case in cases))
-    with picture(path, 11.5, 6.8) as figure:
-        panels = figure.subplot_mosaic("abl;cdl", gridspec_kw={"width_ratios": (1.0, 1.0, 0.95), "hspace": 0.08})
-        for place, name in zip("abcd", names, strict=False):
-            _panel(panels[place], [case for case in cases if case.table == name], limits[name])
-        for place in "ac":
+    with picture(path, 12.5, 7.2) as figure:
+        panels = figure.subplot_mosaic("abc;del", gridspec_kw={"hspace": 0.08})
+        for place, name in zip("abcde", names, strict=False):
+            _panel(panels[place], [case for case in cases if case.table == name], peers, limits[name])
+        for place in "abcde"[len(names) :]:
+            panels[place].axis("off")
+        for place in "ad":
             panels[place].set_ylabel(ON_ACCURACY)
-        _legend(panels["l"])
+        _legend(panels["l"], {case.method for case in cases})
 
 
-def _panel(axes: Any, cases: Sequence[Case], limit: float) -> None:
-    epsilons = [case.epsilon for case in cases]
+def _panel(axes: Any, cases: Sequence[Case], peers: Sequence[Peer], limit: float) -> None:
+    name = cases[0].table
     draw_without_privacy(axes, limit)
-    for values, colour, style in (
-        ([case.peer for case in cases], OTHERS, DASH_DOT),
-        ([case.accuracy for case in cases], PUBLISHED, "-"),
-    ):
-        means = [float(np.mean(runs)) for runs in values]
-        errors = [float(np.std(runs, ddof=1)) / len(runs) ** 0.5 for runs in values]
-        axes.errorbar(
-            epsilons, means, errors, color=colour, linewidth=PLAIN, linestyle=style, elinewidth=THIN, capsize=2.5
-        )
-        if colour == PUBLISHED:
-            for case, mean in zip(cases, means, strict=True):
-                axes.plot(case.epsilon, mean, color=PUBLISHED, marker=MARKERS[case.method], markersize=7.5, zorder=4)
+    for peer, (colour, style) in zip(peers, STYLES, strict=True):
+        _line(axes, {epsilon: runs for (table, epsilon), runs in peer.runs.items() if table == name}, colour, style)
+    ours = {case.epsilon: Runs(case.accuracy, None) for case in cases}
+    _line(axes, ours, PUBLISHED, "-")
+    for case in cases:
+        place, marker = (case.epsilon, ours[case.epsilon].mean / 100.0), MARKERS.get(case.method, "D")
+        axes.plot(*place, color=PUBLISHED, marker=marker, markersize=7.5, zorder=4)
     axes.margins(x=0.08, y=0.1)
-    mark_epsilons(axes, epsilons)
+    mark_epsilons(
+        axes, sorted(ours.keys() | {epsilon for peer in peers for table, epsilon in peer.runs if table == name})
+    )
     mark_in_percent(axes.yaxis)
     tidy(axes)
-    title, _, question = QUESTIONS[cases[0].table].partition(": ")
+    title, _, question = QUESTIONS[name].partition(": ")
     entitle(axes, title, f"{question} ({100 * cases[0].majority:.1f} % alike) · {cases[0].records:,} records")
 
 
-def _legend(axes: Any) -> None:
+def _line(axes: Any, runs: Mapping[float, Runs], colour: str, style: Any) -> None:
+    axes.errorbar(
+        list(runs),
+        [each.mean / 100.0 for each in runs.values()],
+        [each.error / 100.0 for each in runs.values()],
+        color=colour,
+        linewidth=PLAIN,
+        linestyle=style,
+        elinewidth=THIN,
+        capsize=2.5,
+    )
+
+
+def _legend(axes: Any, methods: set[str]) -> None:
     axes.axis("off")
     axes.set(xlim=(0, 1), ylim=(0, 1))
-    axes.text(0.0, 0.83, 'PrivateClassifier(method="auto")', color=PUBLISHED, fontweight="bold", fontsize=NAME)
-    for height, (method, marker) in zip((0.78, 0.74, 0.70, 0.66), MARKERS.items(), strict=True):
+    axes.text(0.0, 0.95, 'PrivateClassifier(method="auto")', color=PUBLISHED, fontweight="bold", fontsize=NAME)
+    height = 0.95
+    for method in [*(each for each in MARKERS if each in methods), *sorted(methods - MARKERS.keys())]:
+        height -= 0.075
         axes.plot(
             [0.0, 0.06, 0.12],
             [height] * 3,
             color=PUBLISHED,
             linewidth=PLAIN,
-            marker=marker,
+            marker=MARKERS.get(method, "D"),
             markevery=[1],
             markersize=7.5,
         )
-        axes.text(0.17, height, WORDS[method], va="center", fontsize=BODY)
-    for height, name, note, colour, style in (
-        (0.57, "DP-SGD (Opacus)", PEER, OTHERS, DASH_DOT),
-        (0.42, "gradient boosting without privacy", LIMIT, INK, DASHED),
+        axes.text(0.16, height, WORDS.get(method, method), va="center", fontsize=BODY)
+    height -= 0.03
+    for name, note, colour, style in (
+        *((name, note, *style) for name, note, style in zip(PEERS, NOTES, STYLES, strict=True)),
+        ("boosting without privacy", LIMIT, INK, DASHED),
     ):
+        height -= 0.1
         axes.plot([0.0, 0.12], [height] * 2, color=colour, linewidth=PLAIN, linestyle=style)
-        axes.text(0.17, height, name, va="center", color=colour, fontweight="bold", fontsize=NAME)
-        axes.text(0.17, height - 0.03, note, va="top", fontsize=SMALL, linespacing=1.35)
-    axes.text(0.0, 0.30, NOTE, va="top", fontsize=SMALL, linespacing=1.35, color=MUTED)
+        axes.text(0.16, height, name, va="center", color=colour, fontweight="bold", fontsize=NAME)
+        axes.text(0.16, height - 0.035, note, va="top", fontsize=SMALL, linespacing=1.35)
+        height -= 0.05 + 0.05 * note.count("\n")
+    axes.text(0.0, height - 0.07, NOTE, va="top", fontsize=SMALL, linespacing=1.35, color=MUTED)

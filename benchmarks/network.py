@@ -1,20 +1,19 @@
 """The second peer of a published classifier: a network by DP-SGD, as Opacus has it, tuned in its favour.
 
     python -m benchmarks.network prepare FOLDER [--data FOLDER] [--tables adult,bank,…] [--epsilons .1,1]
-    python FOLDER/network_training.py FOLDER/adult.npz … OUT.json [--limit SECONDS] [--workers N]
+    cd FOLDER && python -m benchmarks.network_training adult.npz … OUT.json [--limit SECONDS] [--workers N]
     python -m benchmarks.network collect OUT.json
 
 Needs `pip install pcqr[bench]` (PyTorch and Opacus). `prepare` writes what the training reads: a table's columns as
 integers, how public rows centre and scale them and which predicates are asked, and the noise of every sampling rate and
-number of steps. The training (`benchmarks.network_training`, which says what is Opacus's and how settings are chosen)
-stands alone: it needs no pcqr, and an accelerator makes a day of it minutes. `collect` stores its figures, one line a
-table and ε, and which test rows its reported runs had right; a later run replaces the lines that it makes anew.
+number of steps. The training stands alone: it needs no pcqr, and an accelerator makes a day of it minutes. `collect`
+stores its figures, one line a table and ε, and for each test row how many of the reported runs had it right; a later
+run replaces the lines that it makes anew.
 
 Inputs: columns that vary among the public rows, standardised by them, and the predicates that the linear classifier
 asks, likewise; cut to ±`CAP`, or else a rare category would be hundreds of times as long as a common one.
 
-Noise: twice what Opacus asks for, since replacing a record moves a clipped sum by 2C: see `benchmarks.dp_sgd`, whose
-remark on sampling holds here as well.
+Noise: twice what Opacus asks for, since replacing a record moves a clipped sum by 2C: see `benchmarks.peers`.
 """
 
 from __future__ import annotations
@@ -24,24 +23,23 @@ import base64
 import itertools
 import json
 import math
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks import network_training
 from benchmarks.accuracy import mean_and_spread, show, wide_console, write_json
-from benchmarks.dp_sgd import DELTA, EPSILONS, noise_multiplier
-from benchmarks.network_training import PER_EPOCH, STEPS, Bits, Cell, Run, Setting
-from benchmarks.tables import TABLES, FloatArray, Task, load
+from benchmarks.network_search import PER_EPOCH, STEPS, Cell, Run, Setting
+from benchmarks.network_training import HIDDEN, read
+from benchmarks.peers import DELTA, EPSILONS, Counts, carry, integers, prepare_noise, read_counts, write_counts
+from benchmarks.tables import TABLES, Task, load
 from pcqr.hypotheses import DecisionTrees
 from pcqr.records.predicates import evaluate
 
 CAP = 4.0
+BATCHES = tuple(itertools.product(PER_EPOCH, STEPS))
 RESULTS = Path("benchmarks/results/network.json")
 ROWS = Path("benchmarks/results/network_rows.npz")
 
@@ -55,9 +53,9 @@ def prepare(task: Task, folder: Path) -> Path:
     path = folder / f"{task.name}.npz"
     np.savez_compressed(
         path,
-        X=_integers(task.X[:, kept]),
+        X=integers(task.X[:, kept]),
         y=task.y.astype(np.uint8),
-        X_test=_integers(task.X_test[:, kept]),
+        X_test=integers(task.X_test[:, kept]),
         y_test=task.y_test.astype(np.uint8),
         features=np.searchsorted(kept, [predicate.feature for predicate in predicates]),
         cuts=np.array([predicate.cut for predicate in predicates], dtype=np.float32),
@@ -66,26 +64,6 @@ def prepare(task: Task, folder: Path) -> Path:
         cap=np.float32(CAP),
     )
     return path
-
-
-def _integers(X: FloatArray) -> NDArray[np.signedinteger[Any]]:
-    """One row a column, as 16-bit integers where they fit; all five tables have integers alone."""
-    whole = X.T.astype(np.int32)
-    if not np.array_equal(whole, X.T):
-        raise AssertionError("A column has values that are no integers.")
-    narrow = whole.astype(np.int16)
-    return narrow if np.array_equal(narrow, whole) else whole
-
-
-def prepare_noise(folder: Path, epsilons: Iterable[float]) -> None:
-    """Add to `noise.json` what it lacks: rows (ε, batches an epoch, steps, noise in units of C)."""
-    path = folder / "noise.json"
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    known = {(epsilon, per_epoch, steps) for epsilon, per_epoch, steps, _ in rows}
-    for key in itertools.product(epsilons, PER_EPOCH, STEPS):
-        if key not in known:
-            rows.append([*key, noise_multiplier(*key)])
-            path.write_text(json.dumps(sorted(rows)), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -153,7 +131,7 @@ HEADER = ("table", "ε", "accuracy", "runs", "in the search", "winner of the sea
 
 def collect(runs: Sequence[Run], root: Path) -> list[Case]:
     """Put the figures of `runs` among those under `root`, and which test rows their reported runs had right."""
-    cases, rows = stored(root), _stored_rows(root)
+    cases, counts = stored(root), read_counts(root / ROWS)
     cells: dict[tuple[str, float], Cell] = {}
     for run in runs:
         cells.setdefault((run.table, run.epsilon), Cell(run.table, run.epsilon, {}, ())).add(run)
@@ -161,13 +139,19 @@ def collect(runs: Sequence[Run], root: Path) -> list[Case]:
         winner, reported = cell.winner(), cell.report()
         if winner and reported:
             cases[key] = Case.of(cell, reported, winner[1])
-            bits = [base64.b64decode(run.right[winner[1]]) for run in reported]
-            rows[_name(*key)] = np.array([np.frombuffer(each, dtype=np.uint8) for each in bits])
+            counts[key] = rightly_labelled(reported, winner[1])
     ordered = sorted(cases.values(), key=lambda case: (TABLES.index(case.table), case.epsilon))
-    write_json(root / RESULTS, {"delta": DELTA, "hidden": network_training.HIDDEN}, [asdict(case) for case in ordered])
-    content: dict[str, Any] = {name: rows[name] for name in sorted(rows)}
-    np.savez_compressed(root / ROWS, **content)
+    write_json(root / RESULTS, {"delta": DELTA, "hidden": HIDDEN}, [asdict(case) for case in ordered])
+    write_counts(root / ROWS, counts)
     return ordered
+
+
+def rightly_labelled(runs: Sequence[Run], which: int) -> Counts:
+    """For each test row, in how many of `runs` the last (0) or the mean (1) weights had it right."""
+    bits = np.unpackbits([np.frombuffer(base64.b64decode(run.right[which]), dtype=np.uint8) for run in runs], axis=1)
+    rows = round(int(bits[0].sum()) / runs[0].accuracy[which])  # the last byte is filled up with zeros
+    counts: Counts = bits[:, :rows].sum(axis=0, dtype=np.uint8)
+    return counts
 
 
 def stored(root: Path) -> dict[tuple[str, float], Case]:
@@ -175,23 +159,6 @@ def stored(root: Path) -> dict[tuple[str, float], Case]:
         return {}
     cases = [Case.read(fields) for fields in json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]]
     return {case.key: case for case in cases}
-
-
-def right_rows(root: Path, table: str, epsilon: float, rows: int) -> Bits:
-    """For each reported run which of the `rows` test rows it labels rightly."""
-    bits: Bits = np.unpackbits(_stored_rows(root)[_name(table, epsilon)], axis=1, count=rows).astype(np.bool_)
-    return bits
-
-
-def _stored_rows(root: Path) -> dict[str, NDArray[np.uint8]]:
-    if not (root / ROWS).exists():
-        return {}
-    with np.load(root / ROWS) as content:
-        return {name: content[name] for name in content.files}
-
-
-def _name(table: str, epsilon: float) -> str:
-    return f"{table} {epsilon:g}"
 
 
 def main() -> None:
@@ -207,13 +174,12 @@ def main() -> None:
     given = parser.parse_args()
     console = wide_console()
     if given.verb == "prepare":
-        given.folder.mkdir(parents=True, exist_ok=True)
+        carry(given.folder)
         for name in given.tables.split(","):
             console.print(f"{prepare(load(name, given.data), given.folder)}")
-        prepare_noise(given.folder, map(float, given.epsilons.split(",")))
-        shutil.copy(network_training.__file__, given.folder)
+        prepare_noise(given.folder, map(float, given.epsilons.split(",")), BATCHES)
         return
-    cases = collect([run for out in given.out for run in network_training.read(out)], Path())
+    cases = collect([run for out in given.out for run in read(out)], Path())
     show(f"Networks, δ = {DELTA:g}; per cent, mean ± standard error", HEADER, [case.row() for case in cases], console)
 
 

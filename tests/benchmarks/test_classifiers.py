@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import classifier_costs, classifiers, network, rule, wide
-from benchmarks.accuracy import markdown, write_json
-from benchmarks.dp_sgd import EPSILONS
-from benchmarks.network_training import Setting
+from benchmarks import classifier_costs, classifiers, rule, wide
+from benchmarks.accuracy import markdown
+from benchmarks.leads import Runs
+from benchmarks.peers import EPSILONS, read_counts
+from benchmarks.tables import TABLES, Task
+from pcqr.schema import Column, Schema
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
@@ -21,49 +23,75 @@ PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
 @pytest.mark.parametrize(
     "table",
     [
-        classifiers.table(ROOT),
-        markdown(rule.HEADER, rule.rows(rule.stored(ROOT))),
-        classifier_costs.table(ROOT),
-        wide.table(ROOT),
+        classifiers.table,
+        classifiers.standing,
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root))),
+        classifier_costs.table,
+        wide.table,
     ],
-    ids=["accuracy", "rule", "costs", "wide"],
+    ids=["accuracy", "standing", "rule", "costs", "wide"],
 )
-def test_the_page_has_the_tables_of_the_results(table: str) -> None:
-    assert table in PAGE
+def test_the_page_has_the_tables_of_the_results(table: Callable[[Path], str]) -> None:
+    assert table(ROOT) in PAGE
 
 
-def test_every_table_was_run_at_every_epsilon_often_enough() -> None:
+def test_all_peers_were_run_on_every_table_at_every_epsilon_often_enough() -> None:
+    every = {(name, epsilon) for name in TABLES for epsilon in EPSILONS}
+    for peer in classifiers.peers(ROOT):
+        assert peer.runs.keys() == every
+        for runs in peer.runs.values():
+            assert runs.count >= 5
+            assert_rows_tell_the_accuracy(runs)
+    assert classifiers.without_privacy(ROOT).keys() == set(TABLES)
+
+
+def test_the_rows_on_file_are_those_of_our_runs() -> None:
+    runs = classifiers.ours(ROOT)
+    assert read_counts(ROOT / classifiers.ROWS).keys() <= runs.keys()
+    for each in runs.values():
+        if each.right is not None:
+            assert_rows_tell_the_accuracy(each)
+
+
+def assert_rows_tell_the_accuracy(runs: Runs) -> None:
+    assert runs.right is not None
+    assert 100.0 * runs.right.mean() / runs.count == pytest.approx(runs.mean)
+
+
+def small_task() -> Task:
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(300, 2))
+    y = (X[:, 0] > 0.2).astype(np.int8)
+    return Task("adult", X[:150], y[:150], X[200:], X[150:200], y[150:200], Schema((Column("a"), Column("b"))))
+
+
+def test_a_run_that_was_cut_off_is_gone_on_with_and_an_older_one_can_be_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small_task()
+    monkeypatch.setitem(classifiers.RUNS, "adult", 2)
+    two = classifiers.measure(task, 0.3, tmp_path)
+    monkeypatch.setitem(classifiers.RUNS, "adult", 3)
+    three = classifiers.measure(task, 0.3, tmp_path)
+    assert list(three.accuracy[:2]) == list(two.accuracy)
+    assert_rows_tell_the_accuracy(classifiers.ours(tmp_path)["adult", 0.3])
+    assert classifiers.measure(task, 0.3, tmp_path).seconds == list(three.seconds)
+
+    other = replace(three, epsilon=1.0)
+    classifiers.store(classifiers.stored(tmp_path) | {other.key: other}, tmp_path)
+    classifiers.forget(("adult", 0.3), tmp_path)
+    assert classifiers.stored(tmp_path).keys() == {("adult", 1.0)}
+    assert not read_counts(tmp_path / classifiers.ROWS)
+    anew = classifiers.measure(task, 1.0, tmp_path)  # figures without the rows are of an older version
+    assert anew.seconds != other.seconds
+
+
+def test_a_table_that_only_peers_were_run_on_has_empty_fields() -> None:
     cases = classifiers.stored(ROOT)
-    assert cases.keys() == {(name, epsilon) for name in classifiers.TARGETS for epsilon in EPSILONS}
-    assert all(len(case.accuracy) >= 5 and len(case.peer) >= 5 for case in cases.values())
-
-
-def test_one_figure_is_behind_dp_sgd_by_a_standard_error_and_some_are_far_ahead_at_every_epsilon() -> None:
-    """As docs/classifiers.md says: bank at .3, by 1.3 of them."""
-    cases = classifiers.stored(ROOT).values()
-    behind = {case.key: -case.lead[0] / case.lead[2] for case in cases if case.lead[0] < -case.lead[2]}
-    assert {key: round(errors, 1) for key, errors in behind.items()} == {("bank", 0.3): 1.3}
-    for epsilon in EPSILONS:
-        leads = [case.lead for case in cases if case.epsilon == epsilon]
-        assert max(lead / error for lead, _, error in leads) > 3
-
-
-def test_a_network_on_file_has_two_columns(tmp_path: Path) -> None:
-    (tmp_path / classifiers.RESULTS).parent.mkdir(parents=True)
-    shutil.copy(ROOT / classifiers.RESULTS, tmp_path / classifiers.RESULTS)
-    assert "network" not in classifiers.table(tmp_path)
-    case = network.Case("adult", 0.1, Setting(), False, 2.0, [0.81, 0.83], 0.82, 3, 1.0)
-    write_json(tmp_path / network.RESULTS, {}, [asdict(case)])
-    header, _, *rows = classifiers.table(tmp_path).splitlines()
-    assert header.endswith("| network (runs) | lead on it |")
-    assert sum("| 82.00 ±1.00 (2) | +3.24 ±1.00" in row for row in rows) == 1
-    assert sum(row.endswith("|  |  |") for row in rows) == len(rows) - 1
-
-
-def test_the_error_of_test_rows_is_that_of_paired_differences() -> None:
-    generator = np.random.default_rng(1)
-    common = generator.random(1_000) < 0.7
-    ours, theirs = [common, common], np.array([common ^ (generator.random(1_000) < 0.1) for _ in range(3)])
-    difference = np.mean(ours, axis=0) - theirs.mean(axis=0)
-    assert classifiers.paired_error(ours, theirs) == pytest.approx(difference.std(ddof=1) / 1_000**0.5)
-    assert classifiers.paired_error(ours, ours) == 0.0
+    rows = [line.split(" | ") for line in classifiers.table(ROOT).splitlines()[2:]]
+    assert len(rows) == len(TABLES) * len(EPSILONS)
+    for row in rows:
+        key = row[0].removeprefix("| "), float(row[1])
+        assert bool(row[4]) == (key in cases)
+        assert "±" in row[6]
+        assert "±" in row[8]

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.dp_sgd import (
-    BATCHES,
-    CLIPS,
-    RUNGS,
-    Case,
-    Seeds,
-    Setting,
-    affordable,
-    descend,
-    noise_multiplier,
-    search,
-    unit_vectors,
-)
-from pcqr.hypotheses import DecisionTrees
-from pcqr.records.features import LinearFeatures
+from benchmarks import dp_sgd, peers
+from benchmarks.dp_sgd_search import BATCHES, CLIPS, RUNGS, VECTORS, Seeds, Setting, search, starts
+from benchmarks.dp_sgd_training import Result, Table, load, packed, right, train
+from benchmarks.peers import noise_multiplier
+from benchmarks.tables import Task
+from pcqr.planning.classifiers.head import head_predicates
+from pcqr.records.vectors import PredicateVectors
+from pcqr.schema import Column, Schema
 
 START = Setting(per_epoch=10, steps=4, clip=0.5, rate=1.0)
 
@@ -75,30 +70,66 @@ def test_a_lucky_run_does_not_win_the_search() -> None:
     assert found.setting.per_epoch == START.per_epoch
 
 
-def test_large_tables_leave_out_full_batches() -> None:
-    assert affordable(76_324) == list(BATCHES)
-    assert affordable(435_759) == list(BATCHES[1:])
+def test_the_search_begins_with_all_batches_and_both_kinds_of_vectors() -> None:
+    begin = starts(10_000, dict.fromkeys(BATCHES, 20.0))
+    assert {(start.per_epoch, start.steps, start.vectors) for start in begin} == {
+        (*batches, kind) for batches in BATCHES for kind in VECTORS
+    }
+    full = begin[0]
+    noise = 20.0 * full.clip / 10_000 * full.rate / (1 - full.momentum) * math.sqrt(full.steps)
+    assert full.rate == 12.0 or noise == pytest.approx(1.0)
 
 
-def test_the_peer_reads_the_vectors_of_the_linear_classifier() -> None:
+def small_task() -> Task:
     generator = np.random.default_rng(3)
-    X = generator.normal(size=(200, 3))
-    predicates = DecisionTrees().prepared(X, None).predicates or ()
-    features = LinearFeatures.of(predicates, 3, X)
-    vectors, weights = unit_vectors(features, X), generator.normal(size=features.size)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(vectors @ weights, features.margins(weights, features.encode(X)), atol=1e-5)
+    rare = np.arange(300) % 50 == 0  # in two of the public rows: too few for trees
+    X = np.column_stack([generator.integers(-50, 40_000, 300), generator.integers(0, 2, 300), rare]).astype(np.float64)
+    y = (X[:, 0] > 15_000).astype(np.int8)
+    schema = Schema(tuple(Column(name) for name in "abc"))
+    return Task("adult", X[:150], y[:150], X[200:], X[150:200], y[150:200], schema)
 
 
-def test_a_case_is_read_as_it_was_written() -> None:
-    case = Case("adult", 0.1, 8, START, 3.0, [0.8, 0.9], 0.95, 7, 1.0, 0.1, 0.0)
-    assert Case.read(json.loads(json.dumps(asdict(case)))) == case
-    assert case.standard_error == pytest.approx(0.05)
+def test_many_are_the_vectors_of_the_head_without_directions(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    task = small_task()
+    table = load(str(dp_sgd.prepare(task, tmp_path)))
+    predicates = head_predicates(dp_sgd.RAREST, task.y.size, task.public, None)
+    plain = PredicateVectors.of(predicates, 3, task.public, whitening=0.0)
+    for rows, X in ((table.rows, task.X), (table.test_rows, task.X_test)):
+        wanted = plain.vectors(X).astype(np.float64)
+        wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+        np.testing.assert_allclose(rows["many"].cpu().numpy(), wanted, atol=1e-6)
+        assert rows["few"].shape[1] < wanted.shape[1]
+
+
+def result(**changes: Any) -> Result:
+    counts = packed(np.array([0, 2, 1, 2], dtype=np.uint8))
+    return replace(Result("adult", 0.1, 8, START, 3.0, [0.75, 0.5], 0.95, 7, 1.0, 0.1, counts), **changes)
+
+
+def test_results_are_collected_with_the_rows_that_were_right(tmp_path: Path) -> None:
+    assert Result.read(json.loads(json.dumps(asdict(result())))) == result()
+    dp_sgd.collect([result()], tmp_path)
+    cases = dp_sgd.collect([result(table="bank", accuracy=[1.0])], tmp_path)
+    assert [case.table for case in cases] == ["adult", "bank"]
+    assert dp_sgd.stored(tmp_path)["adult", 0.1] == result(right="")
+    np.testing.assert_array_equal(peers.read_counts(tmp_path / dp_sgd.ROWS)["adult", 0.1], [0, 2, 1, 2])
+
+
+def descend(
+    vectors: np.ndarray, labels: np.ndarray, setting: Setting, noise: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("opacus")
+    rows = {setting.vectors: torch.from_numpy(vectors)}
+    table = Table(rows, torch.from_numpy(labels.astype(np.float32)), rows, torch.from_numpy(labels > 0))
+    last, mean = train(table, setting, noise, seed)
+    np.testing.assert_array_equal(right(table, setting, last), (vectors @ last.numpy() > 0) == labels)
+    return last.numpy(), mean.numpy()
 
 
 def test_a_step_adds_up_gradients_that_are_cut_one_by_one() -> None:
     """Noise apart, the second step has the slopes 1/(1 + e^margin), cut at C, of every record."""
-    pytest.importorskip("opacus")
     generator = np.random.default_rng(0)
     vectors = generator.normal(size=(50, 4)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -117,7 +148,6 @@ def test_a_step_adds_up_gradients_that_are_cut_one_by_one() -> None:
 
 def test_noise_is_in_units_of_the_clipping_norm_and_of_the_batch() -> None:
     """Without records that pull anywhere, the weights are a random walk of steps rate·noise·C/(q·n)."""
-    pytest.importorskip("opacus")
     vectors, labels = np.zeros((40, 2_000), dtype=np.float32), np.zeros(40, dtype=np.int8)
     setting = Setting(per_epoch=4, steps=9, clip=0.5, rate=2.0, momentum=0.0)
     last, _ = descend(vectors, labels, setting, 3.0, 1)
@@ -125,7 +155,6 @@ def test_noise_is_in_units_of_the_clipping_norm_and_of_the_batch() -> None:
 
 
 def test_empty_batches_are_steps_of_noise() -> None:
-    pytest.importorskip("opacus")
     vectors, labels = np.eye(3, dtype=np.float32), np.array([0, 1, 1], dtype=np.int8)
     last, mean = descend(vectors, labels, Setting(per_epoch=3, steps=30, clip=1.0, rate=0.1), 1.0, 0)
     assert np.isfinite(last).all()
