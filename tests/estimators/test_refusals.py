@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from pcqr import (
 )
 from pcqr.errors import PublicRowsCoincide
 from pcqr.hypotheses import DecisionTrees, Rectangles, Stumps, Thresholds
+from pcqr.release.account import Account
 
 BAD_PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 0}, "epsilon"),
@@ -260,3 +263,28 @@ def test_unfitted_releases_say_so() -> None:
     for estimator in ALL:
         with pytest.raises(NotFittedError):
             estimator().predict([[0.0]])
+
+
+@pytest.mark.parametrize("method", ["auto", "tree", "head", "counted"])
+@pytest.mark.parametrize("epsilon", [1e300, 1e100, 1e14])
+def test_an_epsilon_beyond_all_weights_is_refused_before_anything_is_charged(
+    method: Any, epsilon: float, tmp_path: Path
+) -> None:
+    account = Account.create(tmp_path / "largest.db", 1e307, 1e-3)
+    X, y = steps(500)
+    for estimator in (
+        PrivateClassifier(epsilon, method=method, account=account),
+        SemiPrivateLearner(Thresholds(), epsilon, account=account),
+    ):
+        with pytest.raises(ParameterError, match=r"epsilon must be at most 2\*\*52 / n = 9.01e\+12 for 500 records"):
+            estimator.fit(X, y, public=np.arange(0.5, 20.0).reshape(-1, 1))
+    assert not list(account.charges)
+
+
+@pytest.mark.parametrize("estimator", [SemiPrivateLearner, PrivateClassifier])
+def test_how_many_classes_there_may_be_is_said(estimator: Any) -> None:
+    X, y = steps(500)
+    names = tuple(f"class {place}" for place in range(128))
+    told = "classes must be 2 to 127 label names that are read as different ones, negative first; received '128 names'"
+    with pytest.raises(ParameterError, match=re.escape(told)):
+        estimator(classes=names, entropy=Forbidden()).fit(X, y, public=X[:2] + 0.5)

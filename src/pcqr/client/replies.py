@@ -12,12 +12,12 @@ from pcqr.client.errors import BadReply, quoted
 from pcqr.documents.reading import read_count, read_flag, read_list, read_number, read_text
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.plan import BatchCost, Kind, Usage
 from pcqr.schema import Schema
 from pcqr.schema.description import column_from
 from pcqr.unit import RECORD, Unit
 
-MOST_CLASSES = 127
 MOST_COLUMNS = 100_000
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _COLUMN = ("name", "kind", "categories", "bounds", "missing", "other")
@@ -189,8 +189,8 @@ def _label(value: Any, where: str, classes: Sequence[Any]) -> Any:
 
 def _classes(value: Any) -> tuple[Any, ...]:
     names = tuple(read_list(value, "classes"))
-    if not 1 <= len(names) <= MOST_CLASSES or any(not isinstance(name, str | int | float | bool) for name in names):
-        raise ParameterError("classes", f"a list of 1 to {MOST_CLASSES} names", "another list")
+    if not 1 <= len(names) <= MOST_LABELS or any(not isinstance(name, str | int | float | bool) for name in names):
+        raise ParameterError("classes", f"a list of 1 to {MOST_LABELS} names", "another list")
     return names
 
 

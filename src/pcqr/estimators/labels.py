@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.base import HypothesisClass, Labels
+from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Labels
 from pcqr.schema.cells import Cells, cells, distinct
 from pcqr.schema.reading import Reading, read, text_of
 
 LabelArray = NDArray[Any]
 
-MOST_CLASSES = 127
 LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
 ZERO_AND_ONE = "that every label is 0 or 1, seen in y because `classes` was not declared"
 
@@ -89,13 +88,15 @@ def _read(y: Sequence[Any]) -> list[Reading]:
 
 def declared(classes: Sequence[Any]) -> list[Any]:
     """The names in `classes`, checked."""
-    allowed = "two or more label names that are read as different ones, negative first"
+    allowed = f"2 to {MOST_LABELS} label names that are read as different ones, negative first"
     try:
         names = [plain_name(name) for name in classes]
         texts = {text_of(read(name)) for name in names}
     except TypeError:
         raise ParameterError("classes", allowed, classes) from None
-    if isinstance(classes, str) or not 2 <= len(names) <= MOST_CLASSES or len(texts) < len(names) or None in texts:
+    if len(names) > MOST_LABELS:
+        raise ParameterError("classes", allowed, f"{len(names):,} names")
+    if isinstance(classes, str) or len(names) < 2 or len(texts) < len(names) or None in texts:
         raise ParameterError("classes", allowed, classes)
     return names
 
@@ -114,8 +115,8 @@ def _distinct(y: Sequence[Any], readings: Sequence[Reading]) -> list[Any]:
             raise DataError("y", "labels that are each spelt in one way, or declared as classes=…", "several spellings")
     if len({type(name) for name in spelling.values()}) > 1:
         raise DataError("y", "labels of one type", "labels of several types")
-    if len(spelling) > MOST_CLASSES:  # how many is not said: they are private
-        raise DataError("y", f"labels of at most {MOST_CLASSES} classes", "more")
+    if len(spelling) > MOST_LABELS:  # how many is not said: they are private
+        raise DataError("y", f"labels of at most {MOST_LABELS} classes", "more")
     return sorted(spelling.values())
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Feature, Schema
 from pcqr.schema.cells import is_unicode
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pcqr.models.effects import Effects
 
 LabelName = str | int | float | bool
-
-MOST_CLASSES = 127
 
 _FEWEST, _SHORT, _MOST = 4, 7, 17
 """Digits that a rounded number has at least; that a number shown as it is has at most; that tell all numbers apart."""
@@ -165,8 +164,8 @@ def checked_classes(classes: Any) -> tuple[LabelName, ...]:
         raise ParameterError("classes", "a list of label names", classes)
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     one_type = len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | float)
-    if not 2 <= len(names) <= MOST_CLASSES or not one_type or len(set(names)) < len(names):
-        raise ParameterError("classes", f"2 to {MOST_CLASSES} different names, all texts or all numbers", list(names))
+    if not 2 <= len(names) <= MOST_LABELS or not one_type or len(set(names)) < len(names):
+        raise ParameterError("classes", f"2 to {MOST_LABELS} different names, all texts or all numbers", list(names))
     if any(isinstance(name, str) and not (name.strip() and is_unicode(name)) for name in names):
         raise ParameterError("classes", "Unicode text that is not blank, where they are text", list(names))
     if any(isinstance(name, float) and not math.isfinite(name) for name in names):

@@ -207,6 +207,7 @@ def plan_semi_private(request: Request) -> DrawPlan:
     >>> plan.guarantee.is_pure, plan.certified, round(plan.proved, 3)
     (True, True, 0.031)
     """
+    request.check_epsilon()
     features, hypotheses, public = request.features, request.hypotheses, request.public
     publish = DrawStage(calibrated.publish_temperature(request, request.epsilon, public))
     guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)

@@ -8,8 +8,8 @@ from typing import Any, Self, TypedDict
 from pcqr.checks import check_delta, check_integer, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import Aim, Budget, Mode, Pins
+from pcqr.hypotheses.base import LARGEST_EXPONENT, Combinatorics
+from pcqr.plan import Aim, Budget, Mode, Pins, counted
 from pcqr.unit import RECORD, Unit, check_proved
 
 NO_PINS = Pins()
@@ -155,3 +155,11 @@ class Request(Demand):
         super().__post_init__()
         check_integer("records", self.records, least=1)
         keep_plain(self, integers=("records",))
+
+    def check_epsilon(self) -> None:
+        """Raise where ε is so large that draws from so many records would lose their digits: before any is charged."""
+        if self.epsilon * self.records > LARGEST_EXPONENT:
+            largest = LARGEST_EXPONENT / self.records
+            raise ParameterError(
+                "epsilon", f"at most 2**52 / n = {largest:.3g} for {counted(self.records, 'record')}", self.epsilon
+            )

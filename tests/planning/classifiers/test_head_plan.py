@@ -17,6 +17,7 @@ from pcqr.planning.classifiers.head import (
     MOMENTUM,
     head_features,
     head_predicates,
+    largest_mu,
     plan_head,
 )
 from pcqr.planning.classifiers.recipes import RAREST, Recipe, ferned, mixed, plain, rarest_for
@@ -186,3 +187,9 @@ def test_a_schema_alone_makes_ferns_and_nothing_makes_none() -> None:
 def test_without_a_share_there_is_no_dense_part() -> None:
     features = head_features(replace(SMALL, share=0), ASKED, 3, PUBLIC, None)
     assert (features.dense, features.share, features.size) == (None, 0, 0)
+
+
+@pytest.mark.parametrize("others", [(1.0,), (0.5, 0.5), (3.0,)])
+def test_other_releases_that_use_up_epsilon_are_named(others: tuple[float, ...]) -> None:
+    with pytest.raises(InfeasiblePlan, match="leave nothing of ε = 1 for a head"):
+        largest_mu(((1.0, 10),), 1.0, 1e-6, tuple(map(PureEvent, others)))

@@ -144,7 +144,11 @@ def largest_mu(
         return sums_guarantee(runs, delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
-    needed, left = -math.log(delta), epsilon - math.fsum(event.epsilon for event in beside)
+    others = math.fsum(event.epsilon for event in beside)
+    needed, left = -math.log(delta), epsilon - others
+    if left <= 0.0:
+        told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a head."
+        raise InfeasiblePlan(told, "a larger ε")
     low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
     high = 2.0 * low
     while is_kept(high):

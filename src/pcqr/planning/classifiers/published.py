@@ -63,6 +63,7 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
+    request.check_epsilon()
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
