@@ -11,7 +11,7 @@ import pytest
 
 from pcqr import AgnosticRelease, PrivateClassifier
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.progress import Progress, reporting, tracked
+from pcqr.progress import Progress, reporting, tracked, under_way
 
 
 def test_nothing_is_told_where_nobody_listens() -> None:
@@ -67,10 +67,37 @@ def test_a_listener_that_raises_breaks_off_the_fit() -> None:
     assert not hasattr(release, "plan_")
 
 
+def test_a_stage_of_one_part_begins_and_is_over_even_where_it_fails() -> None:
+    told: list[Progress] = []
+    with reporting(told.append):
+        with under_way("reading"):
+            assert told == [Progress("reading", 0, 1)]
+        assert told[1:] == [Progress("reading", 1, 1)]
+        with pytest.raises(ZeroDivisionError), under_way("dividing"):
+            raise ZeroDivisionError
+        list(tracked("later", "a"))
+    assert told[2:] == [Progress("dividing", 0, 1), Progress("later", 0, 1), Progress("later", 1, 1)]
+
+
+def test_pilots_and_their_head_are_told_apart() -> None:
+    told: list[Progress] = []
+    rng = np.random.default_rng(0)
+    X, public = rng.random((500, 2)), rng.random((100, 2))
+    with reporting(told.append):
+        PrivateClassifier(80.0, method="head", entropy=0).fit(X, X[:, 0] > X[:, 1], public=public)
+    parts = ("vectors of the records", "noisy sums")
+    pilots = [f"pilot {number} of 2, {part}" for number in (1, 2) for part in parts]
+    assert list(dict.fromkeys(each.stage for each in told)) == [
+        *pilots,
+        "comparing the pilots",
+        *(f"head, {part}" for part in parts),
+    ]
+
+
 FITS: dict[str, Any] = {
     "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
     "trees": lambda: PrivateClassifier(4.0, method="boosted", entropy=0),
-    "steps": lambda: PrivateClassifier(4.0, method="head", entropy=0),
+    "head, noisy sums": lambda: PrivateClassifier(4.0, method="head", entropy=0),
     "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
 }
 

@@ -91,3 +91,10 @@ def tracked(stage: str, parts: Sequence[T]) -> Iterator[T]:
             listener.callback(Progress(stage, done, len(parts)))
     finally:
         listener.is_inside = False
+
+
+@contextmanager
+def under_way(stage: str) -> Iterator[None]:
+    """A stage of one part: whoever listens is told that it began, and that it is over."""
+    for _ in tracked(stage, (stage,)):
+        yield

@@ -25,7 +25,7 @@ from pcqr.hypotheses.head import Head
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import HeadStage
-from pcqr.progress import tracked
+from pcqr.progress import tracked, under_way
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import on_grid
@@ -38,17 +38,21 @@ LARGEST_WEIGHT = 2.0**10
 """Weights are cut to ± this, so that all scores are integers of 64 bits. No sensible run comes near it."""
 
 
-def descend(features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy) -> Head:
+def descend(
+    features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy, *, called: str = "head"
+) -> Head:
     """Run the descent and return the head to publish: `head_guarantee` holds for it.
 
     Its weights are the mean of those after each of the last quarter of the steps; cells are then rounded to 8 bits.
+    Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
-    sums = records.head_sums(features, plan.bound)
+    with under_way(f"{called}, vectors of the records"):
+        sums = records.head_sums(features, plan.bound)
     shape = plan.blocks, plan.coordinates
     weights, velocity, average = np.zeros((3, *shape))
     averaged = -(-plan.steps // 4)
-    for step in tracked("steps", range(plan.steps)):
+    for step in tracked(f"{called}, noisy sums", range(plan.steps)):
         parts = sums.total(*_parts(on_grid(weights), plan))
         total = np.concatenate([part.reshape(plan.blocks, -1) for part in parts], axis=1)
         noisy = total + discrete_gaussians(plan.scale, total.size, entropy).reshape(shape)

@@ -18,6 +18,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.head import Head
 from pcqr.noise import discrete_gaussian
 from pcqr.plan import PilotedStage
+from pcqr.progress import under_way
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 
@@ -32,9 +33,11 @@ def piloted_head(maps: Sequence[HeadFeatures], records: Records, plan: PilotedSt
     for features, stage in zip(maps, plan.heads, strict=True):
         check_records(features, records, stage)
     pilots = [
-        descend(maps[place], records, pilot, entropy) for place, pilot in zip((PLAIN, FERNED), plan.pilots, strict=True)
+        descend(maps[place], records, pilot, entropy, called=f"pilot {number} of 2")
+        for number, place, pilot in zip((1, 2), (PLAIN, FERNED), plan.pilots, strict=True)
     ]
-    plain, ferned = map(int, records.mistakes(pilots))
+    with under_way("comparing the pilots"):
+        plain, ferned = map(int, records.mistakes(pilots))
     lead = plan.bound * (plain - ferned) + discrete_gaussian(plan.scale, entropy)
     chosen = choose_head(lead, plan)
     return descend(maps[chosen], records, plan.heads[chosen], entropy)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
 from pcqr import PrivateClassifier, SurelyPublic
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
@@ -94,6 +95,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
+                                _tell_of_writing(bar)
                                 made.save(inputs.shown, job.out)
             _summarise(job, made, as_json=as_json)
         except BaseException as cause:
@@ -105,6 +107,12 @@ def run(job: Publish, *, as_json: bool) -> None:
                 _fail(f"{reason(cause)}. {nothing}{stays_charged(made.account)}", cause, as_json=as_json)
                 raise typer.Exit(STOPPED) from None
             raise
+
+
+def _tell_of_writing(bar: Progress) -> None:
+    """Pictures take a while. A terminal that is gone must not keep the model from the disk."""
+    with suppress(Exception):
+        bar.add_task("writing the files", total=None)
 
 
 @contextmanager
