@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.noise import ERROR, borders, exponential
+from support.noise import ERROR, attempt, bits_of_u, borders, kept_before
 from support.releases import ScriptedEntropy
 
 from pcqr.noise.blocks import (
@@ -25,7 +25,7 @@ from pcqr.noise.blocks import (
 SCALES = [5e-324, 1e-3, 0.3, 1.0, 7.5, 63.9, 64.0, 1000.0, 2.0**30, 1e15, 2.0**50]
 LAWS = [(power, scale) for power in (GEOMETRIC, GAUSSIAN) for scale in SCALES]
 NARROW = [(GEOMETRIC, 5.0), (GAUSSIAN, 7.5)]
-WIDE = [(GEOMETRIC, 40.0), (GEOMETRIC, 2.0**50), (GAUSSIAN, 300.0), (GAUSSIAN, 2.0**50)]
+WIDE = [(GEOMETRIC, 40.0), (GEOMETRIC, 2.0**50), (GAUSSIAN, 300.0), (GAUSSIAN, 2.0**37), (GAUSSIAN, 2.0**50)]
 
 
 @pytest.mark.parametrize(("power", "scale"), LAWS)
@@ -78,7 +78,7 @@ def test_bounds_of_more_bits_hold_too(power: int, scale: float, bits: int, place
 def test_tables_cannot_be_written_to_and_are_made_once() -> None:
     table = blocks(GAUSSIAN, 300.0)
     assert blocks(GAUSSIAN, 300.0) is table
-    for array in (table.lows, table.highs, table.guide, table.slopes):
+    for array in (table.lows, table.highs, table.keeps, table.guide, table.slopes):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -99,11 +99,11 @@ def test_a_place_on_the_edge_is_decided_by_further_bits(power: int, scale: float
     table = blocks(power, scale)
     cut = borders(power, table.unit)[block]
     for offset, expected in ((-3, block - 1), (3, block)):
-        u, *later = words_for(cut, 63, further, offset)
+        u, *later = words_for(cut, bits_of_u(table), further, offset)
         entropy = ScriptedEntropy(*later)
         assert settled_block(table, u, entropy) == expected
         assert not entropy.left
-    u, *later = words_for(cut, 63, further, 0)
+    u, *later = words_for(cut, bits_of_u(table), further, 0)
     for last, expected in ((0, block - 1), (2**64 - 1, block)):
         entropy = ScriptedEntropy(*later, last)
         assert settled_block(table, u, entropy) == expected
@@ -112,7 +112,7 @@ def test_a_place_on_the_edge_is_decided_by_further_bits(power: int, scale: float
 
 def settled_block(table: Blocks, u: int, entropy: ScriptedEntropy) -> int:
     """The block of U; its first place, which is always kept."""
-    magnitude = table.settled([u << 1, 2 ** (64 - table.bits) - 1 if table.bits else 0], entropy)
+    magnitude = table.settled(attempt(table, u, 0), entropy)
     assert magnitude is not None
     return magnitude >> table.bits
 
@@ -121,31 +121,58 @@ def settled_block(table: Blocks, u: int, entropy: ScriptedEntropy) -> int:
 @pytest.mark.parametrize("further", [1, 2])
 def test_a_verdict_on_the_edge_is_decided_by_further_bits(power: int, scale: float, further: int) -> None:
     table = blocks(power, scale)
-    known = 64 - table.bits
     block, j = 5, 2**table.bits - 1
-    u = int(table.highs[block]) + 10
-    place = block + Fraction(j, 2**table.bits)
-    border = 1 - exponential(table.unit * (place**power - block**power))
-    for offset, magnitude in ((-3, None), (3, (block << table.bits) + j)):
-        v, *later = words_for(border, known, further, offset)
+    magnitude = (block << table.bits) + j
+    border = kept_before(table, block, j)
+    for offset, expected in ((-4, magnitude), (4, None)):
+        u, *later = words_for(border, bits_of_u(table), further, offset)
         entropy = ScriptedEntropy(*later)
-        assert table.settled([u << 1, (j << known) | v], entropy) == magnitude
+        assert table.settled(attempt(table, u, j), entropy) == expected
         assert not entropy.left
+    u, *later = words_for(border, bits_of_u(table), further, 0)
+    for last, expected in ((0, magnitude), (2**64 - 1, None)):
+        entropy = ScriptedEntropy(*later, last)
+        assert table.settled(attempt(table, u, j), entropy) == expected
+        assert not entropy.left, "as far as that word the bits are those of the border"
+
+
+@pytest.mark.parametrize(("power", "scale"), LAWS)
+def test_what_is_kept_at_once_is_bounded_from_below(power: int, scale: float) -> None:
+    """By all of a block of one number, and by where U keeps even the number after the last of a block of several."""
+    table = blocks(power, scale)
+    cuts = borders(power, table.unit)
+    assert table.keeps.size == table.highs.size
+    if not table.bits:
+        assert table.keeps.tolist() == [*table.lows[1:-1].tolist(), 0]
+        return
+    for i in range(table.keeps.size - 2):
+        bound = max(Fraction(0), 2**63 * (cuts[i] + cuts[i + 2] - cuts[i + 1]))
+        assert int(table.keeps[i]) - 2**63 * ERROR <= bound
+        assert bound <= int(table.keeps[i]) + 6
+    assert table.keeps[-2:].tolist() == [0, 0]
+
+
+def test_a_word_holds_an_attempt_as_long_as_enough_bits_of_u_are_left() -> None:
+    words = {scale: blocks(GAUSSIAN, scale).words_an_attempt for scale in (0.3, 64.0, 2.0**37, 2.0**38 - 1, 2.0**38)}
+    assert words == {0.3: 1, 64.0: 1, 2.0**37: 1, 2.0**38 - 1: 1, 2.0**38: 2}
 
 
 def test_the_first_place_of_a_block_is_always_kept() -> None:
     for power, scale in WIDE:
-        assert blocks(power, scale).settled([0, 0], ScriptedEntropy()) == 0
+        table = blocks(power, scale)
+        last_u = (int(table.lows[1]) >> (63 - bits_of_u(table))) - 1
+        for u in (0, last_u):
+            assert table.settled(attempt(table, u, 0), ScriptedEntropy()) == 0
 
 
 @pytest.mark.parametrize(("power", "scale"), [*NARROW, *WIDE])
 def test_past_the_table_the_exact_path_goes_on(power: int, scale: float) -> None:
-    """All 63 bits set: the block is found with as many more bits as it takes."""
+    """All bits of U set: the block is found with as many more bits as it takes."""
     table = blocks(power, scale)
     cuts = borders(power, table.unit)
     entropy = ScriptedEntropy(2**64 - 2**40)
-    block = settled_block(table, 2**63 - 1, entropy)
-    tail = Fraction(2**40, 2**127)
+    block = settled_block(table, 2 ** bits_of_u(table) - 1, entropy)
+    tail = Fraction(2**40, 2 ** (bits_of_u(table) + 64))
     assert 1 - cuts[block + 1] < tail <= 1 - cuts[block] + ERROR
     assert block > 0
 
@@ -159,6 +186,12 @@ def test_a_tiny_scale_needs_a_word_of_all_ones_to_leave_zero() -> None:
 
 
 def test_magnitudes_are_clamped_to_63_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for power, scale in ((GEOMETRIC, 5.0), (GEOMETRIC, 2.0**50)):
-        monkeypatch.setattr(Blocks, "_place", lambda *_: 2**63)
-        assert blocks(power, scale).settled([0, 0], ScriptedEntropy()) == LARGEST_MAGNITUDE == np.iinfo(np.int64).max
+    """Never seen to happen: so with a smaller bound."""
+    assert np.iinfo(np.int64).max == LARGEST_MAGNITUDE
+    for scale in (5.0, 40.0, 2.0**50):
+        table = blocks(GEOMETRIC, scale)
+        far = attempt(table, 2 ** bits_of_u(table) - 2**20, 0)
+        assert (table.settled(far, ScriptedEntropy()) or 0) > 20
+        with monkeypatch.context() as patch:
+            patch.setattr("pcqr.noise.blocks.LARGEST_MAGNITUDE", 20)
+            assert table.settled(far, ScriptedEntropy()) == 20

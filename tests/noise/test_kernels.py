@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from support.noise import ERROR, borders, exponential
+from support.noise import ERROR, attempt, bits_of_u, borders, kept_before
 
 from pcqr.noise import kernels
 from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
-from pcqr.noise.kernels import DOUBT, KEPT, MAGNITUDE, MARGIN, REFUSED, SIGNED, WITH_COIN
+from pcqr.noise.kernels import DOUBT, GUIDE_SHIFT, KEPT, MAGNITUDE, REFUSED, SIGNED, WITH_COIN
 
 WORD = st.integers(0, 2**64 - 1)
 TABLES = [
@@ -29,12 +29,18 @@ TABLES = [
 ]
 
 
-def place(table: Blocks, u: int) -> int:
-    return int(kernels.place(np.uint64(u), table.lows, table.highs, table.guide, table.guide_shift))
+def block_of(table: Blocks, place: int) -> int:
+    return int(kernels.block_of(np.uint64(place), table.lows, table.guide))
 
 
-def verdict(table: Blocks, block: int, word: int) -> int:
-    return int(kernels.verdict(np.uint64(word), table.slopes[block], np.uint64(table.curve), table.bits))
+def verdict(table: Blocks, place: int, span: int, j: int, bits: int) -> int:
+    given = np.uint64(place), np.uint64(span), np.int64(block_of(table, place)), np.uint64(j), bits
+    return int(kernels.verdict(*given, table.lows, table.highs, table.slopes, np.uint64(table.curve)))
+
+
+def sure_block(table: Blocks, u: int) -> int:
+    """The block of a U known to 63 bits, or `DOUBT`: without the numbers in a block there is nothing to refuse."""
+    return block_of(table, u) if verdict(table, u, 1, 0, 0) == KEPT else DOUBT
 
 
 def first(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -52,18 +58,18 @@ def test_the_high_product_is_the_high_half_of_the_product(a: int, b: int) -> Non
 
 
 # --------------------------------------------------------------------------------------------------------------
-# Place
+# Blocks
 
 
 def words_of_block(table: Blocks, block: int) -> tuple[int, int]:
     """The first word that surely lies in `block`, and the first after it that does not surely."""
     cuts = borders(table.power, table.unit)
     inside = int(2**62 * (cuts[block] + cuts[block + 1]))
-    assert place(table, inside) == block
+    assert sure_block(table, inside) == block
     before = int(2**62 * (cuts[block - 1] + cuts[block])) if block else -1
     after = int(2**62 * (cuts[block + 1] + cuts[block + 2])) + 1
-    begin = first(lambda u: place(table, u) == block, before, inside)
-    return begin, first(lambda u: u >= 2**63 or place(table, u) != block, inside, min(after, 2**63))
+    begin = first(lambda u: sure_block(table, u) == block, before, inside)
+    return begin, first(lambda u: u >= 2**63 or sure_block(table, u) != block, inside, min(after, 2**63))
 
 
 @pytest.mark.parametrize(("power", "scale"), TABLES)
@@ -77,7 +83,7 @@ def test_as_many_words_lead_to_a_block_as_its_probability_says(power: int, scale
         begin, end = words_of_block(table, i)
         assert 0 <= begin - 2**63 * (cuts[i] - ERROR) <= 3
         assert 0 <= 2**63 * (cuts[i + 1] + ERROR) - end <= 3
-        assert all(place(table, u) == DOUBT for u in range(end, min(end + 1, 2**63)))
+        assert all(sure_block(table, u) == DOUBT for u in range(end, min(end + 1, 2**63)))
 
 
 @pytest.mark.parametrize(("power", "scale"), TABLES)
@@ -86,7 +92,7 @@ def test_no_word_leads_to_a_wrong_block(power: int, scale: float, words: list[in
     table = blocks(power, scale)
     cuts = borders(table.power, table.unit)
     for u in (*words, *(2**63 - 1 - (word >> tail) for word in words), 0, 2**63 - 1):
-        block = place(table, u)
+        block = sure_block(table, u)
         if block != DOUBT:
             assert cuts[block] - ERROR <= Fraction(u, 2**63)
             assert Fraction(u + 1, 2**63) <= cuts[block + 1] + ERROR
@@ -95,8 +101,8 @@ def test_no_word_leads_to_a_wrong_block(power: int, scale: float, words: list[in
 def test_the_guide_skips_no_block_and_nearly_reaches_it() -> None:
     for power, scale in TABLES:
         table = blocks(power, scale)
-        grid = [index << table.guide_shift for index in range(table.guide.size)]
-        assert (table.guide.size << table.guide_shift) == 2**63
+        grid = [index << GUIDE_SHIFT for index in range(table.guide.size)]
+        assert (table.guide.size << GUIDE_SHIFT) == 2**63
         assert [int(i) for i in table.guide] == [int((table.lows[:-1] <= np.uint64(u)).sum()) - 1 for u in grid]
         assert table.lows[-1] == 2**63
 
@@ -109,50 +115,57 @@ WIDE = [(power, scale) for power, scale in TABLES if blocks(power, scale).bits]
 WIDE += [(GEOMETRIC, 16.0), (GEOMETRIC, 70.0), (GAUSSIAN, 64.0), (GAUSSIAN, 300.0)]
 
 
-def refusal(table: Blocks, block: int, j: int) -> Fraction:
-    """1 − e^{−e}, e = q(w·block + j) − q(w·block)."""
-    place = block + Fraction(j, 2**table.bits)
-    return 1 - exponential(table.unit * (place**table.power - block**table.power))
-
-
-def doubtful_values(table: Blocks, block: int, j: int) -> tuple[int, int]:
-    """The first v, of 64 − bits bits, that is not refused, and the first that is kept."""
-    known = 64 - table.bits
-
-    def said(v: int) -> int:
-        return verdict(table, block, (j << known) | v)
-
-    assert said(2**known - 1) == KEPT
-    kept = first(lambda v: said(v) == KEPT, -1, 2**known - 1)
-    return first(lambda v: said(v) != REFUSED, -1, kept), kept
-
-
 @pytest.mark.parametrize(("power", "scale"), WIDE)
-def test_as_many_words_are_kept_as_the_law_says(power: int, scale: float) -> None:
-    """Between those surely refused and those surely kept lies the true border, and little else."""
+@pytest.mark.parametrize("is_rough", [False, True])
+def test_as_many_words_are_kept_as_the_law_says(power: int, scale: float, is_rough: bool) -> None:
+    """Between those surely kept and those surely refused lies the true border, and little else."""
     table = blocks(power, scale)
-    known, width = 64 - table.bits, 2**table.bits
-    for block in sorted({0, 1, 2, len(table.highs) // 7, len(table.highs) // 2, len(table.highs) - 2}):
+    width = 2**table.bits
+    span = width if is_rough else 1
+    count = len(table.highs)
+    for i in sorted({0, 1, 2, count // 7, count // 3}):
+        begin, end = int(table.highs[i]), int(table.lows[i + 1])
+        begin, end = -(-begin // span) * span, end // span * span
         for j in sorted({0, 1, width // 3, width // 2, width - 1}):
-            refused, kept = doubtful_values(table, block, j)
-            border = 2**known * refusal(table, block, j)
-            assert refused <= border + ERROR * 2**64
-            assert border <= kept + ERROR * 2**64
-            assert kept - refused <= 3 + 2 * MARGIN // width
+            border = 2**63 * kept_before(table, i, j)
+            kept, refused = ends_of_doubt(table, begin, end, span, j)
+            assert kept <= border + 2**63 * ERROR
+            assert border - 2**63 * ERROR <= (refused if refused < end else end + span + 2)
+            assert refused - kept <= 2 * span + 16
 
 
-@given(st.sampled_from(WIDE), WORD, st.integers(0, 10**4))
-def test_no_verdict_is_wrong(law: tuple[int, float], word: int, block: int) -> None:
+def ends_of_doubt(table: Blocks, begin: int, end: int, span: int, j: int) -> tuple[int, int]:
+    """The end of the places kept, and the first that is refused, of [begin, end), in steps of `span`."""
+
+    def said(step: int) -> int:
+        return verdict(table, begin + step * span, span, j, table.bits)
+
+    steps = (end - begin) // span
+    refused = first(lambda step: step == steps or said(step) == REFUSED, -1, steps)
+    return begin + span * first(lambda step: step == steps or said(step) != KEPT, -1, refused), begin + span * refused
+
+
+@given(st.sampled_from(WIDE), WORD, st.integers(0, 10**4), st.integers(0, 2**63), st.integers(-40, 40), st.booleans())
+def test_no_verdict_is_wrong(
+    law: tuple[int, float], word: int, block: int, at: int, offset: int, is_rough: bool
+) -> None:
+    """Anywhere in a block and about the ends of what is kept of it."""
     table = blocks(*law)
-    block %= len(table.highs) - 1
-    known = 64 - table.bits
-    border = 2**known * refusal(table, block, word >> known)
-    v = word & (2**known - 1)
-    said = verdict(table, block, word)
-    if said == KEPT:
-        assert v >= border - ERROR * 2**64
-    if said == REFUSED:
-        assert v + 1 <= border + ERROR * 2**64
+    i, j = block % (len(table.highs) - 2), word >> (64 - table.bits)
+    cuts, kept = borders(table.power, table.unit), kept_before(table, i, j)
+    span = 2**table.bits if is_rough else 1
+    for near in (int(2**63 * kept), int(table.lows[i]) + at % max(1, int(table.lows[i + 1] - table.lows[i]))):
+        place = min(max(0, (near // span + offset) * span), 2**63 - span)
+        said = verdict(table, place, span, j, table.bits)
+        found = block_of(table, place)
+        if said != DOUBT:
+            assert 2**63 * (cuts[found] - ERROR) <= place
+            assert place + span <= 2**63 * (cuts[found + 1] + ERROR)
+            border = 2**63 * kept_before(table, found, j)
+            if said == KEPT:
+                assert place + span <= border + 2**63 * ERROR
+            else:
+                assert place >= border - 2**63 * ERROR
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -187,18 +200,33 @@ def test_an_attempt_reads_the_same_number_of_words_whatever_comes_of_it() -> Non
         table = blocks(power, scale)
         stride = table.words_an_attempt
         in_doubt = int(table.lows[1]) << 1
-        for attempt in ([2**40, 2**64 - 1], [2**40, 0], [in_doubt, 0], [in_doubt | 1, 5], [2**64 - 1, 2**64 - 1]):
-            words = np.array(attempt[:stride] + [2**40, 2**64 - 1][:stride], dtype=np.uint64)
-            read, filled, doubtful = run(table, words[:stride])
-            assert read == stride
-            assert not (doubtful and filled)
+        last = (2**table.bits - 1) << 1
+        for first_word in (2**40, in_doubt, in_doubt | 1, (in_doubt - 2**50) | last, 2**64 - 1):
+            for second_word in (0, 5, 2**64 - 1):
+                words = np.array([first_word, second_word][:stride], dtype=np.uint64)
+                read, filled, doubtful = run(table, words)
+                assert read == stride
+                assert not (doubtful and filled)
 
 
-def run(table: Blocks, words: Any, count: int = 1) -> tuple[int, int, bool]:
-    return kernels.draw(
-        *(words, 0, table.lows, table.highs, table.guide, table.guide_shift),
-        *(table.slopes, table.curve, table.bits, MAGNITUDE, np.empty(count, dtype=np.int64), 0),
-    )
+@pytest.mark.parametrize(("power", "scale"), WIDE)
+def test_words_are_taken_apart_as_the_note_says(power: int, scale: float) -> None:
+    """All numbers of block 3 that are kept at once, or the ends of it where they are many, with either coin."""
+    table = blocks(power, scale)
+    u = (int(table.highs[3]) >> (63 - bits_of_u(table))) + 1
+    width = 2**table.bits
+    for j in {*range(min(width, 16)), width // 3, width - 1}:
+        for coin in (0, 1):
+            words = np.array(attempt(table, u, j, coin), dtype=np.uint64)
+            drawn = np.zeros(1, dtype=np.int64)
+            assert run(table, words, drawn, SIGNED) == (words.size, 1, False)
+            assert drawn[0] == (-1) ** coin * (3 * width + j)
+
+
+def run(table: Blocks, words: Any, drawn: Any = None, form: int = MAGNITUDE) -> tuple[int, int, bool]:
+    drawn = np.empty(1, dtype=np.int64) if drawn is None else drawn
+    given: list[Any] = [words, 0, table.lows, table.highs, table.keeps, table.guide, table.slopes, table.curve]
+    return kernels.draw(*given, table.bits, table.words_an_attempt, form, drawn, 0)
 
 
 def test_no_float_takes_part() -> None:
@@ -206,7 +234,7 @@ def test_no_float_takes_part() -> None:
     table = blocks(GAUSSIAN, 1000.0)
     drawn, words = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.uint64)
     draw = kernels.draw._jitted()  # type: ignore[attr-defined]  # anew: numba shows no code from its cache
-    draw(*(words, 0, table.lows, table.highs, table.guide, table.guide_shift), *(table.slopes, 0, 1, 0, drawn, 0))
+    draw(*(words, 0, table.lows, table.highs, table.keeps, table.guide), *(table.slopes, 0, 1, 1, 0, drawn, 0))
     half = njit(lambda integer: integer * 0.5)
     half(1)
     assert "double" in code(half)

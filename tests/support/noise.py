@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from pcqr.noise.blocks import Blocks
+
 DIGITS = decimal.Context(
     prec=100, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, rounding=decimal.ROUND_HALF_EVEN, traps=[]
 )
@@ -42,6 +44,26 @@ def borders(power: int, unit: Fraction) -> list[Fraction]:
     for mass in masses:
         sums.append(DIGITS.add(sums[-1], mass))
     return [Fraction(DIGITS.divide(value, sums[-1])) for value in sums]
+
+
+def bits_of_u(table: Blocks) -> int:
+    """How many bits of U the words of an attempt hold."""
+    return 63 - (table.bits if table.words_an_attempt == 1 else 0)
+
+
+def attempt(table: Blocks, u: int, j: int, coin: int = 0) -> list[int]:
+    """The words of an attempt with these bits of U, this place in the block and this coin (proofs/noise.md)."""
+    if table.words_an_attempt == 1:
+        return [(u << (table.bits + 1)) | (j << 1) | coin]
+    return [(u << 1) | coin, j << (64 - table.bits)]
+
+
+def kept_before(table: Blocks, i: int, j: int) -> Fraction:
+    """Place j of block i is kept by the U of the block before this number."""
+    cuts = borders(table.power, table.unit)
+    at = i + Fraction(j, 2**table.bits)
+    exponent = table.unit * (at**table.power - i**table.power)
+    return cuts[i] + (cuts[i + 1] - cuts[i]) * exponential(exponent)
 
 
 def laplace_law(scale: float, z: int) -> float:

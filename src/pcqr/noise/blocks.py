@@ -1,8 +1,10 @@
 """One law at one scale, made ready for drawing: tables for the compiled steps, and the exact path for their doubts.
 
 A magnitude z ≥ 0 with P(z) ∝ e^{−q(z)} is drawn as z = w·i + j: the block i with probability ∝ e^{−q(wi)}, the place j
-in it uniformly, and the pair is kept with probability e^{−(q(wi+j) − q(wi))}. The width w is a power of two, so j is
-`bits` random bits. No float takes part: the scale is the rational number that its float64 is (proofs/noise.md).
+in it uniformly, and the pair is kept with probability e^{−(q(wi+j) − q(wi))}. One uniform number U decides both: among
+the blocks laid end to end it lies in i, and the pair is kept where it lies in the first part of i. The width w is a
+power of two, so j is `bits` random bits. No float takes part: the scale is the rational number that its float64 is
+(proofs/noise.md).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from pcqr.entropy import Entropy
 from pcqr.noise.exponential import exponential_bounds, upwards
-from pcqr.noise.kernels import Words
+from pcqr.noise.kernels import GUIDE_SHIFT, Words
 
 N = TypeVar("N", bound=np.generic)
 
@@ -32,9 +34,11 @@ BLOCKS_IN_A_SCALE = {GEOMETRIC: 8, GAUSSIAN: 32}
 Enough that q grows by less than ½ in every block of a table: the errors of `kernels.verdict` are counted for that.
 """
 
+MOST_BITS_BESIDE_U = 32
+"""Up to so many bits of j share a word with U; with more of them U would too often be known too roughly."""
+
 LARGEST_MAGNITUDE = 2**63 - 1
 _PLACE_BITS = 63
-_GUIDE_BITS = 10
 _SPARE = 33
 _NEGLIGIBLE = 64
 
@@ -51,50 +55,44 @@ class Blocks:
     lows: Words
     highs: Words
     """2⁶³ times the probability of the blocks before each, from below and from above; 2⁶³ is the last of `lows`."""
+    keeps: Words
+    """2⁶³ times where U surely keeps every number of a block before, from below: 0 where the table does not say."""
     guide: NDArray[np.int16]
     """The last block that begins, by `lows`, at or before each of 2^10 equally spaced places."""
-    guide_shift: int
     slopes: Words
     curve: int
     """2⁶⁴ times the coefficients of t and t² in q(w·(i + t)) − q(w·i), from below. Not used where w is 1."""
 
     @property
     def words_an_attempt(self) -> int:
-        return 2 if self.bits else 1
+        return 1 if self.bits <= MOST_BITS_BESIDE_U else 2
 
     def settled(self, words: list[int], entropy: Entropy) -> int | None:
         """The magnitude that an attempt with these words comes to, None if it is refused: by more bits if need be."""
-        block = self._place(words[0] >> 1, entropy)
-        if not self.bits:
-            return min(block, LARGEST_MAGNITUDE)
-        known = 64 - self.bits
-        j = words[1] >> known
-        if not self._is_kept(block, j, words[1] & ((1 << known) - 1), known, entropy):
-            return None
-        return min((block << self.bits) + j, LARGEST_MAGNITUDE)
-
-    def _place(self, u: int, entropy: Entropy) -> int:
-        """The block in which a uniform number lies whose first 63 bits are `u`."""
+        place, j, span = words[0] >> 1, 0, 1
+        if self.words_an_attempt == 2:
+            j = words[1] >> (64 - self.bits)
+        else:
+            span <<= self.bits
+            place, j = place & -span, place & (span - 1)
         bits = _PLACE_BITS
         lows, highs = self.lows[:-1].tolist(), self.highs.tolist()
         while True:
-            block = bisect_right(lows, u) - 1
-            if highs[block] <= u and block + 1 < len(lows):
-                return block
-            u, bits = (u << 64) | another_word(entropy), bits + 64
+            i = bisect_right(lows, place) - 1
+            if highs[i] <= place and i + 1 < len(lows) and place + span <= lows[i + 1]:
+                least, most = self._shares_refused(i, j, bits)
+                if place + span + upwards(most * (highs[i + 1] - lows[i]), bits) <= lows[i + 1]:
+                    return min((i << self.bits) + j, LARGEST_MAGNITUDE)
+                if place + (least * (lows[i + 1] - highs[i]) >> bits) >= highs[i + 1]:
+                    return None
+            place, bits = (place << 64) + span * another_word(entropy), bits + 64
             lows, highs = cumulative_bounds(self.power, self.unit, bits)
 
-    def _is_kept(self, block: int, j: int, v: int, bits: int, entropy: Entropy) -> bool:
-        """Whether V ≥ 1 − e^{−e} for a uniform number V whose first `bits` are `v`, e = q(w·block + j) − q(w·block)."""
-        place = block + Fraction(j, 1 << self.bits)
-        exponent = self.unit * (place**self.power - block**self.power)
-        while True:
-            low, high = exponential_bounds(exponent, bits)
-            if v >= (1 << bits) - low:
-                return True
-            if v + 1 <= (1 << bits) - high:
-                return False
-            v, bits = (v << 64) | another_word(entropy), bits + 64
+    def _shares_refused(self, i: int, j: int, bits: int) -> tuple[int, int]:
+        """Bounds of 2^bits times the share 1 − e^{−(q(wi+j) − q(wi))} of block i at whose end place j is refused."""
+        at = i + Fraction(j, 1 << self.bits)
+        low, high = exponential_bounds(self.unit * (at**self.power - i**self.power), bits)
+        return max(0, (1 << bits) - high), (1 << bits) - low
 
 
 @lru_cache(maxsize=256)
@@ -105,8 +103,7 @@ def blocks(power: int, scale: float) -> Blocks:
     unit = (Fraction(1 << bits) / Fraction(scale)) ** power / power
     lows, highs = cumulative_bounds(power, unit, _PLACE_BITS)
     starts = np.array([*lows, 1 << _PLACE_BITS], dtype=np.uint64)
-    guide_shift = _PLACE_BITS - _GUIDE_BITS
-    grid = np.arange(1 << _GUIDE_BITS, dtype=np.uint64) << np.uint64(guide_shift)
+    grid = np.arange(1 << (_PLACE_BITS - GUIDE_SHIFT), dtype=np.uint64) << np.uint64(GUIDE_SHIFT)
     slopes, curve = _exponents(power, unit, len(lows)) if bits else ([], 0)
     return Blocks(
         power=power,
@@ -114,8 +111,8 @@ def blocks(power: int, scale: float) -> Blocks:
         unit=unit,
         lows=_frozen(starts),
         highs=_frozen(np.array(highs, dtype=np.uint64)),
+        keeps=_frozen(np.array(_keeps(lows, highs, bits), dtype=np.uint64)),
         guide=_frozen((np.searchsorted(starts, grid, side="right") - 1).astype(np.int16)),
-        guide_shift=guide_shift,
         slopes=_frozen(np.array(slopes, dtype=np.uint64)),
         curve=curve,
     )
@@ -150,6 +147,16 @@ def _exponents(power: int, unit: Fraction, count: int) -> tuple[list[int], int]:
     if power == GEOMETRIC:
         return [math.floor(unit * 2**64)] * count, 0
     return [math.floor(2 * i * unit * 2**64) for i in range(count)], math.floor(unit * 2**64)
+
+
+def _keeps(lows: tuple[int, ...], highs: tuple[int, ...], bits: int) -> list[int]:
+    """For each block a bound from below of where U keeps its last number before, if it has several: all of it, if one.
+
+    In a block of several that is its beginning and the length of the next block.
+    """
+    if not bits:
+        return [*lows[1:], 0]
+    return [*(max(0, low + after - end) for low, end, after in zip(lows, highs[1:], lows[2:], strict=False)), 0, 0]
 
 
 def another_word(entropy: Entropy) -> int:

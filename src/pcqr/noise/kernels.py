@@ -19,18 +19,18 @@ MAGNITUDE, SIGNED, WITH_COIN = 0, 1, 2
 
 KEPT, REFUSED, DOUBT = 1, 0, -1
 
-ORDERS = 16
-"""Partial sums of 1 − e^{−e} that are tried."""
+GUIDE_SHIFT = 53
+"""The guide has 2¹⁰ cells for the 2⁶³ places."""
 
-MARGIN = 32
-"""More than the error of any of these partial sums in units of 2⁻⁶⁴: each of at most 16 terms is short by less than 4,
-and the terms of one sign are 8 at most."""
+MARGIN = 64
+"""More than the error of the series of 1 − e^{−e} in units of 2⁻⁶⁴: each of at most 17 terms is short by less than 4,
+the terms of one sign are 9 at most, and what is left out is less than 1."""
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
 _MARGIN = np.uint64(MARGIN)
 _ONE = np.uint64(1)
-_ALL = np.uint64(2**64 - 1)
+_NONE = np.uint64(0)
 
 
 @compiled
@@ -44,44 +44,50 @@ def high_product(a: np.uint64, b: np.uint64) -> np.uint64:
 
 
 @compiled
-def place(word: np.uint64, lows: Words, highs: Words, guide: NDArray[np.int16], guide_shift: int) -> np.int64:
-    """The block in which the uniform number with the 63 bits `word` lies, or `DOUBT`."""
-    i = np.int64(guide[np.int64(word >> np.uint64(guide_shift))])
-    while lows[i + 1] <= word:  # ends at the latest at 2⁶³, which follows the last bound
+def block_of(place: np.uint64, lows: Words, guide: NDArray[np.int16]) -> np.int64:
+    """The last block that begins, by `lows`, at or before `place`, a number below 2⁶³."""
+    i = np.int64(guide[np.int64(place >> np.uint64(GUIDE_SHIFT))])
+    while lows[i + 1] <= place:  # ends at the latest at 2⁶³, which follows the last bound
         i += 1
-    if highs[i] <= word and i + 1 < highs.size:
-        return i
-    return np.int64(DOUBT)
+    return i
 
 
 @compiled
-def verdict(word: np.uint64, slope: np.uint64, curve: np.uint64, bits: int) -> int:
-    """Whether the place in a block, the first `bits` of `word`, is kept: V ≥ 1 − e^{−e}, V begins with the others."""
-    rest = np.uint64(bits)
-    t = word & (_ALL << (np.uint64(64) - rest))
-    v = word << rest
-    exponent = high_product(t, slope + high_product(t, curve))
-    total = term = exponent
-    for order in range(1, ORDERS + 1):
-        if order % 2 == 1:
-            if v >= total + _MARGIN:
-                return KEPT
-            term = high_product(term, exponent) // np.uint64(order + 1)
-            total = total - term
-        else:
-            beyond = _MARGIN + (_ONE << rest)
-            if total >= beyond and v <= total - beyond:
-                return REFUSED
-            term = high_product(term, exponent) // np.uint64(order + 1)
-            total = total + term
-    return DOUBT
+def verdict(
+    place: np.uint64,
+    span: np.uint64,
+    i: np.int64,
+    j: np.uint64,
+    bits: int,
+    lows: Words,
+    highs: Words,
+    slopes: Words,
+    curve: np.uint64,
+) -> int:
+    """Whether place j of block i = `block_of` is kept by a U with 2⁶³·U in [`place`, `place` + `span`)."""
+    if place < highs[i] or i + 1 == highs.size or place + span > lows[i + 1]:
+        return DOUBT
+    if bits == 0:
+        return KEPT
+    t = j << np.uint64(64 - bits)
+    total = term = exponent = high_product(t, slopes[i] + high_product(t, curve))
+    order = 1
+    while term > _NONE:
+        order += 1
+        term = high_product(term, exponent) // np.uint64(order)
+        total = total + term if order % 2 == 1 else total - term
+    most = high_product(total + _MARGIN, highs[i + 1] - lows[i]) + _ONE
+    if place + span + most <= lows[i + 1]:
+        return KEPT
+    least = high_product(total - _MARGIN, lows[i + 1] - highs[i]) if total >= _MARGIN else _NONE
+    return REFUSED if place + least >= highs[i + 1] else DOUBT
 
 
 @compiled
 def append(drawn: Integers, filled: int, magnitude: int | np.int64, coin: bool, form: int) -> int:
     """Write one draw of the given form after the first `filled`, and say how many there are then."""
     if form == SIGNED:
-        if coin and magnitude == 0:
+        if magnitude == 0 and coin:  # in this order: the coin cannot be foreseen
             return filled
         drawn[filled] = -magnitude if coin else magnitude
     elif form == WITH_COIN:
@@ -97,11 +103,12 @@ def draw(
     read: int,
     lows: Words,
     highs: Words,
+    keeps: Words,
     guide: NDArray[np.int16],
-    guide_shift: int,
     slopes: Words,
     curve: int,
     bits: int,
+    words_an_attempt: int,
     form: int,
     drawn: Integers,
     filled: int,
@@ -111,21 +118,23 @@ def draw(
     Returns how many words have been read, how many draws there are, and whether the last attempt read is in doubt.
     """
     steepening = np.uint64(curve)
+    span = _ONE << np.uint64(bits) if words_an_attempt == 1 else _ONE
+    below_u = span - _ONE
     while read < words.size and filled < drawn.size:
         first = words[read]
-        magnitude = place(first >> _ONE, lows, highs, guide, guide_shift)
-        kept = DOUBT if magnitude == DOUBT else KEPT
-        read += 1
-        if bits > 0:
-            second = words[read]
-            read += 1
-            if magnitude != DOUBT:
-                kept = verdict(second, slopes[magnitude], steepening, bits)
-                magnitude = (magnitude << bits) | np.int64(second >> np.uint64(64 - bits))
-        if kept == DOUBT:
-            return read, filled, True
-        if kept == KEPT:
-            filled = append(drawn, filled, magnitude, (first & _ONE) == _ONE, form)
+        place, j = (first >> _ONE) & ~below_u, (first >> _ONE) & below_u
+        if words_an_attempt == 2:
+            j = words[read + 1] >> np.uint64(64 - bits)
+        read += words_an_attempt
+        i = block_of(place, lows, guide)
+        if place < highs[i] or place + span > keeps[i]:
+            said = verdict(place, span, i, j, bits, lows, highs, slopes, steepening)
+            if said == DOUBT:
+                return read, filled, True
+            if said == REFUSED:
+                continue
+        magnitude = (i << bits) | np.int64(j)
+        filled = append(drawn, filled, magnitude, (first & _ONE) == _ONE, form)
     return read, filled, False
 
 

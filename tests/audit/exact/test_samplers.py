@@ -15,7 +15,7 @@ from pcqr.audit.exact.cases.noise import MORE_SCALES, SCALES, noise_case, noise_
 from pcqr.audit.exact.samplers import Sampler
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.noise import kernels, laws
-from pcqr.noise.blocks import GEOMETRIC, Blocks, blocks
+from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,8 @@ def moved(array: Any, place: int, by: int) -> Any:
 def test_a_border_that_is_off_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """By 2⁻³⁰ of all words: neither a test of goodness of fit nor an eye would see it."""
     table = blocks(GEOMETRIC, 1.0)
-    off = patched(table, lows=moved(table.lows, 5, 2**33), highs=moved(table.highs, 5, 2**33))
+    names = {"lows": 5, "highs": 5, "keeps": 4}
+    off = patched(table, **{name: moved(getattr(table, name), place, 2**33) for name, place in names.items()})
     monkeypatch.setattr(laws, "blocks", lambda *_: off)
     assert refuted("discrete_laplace", 1.0) > 1.0
 
@@ -105,22 +106,32 @@ def test_minus_zero_counted_as_zero_is_refuted(monkeypatch: pytest.MonkeyPatch) 
         return filled + 1
 
     def draw(*given: Any) -> tuple[int, int, bool]:
-        words, read, lows, highs, guide, shift, _, _, _, form, drawn, filled = given
-        place = int(kernels.place(words[read] >> np.uint64(1), lows, highs, guide, shift))
-        if place == kernels.DOUBT:
+        words, read, lows, highs, keeps, guide, *_, form, drawn, filled = given
+        place = words[read] >> np.uint64(1)
+        block = int(kernels.block_of(place, lows, guide))
+        if not highs[block] <= place < keeps[block]:
             return read + 1, filled, True
-        return read + 1, append(drawn, filled, place, bool(words[read] & np.uint64(1)), form), False
+        return read + 1, append(drawn, filled, block, bool(words[read] & np.uint64(1)), form), False
 
     monkeypatch.setattr(kernels, "append", append)
     monkeypatch.setattr(kernels, "draw", draw)
     assert refuted("discrete_laplace", 1.0) == pytest.approx(1.0 + math.log(2.0), abs=1e-9), "P(0) is doubled"
 
 
-def test_a_verdict_that_is_off_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = blocks(GEOMETRIC, 16.5)
-    slopes = table.slopes - np.uint64(2**34)
-    monkeypatch.setattr(laws, "blocks", lambda *_: patched(table, slopes=slopes))
-    assert refuted("geometric", 16.5) >= 0.0
+@pytest.mark.parametrize("changed", ["slopes", "keeps"])
+def test_a_verdict_that_is_off_is_refuted(changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = blocks(GAUSSIAN, 64.0)
+    by = {"slopes": -(2**34), "keeps": 2**50}[changed]
+    monkeypatch.setattr(laws, "blocks", lambda *_: patched(table, **{changed: moved(getattr(table, changed), 70, by)}))
+    assert refuted("discrete_gaussian", 64.0) >= 0.0
+
+
+def test_attempts_of_two_words_have_the_law_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at scales that are too large to be walked: here with a word of its own for a single bit."""
+    monkeypatch.setattr("pcqr.noise.blocks.MOST_BITS_BESIDE_U", 0)
+    sampler = Sampler("discrete_gaussian", 64.0)
+    assert sampler._table.words_an_attempt == 2
+    assert sampler.bias < 1e-11
 
 
 def test_a_sech_draw_in_progress_that_is_given_up_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

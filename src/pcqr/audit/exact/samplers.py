@@ -87,7 +87,7 @@ class Sampler:
     @cached_property
     def _counted(self) -> Counted:
         draw = with_coin if self._is_of_races else self._draw
-        return Attempts(draw, self.scale, self._table, self.reach).counted()
+        return Attempts(draw, self.scale, self._table).counted()
 
     @property
     def _draw(self) -> Draw:

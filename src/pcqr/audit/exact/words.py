@@ -7,7 +7,7 @@ tell what all 2⁶⁴ of them lead to. Nothing is sampled, and all is counted in
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from pcqr.audit.exact.events import Unverifiable
 from pcqr.entropy import Entropy
 from pcqr.noise.blocks import Blocks, cumulative_bounds
-from pcqr.noise.exponential import exponential_bounds
+from pcqr.noise.exponential import exponential_bounds, upwards
+from pcqr.noise.kernels import GUIDE_SHIFT
 
 Draw = Callable[[float, Entropy], int]
 """(scale, entropy) → one draw, as the functions of `pcqr.noise` have it."""
@@ -137,7 +138,7 @@ class Words(NamedTuple):
 class Counted:
     """`kept[z]` of `total` equally likely attempts come to the draw z; `refused` of them to none.
 
-    What is missing from the total lies outside of the window, or needs more words than were looked at.
+    What is missing from the total needs more words than were looked at.
     """
 
     kept: dict[int, int]
@@ -154,15 +155,11 @@ class Counted:
 
 @dataclass(frozen=True)
 class Attempts:
-    """The attempts of `draw` at `scale`, which reads its words as proofs/noise.md says, for the blocks of `table`.
-
-    Draws are counted as far as `reach` in magnitude.
-    """
+    """The attempts of `draw` at `scale`, which reads its words as proofs/noise.md says, for the blocks of `table`."""
 
     draw: Draw
     scale: float
     table: Blocks
-    reach: int
 
     def outcome(self, words: Words) -> Outcome:
         """What the shipped code makes of an attempt with these words.
@@ -175,97 +172,76 @@ class Attempts:
         return Fate.REFUSED if self._drawn(words, self._followers[1]) == self._follower_draws[1] else said
 
     def counted(self) -> Counted:
-        """In units of 2⁻¹²⁸ (a coin, 63 bits and a further word), times 2⁻⁶⁴ where there is a second word."""
+        """In units of 2⁻⁶⁴ of one attempt's words: a further word is read once."""
         kept: defaultdict[int, int] = defaultdict(int)
         examples: dict[int, tuple[int, ...]] = {}
         refused = 0
-        for coin in (0, 1):
-            for words, count in self._places(coin):
-                for said, share, at in self._verdicts(words):
+        for j in range(1 << self.table.bits):
+            borders = self._borders(j)
+            for coin in (0, 1):
+                for said, count, words in self._outcomes(j, coin, borders):
                     if isinstance(said, Fate):
-                        refused += count * share
+                        refused += count
                         continue
-                    kept[said] += count * share
+                    kept[said] += count
                     if not words.later:
-                        examples.setdefault(said, at)
-        return Counted(dict(kept), refused, 1 << (192 if self.table.bits else 128), examples)
+                        examples.setdefault(said, words.attempt)
+        return Counted(dict(kept), refused, _WORD << (1 + self.table.bits + self._u_bits), examples)
 
-    # Places in the table ----------------------------------------------------------------------------------------------
+    # All U, for one number in its block and one coin -----------------------------------------------------------------
 
-    def _places(self, coin: int) -> Iterator[tuple[Words, int]]:
-        """For each block within reach words that lead to it, and how many do, of 2¹²⁷; further words are read once."""
-        found: dict[Outcome, tuple[Words, int]] = {}
-
-        def note(stretch: Stretch[Outcome], words: Words, each: int) -> None:
-            known, count = found.get(stretch.outcome, (words, 0))
-            shortest = words if len(words.later) < len(known.later) else known
-            found[stretch.outcome] = shortest, count + each * (stretch.end - stretch.first)
-
-        for stretch in stretches(lambda u: self.outcome(self._at(u, coin)), 1 << _PLACE_BITS, self._borders()):
+    def _outcomes(self, j: int, coin: int, borders: Sequence[int]) -> Iterator[tuple[Outcome, int, Words]]:
+        """What becomes of j, in how many of 2^(64 + bits of U) cases, and words that lead to it."""
+        for stretch in stretches(
+            lambda u: self.outcome(self._at(u, j, coin)), 1 << self._u_bits, self._looked_at(borders)
+        ):
             if stretch.outcome is not Fate.OPEN:
-                note(stretch, self._at(stretch.first, coin), _WORD)
+                yield stretch.outcome, (stretch.end - stretch.first) * _WORD, self._at(stretch.first, j, coin)
                 continue
             for u in range(stretch.first, stretch.end):
-                words = self._at(u, coin)
-                for later in stretches(self._further(words), _WORD, self._borders_within(u)):
+                words = self._at(u, j, coin)
+                first, end = bisect_left(borders, u * _WORD), bisect_left(borders, (u + 1) * _WORD)
+                near = (border - u * _WORD for border in borders[first:end])
+                for later in stretches(self._further(words), _WORD, near):
                     if later.outcome is not Fate.OPEN:
-                        note(later, Words(words.attempt, (later.first,)), 1)
-        width = 1 << self.table.bits
-        for said, place in found.items():
-            if isinstance(said, Fate) or abs(said) <= self.reach + width:
-                yield place
+                        yield later.outcome, later.end - later.first, Words(words.attempt, (later.first,))
 
-    def _at(self, u: int, coin: int) -> Words:
-        """The place u with the last number of its block and a V that keeps every number: all bits of word 2 are set."""
-        first = (u << 1) | coin
-        return Words((first, _WORD - 1) if self.table.bits else (first,))
+    @property
+    def _u_bits(self) -> int:
+        """Bits of U in the words of an attempt. Those of j are in the same word or in one of their own."""
+        return _PLACE_BITS - (self.table.bits if self.table.words_an_attempt == 1 else 0)
+
+    def _at(self, u: int, j: int, coin: int) -> Words:
+        if self.table.words_an_attempt == 1:
+            return Words((((u << self.table.bits | j) << 1) | coin,))
+        return Words(((u << 1) | coin, j << (64 - self.table.bits)))
 
     def _further(self, words: Words) -> Callable[[int], Outcome]:
         return lambda later: self.outcome(Words(words.attempt, (later,)))
 
-    def _borders(self) -> Iterator[int]:
-        """Where to look: at the ends of every cell of the guide, which monotony needs, and about every border."""
+    def _looked_at(self, borders: Sequence[int]) -> Iterator[int]:
+        """Where to look among all u: about every number of the table, which monotony needs, and about the borders."""
+        shift = _PLACE_BITS - self._u_bits
         for cell in range(self.table.guide.size):
-            yield from ((cell << self.table.guide_shift) - 1, cell << self.table.guide_shift)
-        for border in (*self.table.lows.tolist(), *self.table.highs.tolist()):
-            yield from (border - 1, border)
+            yield from ((cell << GUIDE_SHIFT >> shift) + offset for offset in (-1, 0))
+        for numbers in (self.table.lows, self.table.highs, self.table.keeps):
+            for number in numbers.tolist():
+                yield from ((number >> shift) + offset for offset in (-1, 0, 1))
+        for border in borders:
+            yield from ((border >> 64) + offset for offset in (-1, 0, 1))
 
-    def _borders_within(self, u: int) -> Iterator[int]:
-        """The same of the word that follows u, for the borders to 127 bits."""
-        for bounds in cumulative_bounds(self.table.power, self.table.unit, _PLACE_BITS + 64):
-            first, end = bisect_left(bounds, u << 64), bisect_right(bounds, (u + 1) << 64)
-            for border in bounds[first:end]:
-                yield from (border - (u << 64) - 1, border - (u << 64))
-
-    # Verdicts ---------------------------------------------------------------------------------------------------------
-
-    def _verdicts(self, words: Words) -> Iterator[tuple[Outcome, int, tuple[int, ...]]]:
-        """What the words of a block lead to, whatever the second word is; how many; and such an attempt."""
-        if not self.table.bits:
-            yield self.outcome(words), 1, words.attempt
-            return
-        known = 64 - self.table.bits
-        for j in range(1 << self.table.bits):
-            second = self._with_second(words, j << known)
-            for stretch in stretches(second, 1 << known, self._edges(words, j)):
-                if stretch.outcome is not Fate.OPEN:
-                    attempt = (words.attempt[0], (j << known) | stretch.first)
-                    yield stretch.outcome, stretch.end - stretch.first, attempt
-
-    def _with_second(self, words: Words, j: int) -> Callable[[int], Outcome]:
-        return lambda v: self.outcome(Words((words.attempt[0], j | v), words.later))
-
-    def _edges(self, words: Words, j: int) -> Iterator[int]:
-        """Where to look for the verdict on j: about the v that divides those refused from those kept."""
-        last = self.outcome(words)
-        if isinstance(last, Fate):
-            return
-        width = 1 << self.table.bits
-        block = Fraction(abs(last) // width)
-        exponent = self.table.unit * ((block + Fraction(j, width)) ** self.table.power - block**self.table.power)
-        known = 64 - self.table.bits
-        for bound in exponential_bounds(exponent, known):
-            yield from ((1 << known) - bound + offset for offset in (-1, 0, 1))
+    def _borders(self, j: int) -> list[int]:
+        """About where U must lie for block i, and for j to be kept in it, by a further word: in order."""
+        power, unit, width = self.table.power, self.table.unit, 1 << self.table.bits
+        bits = _PLACE_BITS + 64
+        lows, highs = cumulative_bounds(power, unit, bits)
+        found = set()
+        for i in range(len(lows) - 1):
+            low, high = exponential_bounds(unit * ((i + Fraction(j, width)) ** power - i**power), bits)
+            found |= {lows[i], highs[i], lows[i + 1] - upwards(((1 << bits) - low) * (highs[i + 1] - lows[i]), bits)}
+            found |= {highs[i + 1] - (max(0, (1 << bits) - high) * (lows[i + 1] - highs[i]) >> bits)}
+        shift = _PLACE_BITS - self._u_bits
+        return sorted({max(0, (border >> shift) + offset) for border in found for offset in (-1, 0, 1)})
 
     # Attempts that follow --------------------------------------------------------------------------------------------
 
@@ -279,8 +255,8 @@ class Attempts:
     def _followers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Two attempts that lead to two draws: deep in the table, each bit fewer a larger draw."""
         found: dict[Outcome, tuple[int, ...]] = {}
-        for bits in range(_PLACE_BITS, 0, -1):
-            attempt = self._at((1 << _PLACE_BITS) - (1 << (bits - 1)), 0).attempt
+        for bits in range(self._u_bits, 0, -1):
+            attempt = self._at((1 << self._u_bits) - (1 << (bits - 1)), 0, 0).attempt
             said = self._drawn(Words(attempt), attempt)
             if not isinstance(said, Fate):
                 found.setdefault(said, attempt)
