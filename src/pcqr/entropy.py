@@ -31,6 +31,9 @@ class Entropy(ABC):
     is_private: bool
     """True when nobody can predict or replay the bits."""
 
+    is_shared: bool = False
+    """True when threads may ask at the same time: no word is given twice, and who comes first does not matter."""
+
     @abstractmethod
     def bytes(self, count: int) -> bytes:
         """`count` fresh uniform bytes."""
@@ -99,6 +102,8 @@ class SystemEntropy(Entropy):
     ----------
     is_private : bool
         True: nobody can predict or replay the bits.
+    is_shared : bool
+        True: threads may ask at the same time.
 
     Examples
     --------
@@ -110,6 +115,7 @@ class SystemEntropy(Entropy):
     """
 
     is_private = True
+    is_shared = True
 
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -225,8 +225,8 @@ def test_words_are_taken_apart_as_the_note_says(power: int, scale: float) -> Non
 
 def run(table: Blocks, words: Any, drawn: Any = None, form: int = MAGNITUDE) -> tuple[int, int, bool]:
     drawn = np.empty(1, dtype=np.int64) if drawn is None else drawn
-    given: list[Any] = [words, 0, table.lows, table.highs, table.keeps, table.guide, table.slopes, table.curve]
-    return kernels.draw(*given, table.bits, table.words_an_attempt, form, drawn, 0)
+    tables = (table.lows, table.highs, table.keeps, table.guide, table.slopes, table.curve, table.bits)
+    return cast(Any, kernels.draw)(words, 0, *tables, table.words_an_attempt, form, drawn, 0)  # type: ignore[no-any-return]
 
 
 def test_no_float_takes_part() -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
@@ -367,3 +369,104 @@ def test_threads_share_nothing(many: Many) -> None:
     assert len(drawn) == 4
     # Of 2·10⁴ draws at this scale two agree by chance with a probability of at most 10⁻⁶.
     assert np.unique(np.concatenate(drawn)).size == 20_000
+
+
+# --------------------------------------------------------------------------------------------------------------
+# Many draws in threads
+
+SHARED_OUT = 80_000
+IN_THREADS = pytest.mark.parametrize("many", [noise.discrete_laplaces, noise.geometrics, noise.discrete_gaussians])
+
+
+class Overheard(Watched):
+    """Notes who asks as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.askers: set[int] = set()
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        self.askers.add(threading.get_ident())
+        super().fill(words)
+
+
+@IN_THREADS
+def test_many_draws_are_shared_out_and_no_word_serves_two_threads(many: Many, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    entropy, before = Overheard(), threading.active_count()
+    drawn = many(2.0**50, SHARED_OUT, entropy)
+    assert 1 <= len(entropy.askers - {threading.get_ident()}) == len(entropy.askers) <= 3
+    assert threading.active_count() == before, "they end with the call"
+    assert len(set(entropy.written)) == len(entropy.written)
+    assert not any(words.any() for words in entropy.arrays)
+    # Of so many draws at this scale, two agree by chance with a probability of 10⁻⁵; the same words twice would do it.
+    assert np.unique(drawn).size >= SHARED_OUT - 1
+
+
+@IN_THREADS
+def test_what_is_shared_out_has_the_law(many: Many, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    law = next(law for _, found, law in LAWS if found is many)
+    right, wrong = (many(scale, SHARED_OUT, SystemEntropy()) for scale in (SCALE, 1.1 * SCALE))
+    assert p_value(right, partial(law, SCALE)) > FALSE_ALARM
+    assert p_value(wrong, partial(law, SCALE)) < FALSE_ALARM
+
+
+@IN_THREADS
+def test_an_entropy_in_order_is_asked_by_one_thread_and_gives_the_same_whatever_their_number(
+    many: Many, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("os.cpu_count", lambda threads=threads: threads)
+        given.append(many(1000.0, SHARED_OUT, SeededEntropy(3)).tolist())
+    assert given[0] == given[1] == given[2]
+    in_order = Overheard()
+    in_order.is_shared = False
+    many(1000.0, SHARED_OUT, in_order)
+    assert in_order.askers == {threading.get_ident()}
+
+
+def test_few_draws_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    entropy = Overheard()
+    noise.discrete_gaussians(1000.0, 10_000, entropy)
+    noise.discrete_laplace(3.0, entropy)
+    noise.sech_squareds(3.0, SHARED_OUT, entropy)
+    assert entropy.askers == {threading.get_ident()}
+
+
+class Signalling(SystemEntropy):
+    """Sends a signal from the first thread that asks, when all are at work, and leaves its handler time to fork."""
+
+    def __init__(self) -> None:
+        self._is_sent = False
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        super().fill(words)
+        if not self._is_sent:
+            self._is_sent = True
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.3)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_process_forked_off_while_threads_draw_draws_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the handler of a signal: the threads stay behind, and nothing waits for them for ever."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    entropy, child = Signalling(), list[int]()
+    before = signal.signal(signal.SIGUSR1, lambda *_: child.append(os.fork()))
+
+    def draw() -> bytes:
+        drawn = noise.discrete_gaussians(2.0**50, SHARED_OUT, entropy)
+        return drawn[::100].tobytes()  # as much as a pipe holds
+
+    try:
+        ours, theirs = drawn_by_child(draw, lambda: child == [0])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    os.waitpid(child[0], 0)
+    assert len(ours) == len(theirs) == 8 * SHARED_OUT // 100
+    assert not set(np.frombuffer(ours, np.int64)) & set(np.frombuffer(theirs, np.int64))

@@ -61,7 +61,7 @@ def test_totals_are_those_of_plain_integers(
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 def test_any_split_gives_the_same_integers(labels: int, threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares of 11 rows at most and of single ferns, more records than are added up in 32 bits."""
-    monkeypatch.setattr(head_sums, "_LEAST_STEPS", 1)
+    monkeypatch.setattr("pcqr.threads._LEAST_STEPS", 1)
     monkeypatch.setattr(head_sums, "_MOST_ROWS", 11)
     monkeypatch.setattr("os.cpu_count", lambda: threads)
     for share in (0, 100, 256):

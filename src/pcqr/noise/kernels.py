@@ -87,7 +87,7 @@ def verdict(
 def append(drawn: Integers, filled: int, magnitude: int | np.int64, coin: bool, form: int) -> int:
     """Write one draw of the given form after the first `filled`, and say how many there are then."""
     if form == SIGNED:
-        if magnitude == 0 and coin:  # in this order: the coin cannot be foreseen
+        if magnitude == 0 and coin:  # in this order: no processor foresees a coin
             return filled
         drawn[filled] = -magnitude if coin else magnitude
     elif form == WITH_COIN:

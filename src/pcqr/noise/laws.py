@@ -1,13 +1,15 @@
 """Integer noise, exact, one draw or many: what the privacy proofs of this project draw (proofs/noise.md).
 
 Every entropy takes the same path. A call reads its random words into a buffer of its own, overwrites the buffer as soon
-as it is used up, and keeps nothing for the next call.
+as it is used up, and keeps nothing for the next call. Many draws are shared out to threads where the entropy allows it,
+each with its own words and buffer; with every other entropy, a seeded one too, words are taken in order in one thread.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from pcqr.errors import ParameterError
 from pcqr.noise import kernels
 from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
 from pcqr.noise.kernels import MAGNITUDE, SIGNED, WITH_COIN, Words
+from pcqr.threads import ForkedError, in_threads
 
 IntegerArray = NDArray[np.int64]
 
@@ -25,7 +28,10 @@ LARGEST_SCALE = 2.0**50
 """Magnitudes are clamped to 63 bits. Up to this scale that happens with probability below e^−8000."""
 
 BUFFER_WORDS = 8192
-"""Random words that are in memory at a time, at most: 64 KiB."""
+"""Random words that a thread has in memory at a time, at most: 64 KiB."""
+
+_STEPS_A_DRAW = 16
+"""What a draw costs, for the choice between one thread and several: 60,000 draws or so are worth a second one."""
 
 _SUPPLY = 14
 """Geometric draws that a sech² draw takes on average, at most: 4 + 8·ln 2 + 4 at large scales, 12 at small ones."""
@@ -88,7 +94,15 @@ def check_scale(name: str, scale: float) -> None:
 def _draws(power: int, scale: float, count: int, entropy: Entropy, form: int) -> IntegerArray:
     check_scale("scale", scale)
     table = blocks(power, float(scale))
-    return _in_one_process(count, lambda drawn: write_draws(drawn, table, entropy, form))
+
+    def fill(drawn: IntegerArray) -> None:
+        in_threads(
+            lambda low, high: write_draws(drawn[low:high], table, entropy, form),
+            drawn.size,
+            _STEPS_A_DRAW if entropy.is_shared else 0,
+        )
+
+    return _in_one_process(count, fill)
 
 
 def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> IntegerArray:
@@ -96,9 +110,10 @@ def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> Integer
     drawn = np.empty(count, dtype=np.int64)
     while True:
         process = os.getpid()
-        fill(drawn)
-        if os.getpid() == process:
-            return drawn
+        with suppress(ForkedError):
+            fill(drawn)
+            if os.getpid() == process:
+                return drawn
 
 
 def _fill_sech_squared(drawn: IntegerArray, table: Blocks, entropy: Entropy) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +25,7 @@ from pcqr.records.head_kernels import (
     to_slopes,
 )
 from pcqr.records.slopes import slope_table, weight_table
+from pcqr.threads import in_threads
 
 GRID = 1 << 20
 """The weight 1 as an integer."""
@@ -38,11 +36,8 @@ _MARGIN_BITS = 12
 
 _MOST_ROWS = 1 << 17
 """Records whose scores are held at a time: the more, the less often the tables of all ferns go through the cache."""
-_LEAST_STEPS = 1_000_000
-"""Steps that are worth a thread of their own."""
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 
 
 def on_grid(weights: Floats) -> Weights:
@@ -150,17 +145,3 @@ def lengths(vectors: Vectors, share: int, bound: int) -> Weights:
 def cell_length(count: int, share: int, bound: int) -> int:
     """The largest integer Γ with Γ²·L ≤ (256 − `share`)·M²/256, L = `count`."""
     return math.isqrt((WHOLE_SHARE - share) * bound**2 // (WHOLE_SHARE * max(count, 1)))
-
-
-def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int | None = None) -> list[T]:
-    """What `work`(low, high) gives for consecutive shares of range(`total`), at most `most` each; kernels hold no lock.
-
-    `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone, all public.
-    """
-    threads = os.cpu_count() or 1 if total * steps >= _LEAST_STEPS else 1
-    shares = max(1, min(threads, total), -(-total // (most or total or 1)))
-    edges = [total * share // shares for share in range(shares + 1)]
-    if shares == 1:
-        return [work(0, total)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, edges[:-1], edges[1:]))

@@ -68,10 +68,12 @@ class Sampler:
     def law(self) -> SampledLaw:
         """Of one draw: that of an attempt, given that it is not refused."""
         counted = self._counted
-        masses, missing = _normalised(counted), float(counted.missing)
+        masses = _normalised(counted)
+        within = {z: mass for z, mass in masses.items() if abs(z) <= self.reach}
+        missing = float(counted.missing) + math.fsum(masses[z] for z in masses.keys() - within.keys())
         if self._is_of_races:
             return SampledLaw(race_law(masses, self.reach), MOST_ITEMS * missing)
-        return SampledLaw({z: mass for z, mass in masses.items() if abs(z) <= self.reach}, missing)
+        return SampledLaw(within, missing)
 
     @property
     def bias(self) -> float:

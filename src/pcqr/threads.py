@@ -1,0 +1,41 @@
+"""Work shared out to threads: compiled loops and the operating system's generator run beside each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_LEAST_STEPS = 1_000_000
+"""Steps that are worth a thread of their own."""
+
+_GLANCE = 0.1
+"""Seconds after which it is asked again whether this is still the process that the threads are in."""
+
+
+class ForkedError(RuntimeError):
+    """This process was forked off while threads were at work. They stayed behind, and so did what they made."""
+
+
+def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int | None = None) -> list[T]:
+    """What `work`(low, high) gives for consecutive shares of range(`total`), at most `most` each; kernels hold no lock.
+
+    `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone, all public.
+    The threads end with the call, whatever its end; nothing is left behind that a fork or a pickle could trip over.
+    """
+    threads = os.cpu_count() or 1 if total * steps >= _LEAST_STEPS else 1
+    shares = max(1, min(threads, total), -(-total // (most or total or 1)))
+    if shares == 1:
+        return [work(0, total)]
+    edges = [total * share // shares for share in range(shares + 1)]
+    process = os.getpid()
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, low, high) for low, high in pairwise(edges)]
+        while wait(futures, _GLANCE).not_done:
+            if os.getpid() != process:  # a signal handler forked: nobody is at work here
+                raise ForkedError("This process was forked off while threads were at work.")
+    return [future.result() for future in futures]
