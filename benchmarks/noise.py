@@ -5,7 +5,7 @@
 Columns:
 
     scale     of the law; a float64 number, taken as it is
-    bulk      nanoseconds a draw, many at once
+    bulk      nanoseconds a draw, many at once, of all threads together
     bytes     random bytes that the operating system gave for a draw, many at once
     one       microseconds of a call for a single draw
     OpenDP    nanoseconds a draw of OpenDP's sampler of the same law, many at once; it has none for the sech² law
@@ -76,7 +76,9 @@ class NoiseRow:
 
 
 class Counting(SystemEntropy):
-    """Counts the bytes that it hands out."""
+    """Counts the bytes that it hands out, to one thread."""
+
+    is_shared = False
 
     def __init__(self) -> None:
         self.given = 0

@@ -25,6 +25,7 @@ from pcqr.plan import HeadStage
 from pcqr.records import InMemory
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
+from pcqr.records.head_sums import GRID, on_grid
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 
@@ -144,6 +145,21 @@ def test_every_coordinate_of_every_block_has_a_draw_of_its_own_in_empty_cells_to
     assert (total == 0).sum() > 10, "cells without a record"
     assert (noise == drawn).all()
     assert len(set(noise.ravel().tolist())) == noise.size == plan.draws
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_a_step_is_what_its_formula_says_to_the_last_bit(momentum: float) -> None:
+    """The compiled loop against whole arrays: speed and weights, cut to ±2¹⁰, and these in units of 2⁻²⁰."""
+    rng = np.random.default_rng(8)
+    velocity, weights = rng.normal(size=(2, 3, 500)) * [[[1.0]], [[900.0]]]
+    noisy, rate = rng.integers(-(2**40), 2**40, size=(3, 500)), 0.7 / 2**33
+    noisy[:, 0], velocity[:, 0], weights[:, 0] = 0, 0.0, [0.5 / GRID, 1.5 / GRID, -0.5 / GRID]
+    moved, speed, rounded = weights.copy(), velocity.copy(), np.empty(weights.shape, dtype=np.int32)
+    head._advance(noisy, rate, momentum, GRID, speed, moved, rounded)
+    assert (speed == momentum * velocity + rate * noisy).all()
+    assert (moved == np.clip(weights + speed, -(2.0**10), 2.0**10)).all()
+    assert (np.abs(moved) == 2.0**10).any()
+    assert (rounded == on_grid(moved)).all()
 
 
 def test_weights_are_cut_before_they_meet_the_records() -> None:

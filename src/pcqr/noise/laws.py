@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +29,11 @@ LARGEST_SCALE = 2.0**50
 BUFFER_WORDS = 8192
 """Random words that a thread has in memory at a time, at most: 64 KiB."""
 
+_MANY = 1 << 16
+"""So many draws are worth threads: they take some 2 ms."""
+
 _STEPS_A_DRAW = 16
-"""What a draw costs, for the choice between one thread and several: 60,000 draws or so are worth a second one."""
+"""What a draw costs, in the steps that `in_threads` counts."""
 
 _SUPPLY = 14
 """Geometric draws that a sech² draw takes on average, at most: 4 + 8·ln 2 + 4 at large scales, 12 at small ones."""
@@ -96,13 +98,12 @@ def _draws(power: int, scale: float, count: int, entropy: Entropy, form: int) ->
     table = blocks(power, float(scale))
 
     def fill(drawn: IntegerArray) -> None:
-        in_threads(
-            lambda low, high: write_draws(drawn[low:high], table, entropy, form),
-            drawn.size,
-            _STEPS_A_DRAW if entropy.is_shared else 0,
-        )
+        write_draws(drawn, table, entropy, form)
 
-    return _in_one_process(count, fill)
+    def fill_in_threads(drawn: IntegerArray) -> None:
+        in_threads(lambda low, high: fill(drawn[low:high]), count, _STEPS_A_DRAW)
+
+    return _in_one_process(count, fill_in_threads if entropy.is_shared and count >= _MANY else fill)
 
 
 def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> IntegerArray:
@@ -110,10 +111,12 @@ def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> Integer
     drawn = np.empty(count, dtype=np.int64)
     while True:
         process = os.getpid()
-        with suppress(ForkedError):
+        try:
             fill(drawn)
-            if os.getpid() == process:
-                return drawn
+        except ForkedError:
+            continue
+        if os.getpid() == process:
+            return drawn
 
 
 def _fill_sech_squared(drawn: IntegerArray, table: Blocks, entropy: Entropy) -> None:
