@@ -78,8 +78,6 @@ class NoiseRow:
 class Counting(SystemEntropy):
     """Counts the bytes that it hands out, to one thread."""
 
-    is_shared = False
-
     def __init__(self) -> None:
         self.given = 0
 

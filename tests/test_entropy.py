@@ -219,6 +219,24 @@ def test_what_is_no_source_of_entropy_is_refused(bad: object) -> None:
         resolve_entropy(bad)  # type: ignore[arg-type]
 
 
+def test_that_threads_may_share_a_source_is_its_own_promise() -> None:
+    """A class that makes words in another way, with a state perhaps, does not inherit it."""
+
+    class Counting(SystemEntropy):
+        given = 0
+
+        def bytes(self, count: int) -> bytes:
+            self.given += count
+            return super().bytes(count)
+
+    class Locked(Counting):
+        is_shared = True
+
+    assert SystemEntropy().is_shared
+    assert Locked().is_shared
+    assert not any(source.is_shared for source in (Counting(), SeededEntropy(1), ScriptedEntropy()))
+
+
 def test_a_source_shows_what_it_is() -> None:
     assert repr(SystemEntropy()) == "SystemEntropy()"
     assert repr(SeededEntropy(3)) == "SeededEntropy(3)"

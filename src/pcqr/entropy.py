@@ -32,7 +32,14 @@ class Entropy(ABC):
     """True when nobody can predict or replay the bits."""
 
     is_shared: bool = False
-    """True when threads may ask at the same time: no word is given twice, and who comes first does not matter."""
+    """True when threads may ask at the same time: no word is given twice, and who comes first does not matter.
+
+    Not inherited: whoever changes how words are made has to promise it anew.
+    """
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        cls.is_shared = cls.__dict__.get("is_shared", False)
 
     @abstractmethod
     def bytes(self, count: int) -> bytes:

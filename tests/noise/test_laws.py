@@ -381,6 +381,8 @@ IN_THREADS = pytest.mark.parametrize("many", [noise.discrete_laplaces, noise.geo
 class Overheard(Watched):
     """Notes who asks as well."""
 
+    is_shared = True
+
     def __init__(self) -> None:
         super().__init__()
         self.askers: set[int] = set()
@@ -438,6 +440,8 @@ def test_few_draws_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class Signalling(SystemEntropy):
     """Sends a signal from the first thread that asks, when all are at work, and leaves its handler time to fork."""
+
+    is_shared = True
 
     def __init__(self) -> None:
         self._is_sent = False
