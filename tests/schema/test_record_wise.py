@@ -202,3 +202,11 @@ def test_values_of_several_types_are_told_apart() -> None:
     assert [type(value) for value in kept] == [int, bool, float, str, np.str_, float, list, list]
     kept, places = distinct(np.array([2.0, 1.0, 2.0]))
     assert (list(kept), places.tolist()) == ([1.0, 2.0], [1, 0, 1])
+
+
+def test_a_message_lists_no_hundred_columns() -> None:
+    names = [f"c{place}" for place in range(120)]
+    with pytest.raises(DataError) as refused:
+        Schema(tuple(map(Column, names))).encode({"other": [1.0]})
+    assert "'c18', 'c19' and 100 more" in str(refused.value)
+    assert "'c20'" not in str(refused.value)

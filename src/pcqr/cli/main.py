@@ -154,6 +154,8 @@ def publish(job: jobs.Publish, /, *, as_json: bool) -> None:
 
     model.json comes first: once the model is drawn, nothing comes between it and the disk.
 
+    With --dry-run nothing is drawn and nothing is spent.
+
     Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
     2 bad input, or no room in the account, nothing was spent; 4 stopped (the message says whether a model was drawn).
     """

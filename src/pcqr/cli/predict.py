@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from pcqr.cli.console import field_table, print_json
+from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Predict
-from pcqr.datasets.tables import Columns, check_suffix, read_table, write_table
+from pcqr.datasets.tables import Columns, check_suffix, write_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
 from pcqr.models import PublishedModel
@@ -26,14 +27,15 @@ FREE = "Nothing: whatever is computed from a published model costs nothing, howe
 
 def run(job: Predict, *, as_json: bool) -> None:
     """Load, check, predict, write, summarise."""
-    check_suffix(job.out)
+    with naming("--out"):
+        check_suffix(job.out)
     check_output(job.out, inputs=(job.model, job.file, job.model / "model.json"), overwrite=job.overwrite)
     model = _loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)
     if job.probabilities and not isinstance(model.kind, ProbableKind):
         raise ParameterError("--probabilities", f"left out for a {model.kind.title}, which has none", True)
-    table = _features(read_table(job.file), model, job)
+    table = _features(read(job.file, "FILE"), model, job)
     labels = model.predict(table).tolist()
     columns: dict[str, Sequence[Any]] = {"row": range(1, len(labels) + 1), "label": labels}
     if job.scores:

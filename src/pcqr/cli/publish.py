@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +166,12 @@ def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int,
     """What the run will do, tried out as far as public things go."""
     if method in TWO_CLASSES_ONLY and len(names) > 2:
         raise ParameterError("--method", "tree, head or linear for more than two labels", method)
-    rehearsal = _learner(job, method, names).rehearse(records, _public(shown), shown.schema)
+    try:
+        rehearsal = _learner(job, method, names).rehearse(records, _public(shown), shown.schema)
+    except ParameterError as error:  # in the words of the command line
+        if error.name not in {field.name for field in fields(job)}:
+            raise
+        raise ParameterError(f"--{error.name}", error.allowed, error.received) from None
     try_out(rehearsal, names, shown, job.epsilon)
     return rehearsal
 

@@ -18,6 +18,8 @@ from pcqr.schema.reading import Reading, day_of, number_of, read, text_of
 Cells = Sequence[Any] | NDArray[Any]
 T = TypeVar("T")
 
+_MOST_LISTED = 20
+
 _PLAIN = re.compile(
     r"u?int(8|16|32|64)|float(16|32|64)?|halffloat|double|bool(ean)?|(date|timestamp).*", flags=re.IGNORECASE
 )
@@ -111,4 +113,7 @@ def is_unicode(text: str) -> bool:
 
 
 def listed(names: Iterable[object]) -> str:
-    return ", ".join(repr(name) for name in names)
+    """`names` as a message has them: of many the first ones, and how many more there are."""
+    told = [repr(name) for name in names]
+    more = len(told) - _MOST_LISTED
+    return ", ".join(told) if more <= 0 else f"{', '.join(told[:_MOST_LISTED])} and {more:,} more"
