@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pcqr.accounting import compose
 from pcqr.errors import ParameterError
-from pcqr.unit import RECORD, Unit, check_proved
+from pcqr.guarantee import Guarantee
+from pcqr.plan.words import promise
+from pcqr.unit import PRESENCE, RECORD, Unit, check_proved
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,27 @@ def test_one_person_with_one_row_is_still_another_unit() -> None:
         assert Unit.person(rows) != RECORD
         with pytest.raises(ParameterError, match=r"^unit must be RECORD, the only unit .* for which pcqr has proofs"):
             check_proved(Unit.person(rows))
+
+
+def test_presence_is_less_than_a_record_and_says_so() -> None:
+    """Whoever may be replaced by any other is removed, and another one added."""
+    assert Unit("presence") == PRESENCE
+    assert PRESENCE != RECORD
+    assert PRESENCE.adjacency == "REMOVE OR ADD one record, which is less than to replace one"
+    assert (RECORD.change, PRESENCE.change, Unit.person(2).change) == ("Replace", "Remove", "Replace")
+    with pytest.raises(ParameterError):
+        Unit("presence", 2)
+    with pytest.raises(ParameterError, match="only unit"):
+        check_proved(PRESENCE)
+    check_proved(PRESENCE, PRESENCE)
+    about_presence = Guarantee(1.0, unit=PRESENCE)
+    for others in ((Guarantee(1.0), about_presence), (about_presence, Guarantee(1.0))):
+        with pytest.raises(ParameterError, match="same unit"):
+            others[0].compose(others[1])
+    with pytest.raises(ParameterError, match="all about 'replace one record'"):
+        compose([about_presence], 1e-6)
+    with pytest.raises(ParameterError):
+        about_presence.amplify(0.5)
+    assert about_presence.compose(about_presence).unit == PRESENCE
+    assert "REMOVE OR ADD" in str(about_presence)
+    assert promise(about_presence, 1_000).startswith("Remove any one of the 1,000 private records, and no outcome")

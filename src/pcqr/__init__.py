@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         fitted_on_public,
     )
     from pcqr.guarantee import Guarantee
+    from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
@@ -46,6 +47,7 @@ _HOME = {
     "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
     "Guarantee": "pcqr.guarantee",
+    "IndividualKNN": "pcqr.peers.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
     "NoisyMaxAggregate": "pcqr.peers.noisy_max.estimator",
     "ParameterError": "pcqr.errors",
@@ -72,6 +74,7 @@ __all__ = [
     "CopyCannotAnswer",
     "DataError",
     "Guarantee",
+    "IndividualKNN",
     "InfeasiblePlan",
     "NoisyMaxAggregate",
     "ParameterError",

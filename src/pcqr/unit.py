@@ -1,7 +1,9 @@
 """Whom a guarantee protects: the unit of privacy, that is, what two neighbouring tables may differ in.
 
-Everything that is proved in pcqr is proved for `RECORD`. A person who has several rows is another unit, and so is a
-person who may have more of them: guarantees about different units do not add up.
+Nearly everything that is proved in pcqr is proved for `RECORD`: one record is replaced by any other. A person who has
+several rows is another unit, and so is a person who may have more of them. So is `PRESENCE`: one record is there or is
+not. It promises less, since replacing a record is removing one and adding another. Guarantees about different units do
+not add up.
 
 Examples
 --------
@@ -20,7 +22,7 @@ from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 
-__all__ = ["RECORD", "Unit"]
+__all__ = ["PRESENCE", "RECORD", "Unit"]
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,15 @@ class Unit(Document):
 
     Parameters
     ----------
-    kind : {"record", "person"}
-        One row, or all rows of one person.
+    kind : {"record", "person", "presence"}
+        One row, or all rows of one person, replaced by others; or one row that is there or is left empty.
     rows : int or None, default None
-        The most rows that a person has; None for a record.
+        The most rows that a person has; None for a record, and for its presence.
 
     Attributes
     ----------
+    change : str
+        What is done to a unit, in a word that begins a sentence.
     adjacency : str
         What turns a table into a neighbour, in words.
     revealed : str
@@ -53,18 +57,20 @@ class Unit(Document):
     'replace one record'
     >>> Unit.person(5).adjacency
     'replace one person, who has at most 5 rows'
+    >>> Unit("presence").adjacency
+    'REMOVE OR ADD one record, which is less than to replace one'
     """
 
-    kind: Literal["record", "person"]
+    kind: Literal["record", "person", "presence"]
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ("record", "person"):
-            raise ParameterError("kind", "'record' or 'person'", self.kind)
+        if self.kind not in ("record", "person", "presence"):
+            raise ParameterError("kind", "'record', 'person' or 'presence'", self.kind)
         if self.kind == "person":
             check_integer("rows", self.rows, least=1)
         elif self.rows is not None:
-            raise ParameterError("rows", "None for the unit 'record', which is one row", self.rows)
+            raise ParameterError("rows", f"None for the unit {self.kind!r}, which is one row", self.rows)
         keep_plain(self, integers=("rows",))
 
     @classmethod
@@ -75,12 +81,19 @@ class Unit(Document):
     @property
     def adjacency(self) -> str:
         """What turns a table into a neighbour, in words."""
+        if self.kind == "presence":
+            return "REMOVE OR ADD one record, which is less than to replace one"
         if self.rows is None:
             return "replace one record"
         return f"replace one person, who has at most {self.rows:,} row{'s' * (self.rows != 1)}"
 
+    @property
+    def change(self) -> str:
+        """What is done to a unit: the word before `any_one`."""
+        return "Remove" if self.kind == "presence" else "Replace"
+
     def any_one(self, records: int | None = None) -> str:
-        """Any unit of a table, in words, with n = `records` where it is known: what "Replace …" begins with."""
+        """Any unit of a table, in words, with n = `records` where it is known: what comes after `change`."""
         if self.rows is None:
             return "any one private record" if records is None else f"any one of the {records:,} private records"
         among = "" if records is None else f" among the {records:,} private records"
@@ -93,10 +106,13 @@ class Unit(Document):
 
 
 RECORD = Unit("record")
-"""One row of the table: the unit that all proofs are for."""
+"""One row of the table, replaced by any other: the unit that all proofs are for, unless they say otherwise."""
+
+PRESENCE = Unit("presence")
+"""One row of the table, there or not: its place stays, empty, so that n is the same. Only `IndividualKNN` has it."""
 
 
-def check_proved(unit: Unit) -> None:
-    """Refuse a unit for which there is no proof yet, before anything is planned."""
-    if unit != RECORD:
-        raise ParameterError("unit", "RECORD, the only unit of privacy for which pcqr has proofs", unit)
+def check_proved(unit: Unit, *proved: Unit) -> None:
+    """Refuse a unit for which there is no proof, before anything is planned: others than RECORD and those `proved`."""
+    if unit != RECORD and unit not in proved:
+        raise ParameterError("unit", "RECORD, the only unit of privacy for which pcqr has proofs of this", unit)

@@ -11,6 +11,7 @@ from support.asking import LEFT, PLAIN, one_by_one, rows, universal, votes
 from pcqr import ParameterError
 from pcqr.algorithms import unv_priv_cl
 from pcqr.algorithms.asking import Asked
+from pcqr.algorithms.log import Votes
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import Usage
 
@@ -53,7 +54,7 @@ def test_votes_of_all_requests_are_counted_at_once(monkeypatch: pytest.MonkeyPat
     protocol, counted = votes(Usage(None, 9)), []
     genuine = protocol.labeller.counts
 
-    def counts(X: np.ndarray) -> np.ndarray:
+    def counts(X: np.ndarray) -> Votes:
         counted.append(X[:, 0].tolist())
         return genuine(X)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
+from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
@@ -34,6 +35,7 @@ from pcqr.plan import (
     VoteStage,
     VotingPlan,
 )
+from pcqr.unit import PRESENCE, RECORD
 
 AIM = Aim(300, 0.1, 0.05)
 PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
@@ -46,6 +48,7 @@ PLAIN, MIXED = (
 )
 COUNTED = CountedStage(0.05, 800, 0.2, 2, replace(PLAIN, classes=2))
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
+INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
     "budget": Budget(1.0, 1e-6),
@@ -64,6 +67,7 @@ EXAMPLES: dict[str, Any] = {
     "prediction": PREDICTION,
     "vote-stage": VOTE,
     "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
+    "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "draw-stage": DrawStage(0.2, after_queries=40),
     "descent-stage": DESCENT,
     "head-stage": HEAD,
@@ -74,6 +78,7 @@ EXAMPLES: dict[str, Any] = {
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
+    "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "linear-plan": LinearPlan(**PROMISE, descent=DESCENT),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
@@ -190,6 +195,24 @@ def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
     return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential | laplace), labels)
 
 
+individual = st.builds(
+    IndividualStage,
+    records=st.integers(1, 10**6),
+    classes=st.integers(2, 127),
+    public=st.integers(50, 10**6),
+    reach=st.integers(1, 50),
+    budget=st.floats(1e-9, 1e9),
+    count_scale=st.floats(1.0, 1e12),
+    vote_scale=st.floats(1e-6, 10.0),
+    least=st.integers(1, 10**9),
+    unanswered=whole,
+    limit=st.integers(1, 2**20),
+    unit=st.sampled_from([RECORD, PRESENCE]),
+    least_weight=st.floats(1e-6, 1.0),
+    grid=st.integers(1, 2**26),
+)
+
+
 @st.composite
 def plans(draw: st.DrawFn, /, kind: type, aimed: bool = False, **stages: st.SearchStrategy[Any]) -> Any:
     """A plan of `kind`, whose guarantee is within its budget."""
@@ -219,6 +242,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "prediction": predictions,
     "vote-stage": votes(),
     "noisy-max-stage": noisy_votes(),
+    "individual-stage": individual,
     "draw-stage": draws,
     "descent-stage": descents,
     "head-stage": heads(),
@@ -229,6 +253,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
+    "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "draw-plan": plans(DrawPlan, publish=draws),
     "linear-plan": plans(LinearPlan, descent=descents),
     "head-plan": plans(HeadPlan, head=heads()),

@@ -17,19 +17,29 @@ from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.plan import Usage
 
 
+class Votes(Protocol):
+    """One ballot for each of several queries: an array of counts, or whatever else `decide` takes. Private."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(queries, labels). Public."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
 class PrivLabel(Protocol):
     """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
 
     left: Usage
     """The decisions that may still be made, a function of those made: public. No limit, or no ⊥: None.
 
-    It is all that changes from one decision to the next: a log that outlives the process keeps it, and sets it.
+    For a log that outlives the process it must be all that changes from one decision to the next: it keeps and sets it.
     """
 
-    def counts(self, X: Points) -> NDArray[np.int64]:
+    def counts(self, X: Points) -> Votes:
         """The votes on each row of `X`, one column a label: a fixed function of secrets. Private."""
 
-    def decide(self, counts: NDArray[np.int64]) -> int | None:
+    def decide(self, counts: Any) -> int | None:
         """The label that a vote ends in, None for ⊥: the only thing about the votes that may be shown."""
 
 

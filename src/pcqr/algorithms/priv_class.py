@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pcqr.algorithms.asking import Asked, Book, Page, Reply, Stopped, Told, check_book
 from pcqr.algorithms.lock import Lock
@@ -206,7 +205,7 @@ class PrivClass:
 
 class _Ballot(NamedTuple):
     point: Points
-    counts: NDArray[np.int64]
+    counts: Any
     coin: int
 
 

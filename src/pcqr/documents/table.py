@@ -57,6 +57,7 @@ _HOMES = {
     # stages
     "vote-stage": "pcqr.plan.stages:VoteStage",
     "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
+    "individual-stage": "pcqr.peers.knn.plan:IndividualStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "descent-stage": "pcqr.plan.classifiers:DescentStage",
     "head-stage": "pcqr.plan.head:HeadStage",
@@ -68,6 +69,7 @@ _HOMES = {
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
     "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
+    "individual-plan": "pcqr.peers.knn.plan:IndividualPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "linear-plan": "pcqr.plan.published:LinearPlan",
     "head-plan": "pcqr.plan.published:HeadPlan",

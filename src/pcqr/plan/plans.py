@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
-from typing import Literal, get_args, get_type_hints
+from typing import ClassVar, Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
@@ -14,7 +14,7 @@ from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
-from pcqr.unit import check_proved
+from pcqr.unit import Unit, check_proved
 
 Mode = Literal["paper", "calibrated"]
 
@@ -79,6 +79,8 @@ class Plan(Document):
     prediction: Prediction | None = None
     proved: float | None = None
     certified: bool = field(init=False)
+    units: ClassVar[tuple[Unit, ...]] = ()
+    """Units other than the record that plans of this kind have a proof for."""
 
     def __post_init__(self) -> None:
         for name, kind in _parts(type(self)).items():  # type: ignore[arg-type]  # a class can be hashed
@@ -86,7 +88,7 @@ class Plan(Document):
                 raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
         if self.mode not in get_args(Mode):
             raise ParameterError("mode", f"one of {', '.join(map(repr, get_args(Mode)))}", self.mode)
-        check_proved(self.guarantee.unit)
+        check_proved(self.guarantee.unit, *self.units)
         if not self.guarantee.within(self.epsilon, self.delta):
             raise ParameterError("guarantee", f"within {self.budget}", str(self.guarantee))
         if self.proved is not None and (self.aim is None or not self.proved >= 0):

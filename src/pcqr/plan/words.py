@@ -17,8 +17,9 @@ def promise(guarantee: Guarantee, records: int) -> str:
     extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
     event = "outcome" if guarantee.is_pure else "set of outcomes"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
+    changed = f"{guarantee.unit.change} {guarantee.unit.any_one(records)}"
     figures = (
-        f"{seeded}Replace {guarantee.unit.any_one(records)}, and no {event} of everything released here "
+        f"{seeded}{changed}, and no {event} of everything released here "
         f"becomes more than {factor} times as likely{extra}."
     )
     return " ".join((figures, *guarantee.caveats(records)))

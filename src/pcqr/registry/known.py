@@ -48,6 +48,7 @@ ALGORITHMS: list[Reference] = [
         option="agnostic",
     ),
     "pcqr.peers.noisy_max.entry:NOISY_MAX",
+    "pcqr.peers.knn.entry:INDIVIDUAL_KNN",
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",

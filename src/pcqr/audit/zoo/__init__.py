@@ -6,6 +6,7 @@ same claim, which must pass. Nothing here is meant for use.
 
 sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer too many
 votes           the missing ½; noise for one count; a gap that moves by 2
+neighbours      near records that pay for less than their being there changes
 universal       ε spent twice
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
@@ -17,12 +18,24 @@ tables          a column's type chosen from all cells
 
 from __future__ import annotations
 
-from pcqr.audit.zoo import buffers, classifiers, floats, messages, sparse_vectors, tables, teachers, universal, votes
+from pcqr.audit.zoo import (
+    buffers,
+    classifiers,
+    floats,
+    messages,
+    neighbours,
+    sparse_vectors,
+    tables,
+    teachers,
+    universal,
+    votes,
+)
 from pcqr.audit.zoo.base import Bug, exact_case
 
 ZOO: tuple[Bug, ...] = (
     *sparse_vectors.BUGS,
     *votes.BUGS,
+    *neighbours.BUGS,
     *universal.BUGS,
     *classifiers.BUGS,
     *floats.BUGS,

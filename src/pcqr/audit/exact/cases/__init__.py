@@ -5,6 +5,7 @@ from __future__ import annotations
 from pcqr.audit.exact.cases.classifiers import classifier_cases
 from pcqr.audit.exact.cases.committees import committee_cases
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
+from pcqr.audit.exact.cases.neighbours import neighbour_cases
 from pcqr.audit.exact.cases.noise import noise_cases
 from pcqr.audit.exact.cases.peers import peer_cases
 from pcqr.audit.exact.cases.publication import publication_cases
@@ -23,6 +24,7 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         publication_cases,
         classifier_cases,
         peer_cases,
+        neighbour_cases,
         raw_cases,
     )
     return tuple(case for cases in parts for case in cases(full=full))

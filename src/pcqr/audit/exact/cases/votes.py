@@ -81,7 +81,7 @@ def as_point(query: Place) -> Points:
 
 
 def votes_on_menu(labeller: PrivLabel | Teachers, menu: Sequence[Place] = QUERIES) -> Hashable:
-    return tuple(map(tuple, labeller.counts(as_points(menu)).tolist()))
+    return tuple(tuple(map(int, votes)) for votes in labeller.counts(as_points(menu)))
 
 
 Prepare = Callable[[Table, Entropy], PrivLabel]
