@@ -8,9 +8,11 @@ not add up.
 Examples
 --------
 >>> from pcqr import Guarantee
->>> from pcqr.unit import RECORD
+>>> from pcqr.unit import PRESENCE, RECORD
 >>> Guarantee(1.0).unit == RECORD
 True
+>>> print(Guarantee(1.0, unit=PRESENCE))
+pure differential privacy with ε = 1 under 'REMOVE OR ADD one record, which is less than to replace one'
 """
 
 from __future__ import annotations
