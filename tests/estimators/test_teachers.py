@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from support.releases import Forbidden
 
+import pcqr
 from pcqr import (
     AgnosticRelease,
     NoisyMaxAggregate,
@@ -24,7 +25,7 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.errors import ParameterError
-from pcqr.hypotheses import Estimators
+from pcqr.hypotheses import Estimators, LogisticTeachers, TreeTeachers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4_000, 2))
@@ -96,3 +97,13 @@ def test_teachers_that_would_be_pickled_are_not_kept(tmp_path: Path) -> None:
         release.save(tmp_path / "kept", head=tmp_path / "head")
     assert list(tmp_path.iterdir()) == []
     assert release.predict(FAR).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("teachers", [LogisticTeachers(0.5), TreeTeachers(depth=3)])
+def test_teachers_that_are_arrays_are_kept(teachers: Any, tmp_path: Path) -> None:
+    release = SubsampleAggregate(teachers, epsilon=4.0, queries=20, teachers=101, entropy=0, classes=("a", "b", "c"))
+    release.fit(X, Y).save(tmp_path / "kept", head=tmp_path / "head").close()
+    again = pcqr.release.open(tmp_path / "kept", head=tmp_path / "head")
+    assert again.hypotheses_ == release.hypotheses_
+    assert again.predict(FAR).tolist() == ["a", "b", "c"]
+    again.close()

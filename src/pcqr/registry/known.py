@@ -84,4 +84,6 @@ CLASSES: list[Reference] = [
     ),
     HypothesisFamily(name="Finite", make="pcqr.hypotheses:Finite", proof="finite"),
     HypothesisFamily(name="Estimators", make="pcqr.hypotheses:Estimators", proof="ensemble"),
+    HypothesisFamily(name="LogisticTeachers", make="pcqr.hypotheses:LogisticTeachers", proof="ensemble"),
+    HypothesisFamily(name="TreeTeachers", make="pcqr.hypotheses:TreeTeachers", proof="ensemble"),
 ]

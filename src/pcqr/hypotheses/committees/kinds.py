@@ -17,6 +17,7 @@ _HOMES = {
     "borders": "pcqr.hypotheses.committees.borders:Borders",
     "boxes": "pcqr.hypotheses.committees.boxes:Boxes",
     "sides": "pcqr.hypotheses.committees.sides:Sides",
+    "planes": "pcqr.hypotheses.learners.planes:Planes",
     "trees": "pcqr.hypotheses.trees.committee:TreeCommittee",
 }
 """Where each kind is. Looked up when arrays need it: a class of hypotheses imports its committee, not the other way."""

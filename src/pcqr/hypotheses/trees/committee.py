@@ -92,7 +92,7 @@ def taught(hypotheses: DecisionTrees, X: Points, y: Labels, ends: IntArray) -> A
     refuses such parts: sizes, widths and declarations decide that, nothing about a record does. Else one by one.
     """
     starts, predicates = np.append(0, ends[:-1]), hypotheses.predicates or ()
-    trees = _blank(ends.size, hypotheses.depth or hypotheses.deepest)
+    trees = blank(ends.size, hypotheses.depth or hypotheses.deepest)
     for size in np.unique(ends - starts).tolist():
         parts = np.flatnonzero(ends - starts == size)
         depth = _depth_at_once(hypotheses, size, X.shape[1])
@@ -119,7 +119,7 @@ def _depth_at_once(hypotheses: DecisionTrees, size: int, width: int) -> int | No
     return depth if depth <= DEEPEST_AT_ONCE else None
 
 
-def _blank(count: int, depth: int) -> Arrays:
+def blank(count: int, depth: int) -> Arrays:
     """`count` trees that say 0 everywhere."""
     return {
         "columns": np.zeros((count, (1 << depth) - 1), dtype=np.int32),

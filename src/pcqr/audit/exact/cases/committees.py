@@ -24,6 +24,7 @@ from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.halfspaces import Halfspaces
 from pcqr.hypotheses.intervals import Intervals
+from pcqr.hypotheses.learners.together import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
@@ -111,6 +112,8 @@ KINDS = (
     Kind("borders", Stumps(), *IN_THE_PLANE),
     Kind("trees", DecisionTrees(depth=2, predicates=CUTS), *IN_THE_PLANE),
     Kind("trees", DecisionTrees(depth=1, labels=3, predicates=CUTS[:2]), *THREE_LABELS),
+    Kind("trees", TreeTeachers(depth=2, labels=3), *THREE_LABELS),
+    Kind("planes", LogisticTeachers(), *IN_THE_PLANE),
     Kind("boxes", Rectangles(), *IN_THE_PLANE),
     Kind("sides", Halfspaces(), *IN_THE_PLANE),
     Kind("members", Finite((Threshold(0.5), Threshold(1.5), Threshold(0.5, up=False))), *ON_THE_LINE),
