@@ -27,13 +27,13 @@ from pcqr.planning.classifiers.rule import Choice
 DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
-    ("adult", 0.1, "linear"),
+    ("adult", 0.1, "head"),
     ("adult", 0.1, "counted"),
-    ("adult", 1.0, "compared"),
-    ("adult", 4.0, "boosted"),
+    ("adult", 1.0, "head"),
+    ("adult", 4.0, "head"),
     ("covertype", 0.03, "counted"),
-    ("covertype", 0.1, "boosted"),
-    ("covertype", 1.0, "boosted"),
+    ("covertype", 0.1, "head"),
+    ("covertype", 1.0, "head"),
 )
 RESULTS = Path("benchmarks/results/classifier_costs.json")
 PAGE = Path("docs/classifiers.md")

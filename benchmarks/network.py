@@ -10,7 +10,7 @@ number of steps. The training stands alone: it needs no pcqr, and an accelerator
 stores its figures, one line a table and ε, and for each test row how many of the reported runs had it right; a later
 run replaces the lines that it makes anew.
 
-Inputs: columns that vary among the public rows, standardised by them, and the predicates that the linear classifier
+Inputs: columns that vary among the public rows, standardised by them, and the predicates that a tree
 asks, likewise; cut to ±`CAP`, or else a rare category would be hundreds of times as long as a common one.
 
 Noise: twice what Opacus asks for, since replacing a record moves a clipped sum by 2C: see `benchmarks.peers`.

@@ -34,7 +34,7 @@ from pcqr import PrivateClassifier, Schema
 from pcqr.hypotheses import DecisionTrees
 from pcqr.schema import Column
 
-METHODS = ("tree", "linear", "boosted")
+METHODS = ("tree", "counted")
 WAYS = ("table", "matrix")
 NAMES = tuple(f"category {number}" for number in range(10))
 _MEGABYTE = 1e6

@@ -10,10 +10,8 @@ PARTS = "algorithms/test_parts_are_the_plans.py"
 OTHER_NAMES = {
     "pcqr/accounting/loss.py": ["accounting/test_never_too_small.py"],
     "pcqr/accounting/renyi.py": ["accounting/test_never_too_small.py"],
-    "pcqr/algorithms/compare.py": [PARTS],
     "pcqr/algorithms/counted.py": [PARTS],
-    "pcqr/algorithms/boosting.py": [PARTS, "algorithms/test_boosting_rounds.py"],
-    "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
+    "pcqr/algorithms/head.py": [PARTS, "algorithms/test_head_descent.py", "privacy/test_head_steps_exactly.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
@@ -41,16 +39,11 @@ OTHER_NAMES = {
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/records/source.py": ["records/test_sources.py", "records/test_encoded.py"],
     "pcqr/records/in_memory.py": ["records/test_sources.py"],
-    "pcqr/records/features.py": ["hypotheses/test_linear.py"],
     "pcqr/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
-    "pcqr/records/sums.py": ["algorithms/test_linear_descent.py", "privacy/test_linear_exactly.py"],
-    "pcqr/records/weighing.py": ["hypotheses/trees/test_weighted.py", "privacy/test_boosting_exactly.py"],
-    "pcqr/hypotheses/trees/boosted.py": ["algorithms/test_boosting_rounds.py"],
-    "pcqr/hypotheses/trees/growing.py": [
-        "hypotheses/trees/test_decision_trees.py",
-        "hypotheses/trees/test_weighted.py",
-    ],
-    "pcqr/hypotheses/trees/splits.py": ["hypotheses/trees/test_partition.py", "hypotheses/trees/test_weighted.py"],
+    "pcqr/records/head_sums.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],
+    "pcqr/records/head_kernels.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],
+    "pcqr/hypotheses/trees/growing.py": ["hypotheses/trees/test_decision_trees.py"],
+    "pcqr/hypotheses/trees/splits.py": ["hypotheses/trees/test_partition.py"],
     "pcqr/hypotheses/trees/work.py": ["hypotheses/trees/test_work.py"],
 }
 """Mirrors that are called otherwise than their file."""
@@ -62,9 +55,9 @@ FURTHER = {
     "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
     "records": [
         "records/test_limits.py",
-        "algorithms/test_linear_descent.py",
-        "privacy/test_linear_exactly.py",
-        "hypotheses/test_linear.py",
+        "algorithms/test_head_descent.py",
+        "privacy/test_head_sums_exactly.py",
+        "records/test_vectors.py",
     ],
     "mechanisms": ["mechanisms", "privacy/test_sparse_vector_exactly.py", "algorithms/test_guarantees.py"],
     "hypotheses": [
@@ -81,7 +74,7 @@ FURTHER = {
         *("estimators/test_private_classifier.py", "estimators/test_releases.py"),
     ],
     "release": ["release/durable"],
-    "plan": ["algorithms/test_linear_descent.py", "algorithms/test_counted.py", "privacy/test_linear_exactly.py"],
+    "plan": ["algorithms/test_head_descent.py", "algorithms/test_counted.py", "privacy/test_head_steps_exactly.py"],
 }
 
 

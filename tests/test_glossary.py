@@ -56,7 +56,7 @@ def test_what_does_not_exist_is_noticed(name: str, fitted: list[Any]) -> None:
 def test_every_symbol_is_there() -> None:
     cells = [line.split("|")[1].strip() for line in GLOSSARY.splitlines() if line.startswith("| ")]
     symbols = {symbol for cell in cells for symbol in cell.split(", ")}
-    assert symbols >= set("n p m k T q η λ γ α β ε δ w b B D C σ J M".split()) | {"m_o", "n′"}  # noqa: SIM905
+    assert symbols >= set("n p m k T q η λ γ α β ε δ w b B D C σ L M".split()) | {"m_o", "n′"}  # noqa: SIM905
 
 
 def _exists(name: str, fitted: list[Any]) -> bool:

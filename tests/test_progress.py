@@ -96,7 +96,6 @@ def test_pilots_and_their_head_are_told_apart() -> None:
 
 FITS: dict[str, Any] = {
     "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
-    "trees": lambda: PrivateClassifier(4.0, method="boosted", entropy=0),
     "head, noisy sums": lambda: PrivateClassifier(4.0, method="head", entropy=0),
     "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
 }

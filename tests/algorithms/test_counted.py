@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.either import BUDGETS, COLUMNS, MAP, PREDICATES, TREES, bits, exact_delta, request_for, share_kept_of_head
+from support.either import BUDGETS, COLUMNS, MAP, PREDICATES, TREES, bits, exact_delta, request_for, share_kept
 from support.releases import Forbidden
 
 from pcqr.accounting import PureEvent
@@ -111,7 +111,7 @@ def test_less_noise_than_planned_is_not_within_epsilon() -> None:
 )
 def test_the_share_of_its_budget_that_the_head_keeps(epsilon: float, delta: float) -> None:
     plan = plan_for(int(10_000 / epsilon), epsilon, delta)
-    assert 0.99 < share_kept_of_head(plan.head, epsilon, delta) < 1.0
+    assert 0.99 < share_kept(plan.head, epsilon, delta) < 1.0
 
 
 @pytest.mark.parametrize("flipped", [False, True])

@@ -10,51 +10,41 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.either import FEATURES, MAP, PREDICATES, TREES, bits, request_for
+from support.either import MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, boosting, compare, counted, linear, sspp
+from pcqr.algorithms import ag_priv_cl, counted, head, sspp
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import BoostingStage, DescentStage, DrawStage, VoteStage
-from pcqr.planning.classifiers.published import plan_compared, plan_counted
+from pcqr.plan import DrawStage, HeadStage, VoteStage
+from pcqr.planning.classifiers.published import plan_counted
 from pcqr.records import InMemory
 
 N = 400
 X = bits(N)
 Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
-LINEAR = LinearHypothesis(FEATURES, (0.0,) * (len(PREDICATES) + 1))
 HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
 
 
 class Watch:
-    """Stands in for `sspp`, the descents and the noise of the count, and keeps what they are asked for."""
+    """Stands in for `sspp`, `descend` and the noise of the count, and keeps what they are asked for."""
 
-    def __init__(self, index: int = 0, noise: int = 0) -> None:
+    def __init__(self, noise: int = 0) -> None:
         self.drawn: list[tuple[Any, DrawStage]] = []
         self.descended: list[Any] = []
         self.scales: list[float] = []
-        self._index, self._noise = index, noise
+        self._noise = noise
 
     def sspp(self, members: Any, records: InMemory, public: Any, plan: DrawStage, _: Any) -> Any:
         assert public is None
         assert (records.X == X).all()
         assert (records.y == Y).all()
         self.drawn.append((members, plan))
-        return Member(self._index, members.members[self._index]) if isinstance(members, Finite) else TREE
-
-    def linear_descent(self, features: Any, records: InMemory, plan: Any, _: Any) -> LinearHypothesis:
-        assert features == FEATURES
-        assert (records.X == X).all()
-        assert (records.y == Y).all()
-        self.descended.append(plan)
-        return LINEAR
+        return TREE
 
     def descend(self, features: Any, records: InMemory, plan: Any, _: Any) -> Head:
         assert features == MAP
@@ -68,32 +58,18 @@ class Watch:
         return self._noise
 
 
-def watched(monkeypatch: pytest.MonkeyPatch, module: Any, **options: int) -> Watch:
-    watch = Watch(**options)
-    for name in ("sspp", "linear_descent", "descend", "discrete_laplace"):
-        if hasattr(module, name):
-            monkeypatch.setattr(module, name, getattr(watch, name))
+def watched(monkeypatch: pytest.MonkeyPatch, noise: int) -> Watch:
+    watch = Watch(noise)
+    for name in ("sspp", "descend", "discrete_laplace"):
+        monkeypatch.setattr(counted, name, getattr(watch, name))
     return watch
-
-
-@pytest.mark.parametrize("index", [0, 1, 8])
-def test_the_better_of_two(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = replace(plan_compared(request_for(N, 1.0), TREES), depth=2)
-    watch = watched(monkeypatch, compare, index=index)
-    chosen = compare.better_of_two(TREES, FEATURES, InMemory(X, Y), plan, SeededEntropy(0))
-    (trees, tree_plan), (both, choice_plan) = watch.drawn
-    assert (trees.depth, trees.predicates) == (2, PREDICATES)
-    assert (tree_plan, choice_plan) == (DrawStage(plan.tree), DrawStage(plan.comparison))
-    assert both.members == (TREE, *[LINEAR] * 8)
-    assert watch.descended == [plan.linear]
-    assert chosen is (TREE if index == 0 else LINEAR)
 
 
 @pytest.mark.parametrize("noise", [-60, -3, 0, 11])
 def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
     plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), depth=2, fewest=100)
-    watch = watched(monkeypatch, counted, noise=noise)
+    watch = watched(monkeypatch, noise)
     published = counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0))
     assert watch.scales == [scale_for(plan.count)]
     if 150 + noise < 100:
@@ -108,7 +84,7 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), fewest=100)
     for noise, published in ((-50, HEAD), (-51, TREE), (150, HEAD), (151, TREE)):
-        watched(monkeypatch, counted, noise=noise)
+        watched(monkeypatch, noise)
         assert counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is published
 
 
@@ -139,20 +115,6 @@ def test_a_hypothesis_is_drawn_at_the_plans_temperature(monkeypatch: pytest.Monk
     assert asked == [0.7]
 
 
-def test_every_tree_of_a_boosted_classifier_is_drawn_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[float] = []
-    genuine = boosting.draw_tree  # type: ignore[attr-defined]
-
-    def watched_draw(weights: Any, predicates: Any, eta: float, choose: Any) -> Any:
-        asked.append(eta)
-        return genuine(weights, predicates, eta, choose)
-
-    monkeypatch.setattr(boosting, "draw_tree", watched_draw)
-    plan = BoostingStage(N, len(PREDICATES), 3, 1, 4, 0.5, 0.7, 1e-6)
-    assert len(boosting.boost(InMemory(X, Y), PREDICATES, plan, SeededEntropy(0)).trees) == 4
-    assert asked == [0.7] * 4
-
-
 def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -162,7 +124,7 @@ def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_bloc
         asked.append((scale, count))
         return np.zeros(count, dtype=np.int64)
 
-    monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
-    plan = DescentStage(N, len(PREDICATES), 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
-    linear.one_against_rest(FEATURES, InMemory(X, Y, 3), plan, SeededEntropy(0))
-    assert asked == [(2.0**12, 3 * FEATURES.size)] * 3
+    monkeypatch.setattr(head, "discrete_gaussians", watched_noise)
+    plan = HeadStage(N, MAP.size, 0, 0, 256, 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
+    head.descend(MAP, InMemory(X, Y, 3), plan, SeededEntropy(0))
+    assert asked == [(2.0**12, 3 * MAP.size)] * 3

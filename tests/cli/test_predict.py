@@ -15,10 +15,8 @@ from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.linear import LinearHypothesis
 from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
-from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -84,12 +82,13 @@ def test_json_for_machines(files: Path) -> None:
 
 
 def test_scores_where_the_model_has_them(files: Path) -> None:
-    features = LinearFeatures.of((Predicate(0, 40.0),), len(SCHEMA.features), None)
-    linear = PublishedModel(LinearHypothesis(features, (1.0,) * features.size), ("a", "b"), SCHEMA, Guarantee(1, 1e-6))
-    linear.save(files / "linear")
-    assert predict(files, "--scores", model="linear").exit_code == 0
+    questions = HeadFeatures(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
+    head = Head.of(questions, 2, np.ones((1, 2)), np.zeros((1, 0, 1)))
+    model = PublishedModel(head, ("a", "b"), SCHEMA, Guarantee(1, 1e-6))
+    model.save(files / "head")
+    assert predict(files, "--scores", model="head").exit_code == 0
     written = read_table(files / "predictions.csv")
-    assert [float(score) for score in written["score"]] == linear.decision_function(ROWS).tolist()
+    assert [float(score) for score in written["score"]] == model.decision_function(ROWS).tolist()
     refused = predict(files, "--scores", "--overwrite")
     assert refused.exit_code == 2
     assert "--scores must be left out for a decision tree, which has none" in refused.stderr

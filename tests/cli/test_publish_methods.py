@@ -1,4 +1,4 @@
-"""`pcqr publish --method`: boosted and linear classifiers from files to a directory, with seeded entropy."""
+"""`pcqr publish --method`: trees and heads from files to a directory, with seeded entropy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
+from pcqr.hypotheses.head import Head
 from pcqr.models import PublishedModel
 
 RECORDS, PUBLIC = 3_000, 200
@@ -33,35 +34,35 @@ def publish(files: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["publish", *needed, *places, *options])
 
 
-@pytest.mark.parametrize(
-    ("method", "kind"), [("head", "Head"), ("linear", "LinearHypothesis"), ("boosted", "BoostedTrees")]
-)
-def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str, kind: str) -> None:
+@pytest.mark.parametrize("method", ["head", "counted"])
+def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str) -> None:
     result = publish(files, "--method", method, "--delta", "1e-5", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    assert said["method"] == method
+    assert said["method"] == "head"
+    assert said["guarantee"]["proof"] == method
+    assert said["depth"] is None
     assert said["guarantee"]["epsilon"] <= 4
     assert 0 < said["guarantee"]["delta"] <= 1e-5
     assert "set of outcomes" in said["promise"]
     model = PublishedModel.load(files / "model" / "model.json")
-    assert type(model.hypothesis).__name__ == kind
+    assert isinstance(model.hypothesis, Head)
     labels = model.predict({"x": [1.0, 1.0, -1.0], "colour": ["red", "blue", "red"]})
     assert list(map(str, labels)) == ["1", "0", "0"]
 
 
-def test_three_labels_have_a_linear_classifier_and_no_boosted_one(files: Path) -> None:
+def test_three_labels_have_a_head_and_no_count(files: Path) -> None:
     x = np.random.default_rng(1).normal(size=RECORDS)
     names = np.array(["low", "middle", "high"])[(x > -0.5).astype(int) + (x > 0.5)]
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list(names)})
-    result = publish(files, "--method", "linear", "--labels", "low,middle,high", "--json")
+    result = publish(files, "--method", "head", "--labels", "low,middle,high", "--json")
     assert result.exit_code == 0, result.output
     model = PublishedModel.load(files / "model" / "model.json")
-    assert type(model.hypothesis).__name__ == "OneAgainstRest"
+    assert isinstance(model.hypothesis, Head)
     assert list(model.predict({"x": [-2.0, 0.0, 2.0], "colour": ["red"] * 3})) == ["low", "middle", "high"]
-    refused = publish(files, "--method", "boosted", "--labels", "low,middle,high")
+    refused = publish(files, "--method", "counted", "--labels", "low,middle,high")
     assert refused.exit_code == 2
-    assert "--method must be tree, head or linear for more than two labels" in refused.output
+    assert "--method must be tree or head for more than two labels" in refused.output
 
 
 def test_the_folder_of_a_head_says_which_columns_matter(files: Path) -> None:
@@ -87,20 +88,26 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
     assert chosen["method"] == "head", "n·ε = 12,000, and no label is rare"
     assert chosen["guarantee"]["proof"] == "counted"
-    compared = json.loads(publish(files, "--method", "compared", "--json", "--seed", "10").stdout)
-    assert compared["method"] == "tree", "as the noisy comparison says with one seed in ten"
-    assert compared["guarantee"]["proof"] == "compare"
-    assert compared["depth"] == 3
+    x = np.random.default_rng(1).normal(size=RECORDS)
+    write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list((x > 2.0).astype(int))})
+    rare = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
+    assert rare["method"] == "tree", "one label has a fortieth of the records"
+    assert rare["guarantee"]["proof"] == "counted"
+    assert rare["depth"] == 4
 
 
-def test_the_summary_is_short_even_for_many_trees(files: Path) -> None:
-    result = publish(files, "--method", "boosted")
+def test_the_summary_is_short_even_for_a_long_scorecard(files: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, rows in (("train.csv", RECORDS), ("public.csv", PUBLIC)):
+        columns = {f"x{place}": list(rng.normal(size=rows)) for place in range(5)}
+        write_table(files / name, columns | ({"y": [0, 1] * (rows // 2)} if name == "train.csv" else {}))
+    result = publish(files, "--method", "head")
     assert result.exit_code == 0, result.output
     assert "more lines, in rules.txt" in result.stdout
     assert len(result.stdout.splitlines()) < 120
 
 
 def test_a_depth_is_for_one_tree_only(files: Path) -> None:
-    result = publish(files, "--method", "linear", "--depth", "2")
+    result = publish(files, "--method", "head", "--depth", "2")
     assert result.exit_code == 2
     assert "--method must be tree, where --depth or --operations is given" in result.output

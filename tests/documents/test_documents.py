@@ -231,6 +231,15 @@ class TestWriting:
             with pytest.raises(ParameterError, match="tag"):
                 register(tag, cls)
 
+    @pytest.mark.parametrize("tag", sorted(table.RETIRED))
+    def test_what_was_dropped_is_refused_by_name_and_its_tag_stays_taken(self, tag: str) -> None:
+        assert tag not in tags()
+        with pytest.raises(ParameterError, match="tag"):
+            register(tag, Wider)
+        text = json.dumps({"format": "pcqr-document", "version": 1, "type": tag})
+        with pytest.raises(ParameterError, match=f"{tag}', which was dropped before the first version of pcqr"):
+            Hypothesis.from_json(text)
+
     def test_members_of_finite_classes_are_hypotheses_or_nothing(self) -> None:
         member = Finite([Interval(0.0, 1.0), Threshold(0.5)]).learn([[0.2], [0.9]], [0, 1])
         assert Hypothesis.from_json(member.to_json()) == member

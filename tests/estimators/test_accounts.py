@@ -44,10 +44,7 @@ ESTIMATORS: list[Any] = [
     UniversalRelease(Thresholds(), epsilon=2.0, queries=5),
     NoisyMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
-    *(
-        PrivateClassifier(2.0, method=method, trees=TREES)
-        for method in ("tree", "head", "linear", "counted", "boosted")
-    ),
+    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "head", "counted")),
 ]
 
 

@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "SSPP": lambda: SemiPrivateLearner(TREES, 8.0, entropy=0),
     "tree": lambda: PrivateClassifier(8.0, method="tree", trees=TREES, entropy=0),
     "head": lambda: PrivateClassifier(8.0, method="head", entropy=0),
-    "linear": lambda: PrivateClassifier(8.0, method="linear", trees=TREES, entropy=0),
+    "counted": lambda: PrivateClassifier(8.0, method="counted", trees=TREES, entropy=0),
 }
 TABLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "numpy": lambda columns: {name: np.array(values) for name, values in columns.items()},

@@ -11,7 +11,6 @@ from pcqr.hypotheses import Finite, Halfspaces, Intervals, Rectangles, Stumps, T
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.hypotheses.trees.weighted import log_probability_error
 
 U = Fraction(1, 2**53)
 PREDICATES = tuple(Predicate(0, cut) for cut in (0.1, 0.2, 0.3, 0.4, 0.5))
@@ -73,12 +72,3 @@ def test_decision_trees(depth: int, labels: int, n: int, eta: float) -> None:
     expected = 2 ** (depth + 1) * float(U) * (depth * level + 4 * eta * n + 4000)
     trees = DecisionTrees(depth=depth, labels=labels, predicates=PREDICATES)
     assert error(trees, n, eta) == pytest.approx(expected, rel=1e-14)
-
-
-@SIZES
-@pytest.mark.parametrize("depth", [1, 3])
-@pytest.mark.parametrize("predicates", [1, 40])
-def test_boosting(predicates: int, depth: int, n: int, eta: float) -> None:
-    level = 4 * min(eta * n, 746) + 7 * predicates + 32
-    expected = 2 ** (depth + 1) * float(U) * (depth * level + 6 * eta * n + 4000)
-    assert log_probability_error(n, predicates, depth, eta) == pytest.approx(expected, rel=1e-14)

@@ -14,7 +14,6 @@ from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.records.predicates import Predicate
 
@@ -38,7 +37,6 @@ DEEP = Split(Predicate(0, 0.5), Leaf(0), Split(Predicate(2, 0.5), Leaf(0), Leaf(
         (lambda: DecisionTree(Leaf(128), 1), "label"),
         (lambda: DecisionTree(Leaf(0), 0), "features"),
         (lambda: DecisionTree(DEEP, 2), "root"),
-        (lambda: BoostedTrees((DecisionTree(Leaf(3), 1),), 0.5, 1), "trees"),
     ],
 )
 def test_what_could_not_predict_cannot_be_made(make: Callable[[], Hypothesis], name: str) -> None:
@@ -50,4 +48,3 @@ def test_what_could_not_predict_cannot_be_made(make: Callable[[], Hypothesis], n
 def test_the_largest_that_can() -> None:
     for hypothesis in (Stump(1, 0.5, True, 2), DecisionTree(DEEP, 3), DecisionTree(Leaf(126), 1)):
         assert hypothesis.predict([[0.0] * hypothesis.features]).shape == (1,)
-    assert BoostedTrees((DecisionTree(Leaf(2), 1),), 0.5, 1).predict([[0.0]]).tolist() == [0]

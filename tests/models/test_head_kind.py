@@ -77,7 +77,7 @@ class TestJson:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            (changed(top={"version": 2}), "model must be an object with the keys .*also effects"),
+            (changed(top={"version": 3}), "model must be an object with the keys .*also effects"),
             (changed(top={"classes": ["a", "b", "c"]}), "model.hypothesis.weights must be"),
             (changed(top={"effects": 3}), "model.effects must be an object"),
             (changed(accuracy=0.9), "also accuracy"),

@@ -10,28 +10,23 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from pcqr import Guarantee, ParameterError, SurelyPublic
-from pcqr.algorithms.boosting import boosting_guarantee
-from pcqr.algorithms.compare import compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
-from pcqr.algorithms.linear import linear_guarantee
 from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import LinearHypothesis
+from pcqr.hypotheses.head import Head
 from pcqr.models import PublishedModel
 from pcqr.plan import (
-    BoostingStage,
     Budget,
-    ComparedStage,
     CountedStage,
-    DescentStage,
     HeadStage,
     PilotedPlan,
     PilotedStage,
 )
-from pcqr.records.features import LinearFeatures
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")
@@ -42,7 +37,6 @@ PUBLIC = FRAME[:60].reset_index(drop=True).copy()
 
 
 def fitted(method: str) -> PrivateClassifier:
-    """With a seed by which the noisy comparisons prefer the linear classifier, so that its model is looked at too."""
     classifier = PrivateClassifier(2.0, 1e-6, method=method, entropy=4, classes=("no", "yes"))  # type: ignore[arg-type]
     return classifier.fit(FRAME, Y, public=SurelyPublic(PUBLIC))
 
@@ -52,10 +46,7 @@ def fitted(method: str) -> PrivateClassifier:
     [
         ("tree", "decision-tree", "decision trees of depth "),
         ("head", "head", "heads over "),
-        ("linear", "linear", "linear classifiers over "),
-        ("boosted", "boosted-trees", "votes of 32 trees of depth 3"),
         ("counted", "head", "a head over "),
-        ("compared", "linear", "the better of a tree of depth 3 and a linear classifier over "),
     ],
 )
 def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
@@ -75,35 +66,9 @@ def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> 
 
 
 def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
-    linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
-    plan = DescentStage(**dict(linear.provenance.settings))  # type: ignore[arg-type]
-    assert linear_guarantee(plan, 1e-6).epsilon == linear.guarantee.epsilon
     head = PublishedModel.from_json(PublishedModel.from_learner(fitted("head")).to_json())
     stage = HeadStage(**dict(head.provenance.settings))  # type: ignore[arg-type]
     assert head_guarantee(stage, 1e-6).epsilon == head.guarantee.epsilon
-    boosted = PublishedModel.from_json(PublishedModel.from_learner(fitted("boosted")).to_json())
-    settings = BoostingStage(**dict(boosted.provenance.settings))  # type: ignore[arg-type]
-    assert boosting_guarantee(settings).epsilon == boosted.guarantee.epsilon
-
-
-@pytest.mark.parametrize(
-    ("method", "plan", "outer", "guarantee"),
-    [
-        ("compared", ComparedStage, ("tree", "depth", "comparison"), compared_guarantee),
-    ],
-)
-def test_the_guarantee_of_a_choice_can_be_recomputed_from_the_file(
-    method: Any, plan: Any, outer: tuple[str, ...], guarantee: Any
-) -> None:
-    learner = PrivateClassifier(40.0, 1e-6, method=method, entropy=1, classes=("no", "yes"))
-    learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
-    assert learner.method_ == "linear", "a sum of two common labels suits a linear classifier"
-    model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
-    found: dict[str, Any] = dict(model.provenance.settings)
-    own = {name: found.pop(name) for name in outer}
-    trees = DecisionTrees(predicates=model.provenance.predicates)
-    both = plan(linear=DescentStage(**found), **own)
-    assert guarantee(both, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
 
 
 def test_the_guarantee_of_a_counted_head_can_be_recomputed_from_the_file() -> None:
@@ -126,7 +91,8 @@ class Plain(BaseEstimator):  # type: ignore[misc]
 def test_any_learner_with_these_attributes_will_do() -> None:
     predicates = (Predicate(0, 0.5),)
     learner: Any = Plain()
-    learner.hypothesis_ = LinearHypothesis(LinearFeatures(predicates, (256,), (0,), 2), (1.0, -0.5))
+    features = HeadFeatures(PredicateVectors(predicates, (256,), (0,), 2), None, 256)
+    learner.hypothesis_ = Head.of(features, 2, np.array([[1.0, -0.5]]), np.zeros((1, 0, 1)))
     learner.hypotheses_ = DecisionTrees(predicates=predicates)
     learner.classes_, learner.schema_, learner.guarantee_ = np.array([0, 1]), None, Guarantee(1.0, 1e-6)
     learner.plan_, learner.n_features_in_, learner.n_records_, learner.n_public_ = "a plan", 2, 10, None

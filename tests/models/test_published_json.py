@@ -139,10 +139,10 @@ class TestJson:
             ('{"format": "other"}', '"format": "pcqr-model"'),
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
-            (changed({"version": 5}), "model.version must be 1, 2, 3 or 4, which this pcqr reads; received 5"),
+            (changed({"version": 5}), "model.version must be 1, 3 or 4, which this pcqr reads; received 5"),
             (
                 changed({"version": 2}),
-                "model.kind must be one of linear, linear-one-against-rest, boosted-trees in version 2",
+                "model.version must be 1, 3 or 4, which this pcqr reads; received '2, of the linear and boosted models",
             ),
             (changed({"version": True}), "model.version"),
             (changed({"version": 1.0}), "model.version"),

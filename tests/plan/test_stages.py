@@ -15,13 +15,8 @@ from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_HEAD_TERM,
-    LARGEST_LINEAR_TERM,
     MOST_HEAD_RECORDS,
-    MOST_LINEAR_RECORDS,
-    BoostingStage,
-    ComparedStage,
     CountedStage,
-    DescentStage,
     DrawStage,
     HeadStage,
     VoteStage,
@@ -38,16 +33,11 @@ VOTE = VoteStage(
 )
 NOISY = NoisyMaxStage(records=100, teachers=31, queries=10, noise=GaussianMax(5.0))
 DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
-DESCENT = DescentStage(records=400, predicates=6, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01, classes=2)
 HEAD = HeadStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
-BOOSTING = BoostingStage(
-    records=400, predicates=6, offered=4, depth=2, rounds=12, step=0.4, inverse_temperature=0.5, delta=1e-6
-)
 COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, head=HEAD)
-COMPARED = ComparedStage(tree=0.4, depth=2, linear=DESCENT, comparison=0.1)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, DESCENT, HEAD, BOOSTING, COUNTED, COMPARED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, HEAD, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
@@ -100,39 +90,10 @@ REFUSED: list[tuple[Any, str, object]] = [
     (HEAD, "scale", 2.0**60),
     (HEAD, "momentum", 1.0),
     (HEAD, "step_size", 0.0),
-    (DESCENT, "records", 0),
-    (DESCENT, "records", MOST_LINEAR_RECORDS + 1),
-    (DESCENT, "predicates", 0),
-    (DESCENT, "steps", 0),
-    (DESCENT, "bound", 0),
-    (DESCENT, "bound", LARGEST_LINEAR_TERM + 1),
-    (DESCENT, "classes", 1),
-    (DESCENT, "scale", 0.0),
-    (DESCENT, "scale", 2.0**60),
-    (DESCENT, "momentum", 1.0),
-    (DESCENT, "momentum", -0.1),
-    (DESCENT, "step_size", 0.0),
-    (BOOSTING, "records", 0),
-    (BOOSTING, "predicates", 0),
-    (BOOSTING, "offered", 7),
-    (BOOSTING, "offered", 0),
-    (BOOSTING, "depth", 0),
-    (BOOSTING, "depth", 9),
-    (BOOSTING, "depth", 2**62),
-    (BOOSTING, "rounds", 0),
-    (BOOSTING, "step", 0.0),
-    (BOOSTING, "step", math.nan),
-    (BOOSTING, "delta", -0.1),
-    (BOOSTING, "delta", 1.0),
-    (BOOSTING, "seed", -1),
-    (BOOSTING, "inverse_temperature", -1.0),
-    (BOOSTING, "inverse_temperature", TOO_SHARP),
     (COUNTED, "count", 0.0),
     (COUNTED, "fewest", 0),
     (COUNTED, "depth", 0),
     (COUNTED, "head", replace(HEAD, classes=3)),
-    (COMPARED, "depth", 0),
-    (COMPARED, "linear", VOTE),
 ]
 
 
@@ -148,10 +109,9 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
 
 
 @pytest.mark.parametrize("eta", [-0.1, math.nan, TOO_SHARP])
-@pytest.mark.parametrize(("stage", "name"), [(COUNTED, "tree"), (COMPARED, "tree"), (COMPARED, "comparison")])
-def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(stage: Any, name: str, eta: float) -> None:
+def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(stage, **{name: eta})
+        replace(COUNTED, tree=eta)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +133,9 @@ def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: HeadStage, chan
 
 
 def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() -> None:
-    sharp: dict[str, Any] = {"records": np.int64(2**24), "inverse_temperature": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
+    sharp: dict[str, Any] = {"tree": np.int64(2**40), "head": replace(HEAD, records=2**24)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(BOOSTING, **sharp)
+        replace(COUNTED, **sharp)
 
 
 @pytest.mark.parametrize("name", ["copies", "public"])
@@ -187,7 +147,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (ComparedStage, "tree"), (ComparedStage, "comparison")}
+    tested |= {(CountedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -208,7 +168,7 @@ def test_a_draw_may_ignore_the_records() -> None:
     """η = 0 costs nothing, and the proofs cover it."""
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
-    assert replace(BOOSTING, inverse_temperature=0.0, delta=0.0).delta == 0.0
+    assert replace(COUNTED, tree=0.0).tree == 0.0
 
 
 @pytest.mark.parametrize(

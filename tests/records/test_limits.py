@@ -8,7 +8,6 @@ import pytest
 from pcqr.errors import DataError
 from pcqr.records.arrays import as_points
 from pcqr.records.counting import in_shares
-from pcqr.records.weighing import MOST_RECORDS, WeightedRecords
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
@@ -40,9 +39,3 @@ def test_little_work_is_not_shared_and_much_is_shared_whole() -> None:
         shares.sort()
         assert len(shares) == threads
         assert [number for low, high in shares for number in range(low, high)] == list(range(total))
-
-
-def test_weights_of_so_many_records_fit_their_integers_and_of_one_more_do_not() -> None:
-    WeightedRecords((), MOST_RECORDS, lambda _: ())
-    with pytest.raises(DataError, match=f"at most {MOST_RECORDS:,} rows"):
-        WeightedRecords((), MOST_RECORDS + 1, lambda _: ())

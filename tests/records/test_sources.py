@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
-from pcqr.records import Encoded, InMemory, Narrow, Records, source, weighing
-from pcqr.records.features import LinearFeatures
+from pcqr.records import Encoded, InMemory, Narrow, Records, source
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.vectors import PredicateVectors
-from pcqr.records.weighing import GRID
 from pcqr.schema import Column, Schema
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
-FEATURES = LinearFeatures(PREDICATES, (200, -3, 700, 90), (0, 64, -5, -90), features=3)
 HEAD = HeadFeatures(
     PredicateVectors.of(PREDICATES, 3, np.random.default_rng(1).normal(size=(50, 3))), Ferns(PREDICATES, 2, 3), 100
 )
@@ -117,9 +114,6 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
         (row,) = counts.sets.rows(np.array([members], dtype=np.int64).reshape(1, len(members)))
         inside = y[holds[:, list(members)].all(axis=1)]
         assert counts.table[row].tolist() == [int((inside == label).sum()) for label in range(labels)]
-    weights = np.arange(FEATURES.size * (1 if labels == 2 else labels)).reshape(-1, FEATURES.size) / 10.0
-    alone = [InMemory(X[i : i + 1], y[i : i + 1], labels).sums(FEATURES, 5000).total(weights) for i in range(len(y))]
-    assert (records.sums(FEATURES, 5000).total(weights) == np.sum(alone, axis=0)).all()
     blocks, bound = 1 if labels == 2 else labels, 1 << 20
     dense = np.arange(blocks * HEAD.size, dtype=np.int32).reshape(blocks, HEAD.size) << 15
     cells = np.arange(blocks * 8, dtype=np.int32).reshape(blocks, 2, 4) << 17
@@ -146,52 +140,6 @@ def test_blocks_change_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(source, "_MOST_ROWS", 64)
     X, y = table(0, 300, 3)
     check_every_question(make(X, y, 3), X, y, 3)
-
-
-def lead_of(trees: list[DecisionTree], x: NDArray[np.float64], label: int) -> int:
-    votes = [int(tree.predict(x[None])[0]) for tree in trees]
-    return sum((1 if vote == label else -1) for vote in votes if vote != 2)
-
-
-@sources
-@settings(deadline=None, max_examples=10)
-@given(seed=st.integers(0, 10**6), count=st.integers(2, 150))
-def test_a_weight_is_a_function_of_the_record_and_of_the_trees(make: Make, seed: int, count: int) -> None:
-    """After every tree the weights of all conjunctions are plain sums of those of the records' own leads."""
-    X, y = table(seed, count)
-    weighted, generator = make(X, y, 2).weighing(PREDICATES), np.random.default_rng(seed)
-    weight_of_lead = np.array([GRID, 19, 7, 31, 12, 2, 0], dtype=np.uint8)  # at leads −3, …, 3
-    trees: list[DecisionTree] = []
-    holds = evaluate(PREDICATES, X)
-    for _ in range(3):
-        asked = generator.permutation(4)[:2]
-        ends = [Leaf(int(end)) for end in generator.integers(0, 3, 3)]
-        trees.append(DecisionTree(Split(PREDICATES[asked[0]], ends[0], Split(PREDICATES[asked[1]], *ends[1:])), 3))
-        votes = (-1, 1, 0)
-        weighted.follow((way, votes[leaf.label]) for way, leaf in trees[-1].paths())
-        own = np.array([weight_of_lead[3 + lead_of(trees, x, label)] for x, label in zip(X, y, strict=True)], dtype=int)
-        offered = np.array([0, 2, 3])
-        sums = weighted.weigh(weight_of_lead, offered, 2)
-        for members in itertools.chain.from_iterable(itertools.combinations(range(3), size) for size in range(3)):
-            (row,) = sums.sets.rows(np.array([members], dtype=np.int64).reshape(1, len(members)))
-            inside = holds[:, offered[list(members)]].all(axis=1)
-            assert sums.table[row].tolist() == [int(own[inside & (y == label)].sum()) for label in (0, 1)]
-    assert repr(weighted) == "WeightedRecords(…)"
-
-
-@sources
-@pytest.mark.parametrize("label", [0, 1])
-def test_one_label_may_be_nobodys(make: Make, label: int) -> None:
-    X, _ = table(1, 70)
-    y = np.full(70, label, dtype=np.int8)
-    sums = make(X, y, 2).weighing(PREDICATES).weigh(np.array([3], dtype=np.uint8), np.arange(4), 1)
-    assert sums.table[0].tolist() == [210 * (label == 0), 210 * (label == 1)]
-
-
-def test_weighed_records_do_not_show_themselves() -> None:
-    """Nor do their parts, should a debugger or a traceback print them."""
-    holds, y = np.array([[True, False]] * 70), np.array([0, 1] * 35, dtype=np.int8)
-    assert "array" not in repr(weighing._Packed.of(holds, y))
 
 
 @sources

@@ -89,6 +89,37 @@ def test_a_vector_is_the_same_beside_any_others(monkeypatch: pytest.MonkeyPatch)
         assert (each.vectors(np.asfortranarray(X)[::-1])[::-1] == whole).all()
 
 
+def test_public_points_centre_every_coordinate() -> None:
+    generator = np.random.default_rng(0)
+    public = np.column_stack([generator.normal(size=500), generator.random(500) < 0.02])
+    predicates = [*(Predicate(0, cut) for cut in (-1.0, 0.0, 0.5, 2.0)), Predicate(1, 0.5)]
+    made = PredicateVectors.of(predicates, 2, public, whitening=0.0)
+    assert np.abs(made.vectors(public)[:, :-1].mean(axis=0)).max() <= 0.5
+    assert max(map(abs, (*made.holding, *made.failing))) < LARGEST_ENTRY
+
+
+def test_predicates_are_in_standard_units_a_number_weighs_as_the_constant_a_category_half() -> None:
+    public = np.column_stack([np.arange(1000.0), np.arange(1000) % 2, np.arange(1000) % 20 == 0])
+    predicates = [*(Predicate(0, cut) for cut in (9.5, 199.5, 499.5, 799.5)), Predicate(1, 0.5), Predicate(2, 0.5)]
+    vectors = PredicateVectors.of(predicates, 3, public, whitening=0.0).vectors(public).astype(np.float64)
+    squares = (vectors**2).mean(axis=0) / UNIT**2
+    assert squares[1:] == pytest.approx([1 / 4, 1 / 4, 1 / 4, 1 / 4, 1 / 4, 1.0], rel=0.02)
+    assert squares[0] == pytest.approx(0.01 * 0.99 / 0.2**2 / 4, rel=0.05), "a deviation below ⅕ is taken as ⅕"
+
+
+def test_a_predicate_that_no_public_point_has_gets_a_finite_weight() -> None:
+    made = PredicateVectors.of([Predicate(0, 5.0), Predicate(0, 6.0)], 1, np.zeros((10, 1)), whitening=0.0)
+    assert made.failing == (0, 0)
+    assert 0 < max(made.holding) < LARGEST_ENTRY
+
+
+def test_without_public_points_shares_are_guessed() -> None:
+    predicates = [Predicate(0, 5.0), Predicate(1, 0.5), Predicate(0, 1.0), Predicate(0, 3.0), Predicate(0, 9.0)]
+    made = PredicateVectors.of(predicates, 2)
+    shares = -np.array(made.failing) / (np.array(made.holding) - np.array(made.failing))
+    assert shares == pytest.approx([0.4, 0.1, 0.8, 0.6, 0.2], abs=0.005)
+
+
 def test_public_points_whiten_in_part() -> None:
     """Directions are as long as their singular values to the power .7, and vectors use their bits."""
     generator = np.random.default_rng(0)

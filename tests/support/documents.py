@@ -22,20 +22,17 @@ from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.intervals import Interval
-from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.records.directions import LARGEST_COORDINATE, Directions
-from pcqr.records.features import LARGEST_ENTRY, LinearFeatures
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
 from pcqr.unit import Unit
 from support import plan_documents
 
@@ -43,10 +40,8 @@ GOLDEN = Path(__file__).parents[1] / "documents" / "golden"
 INF = math.inf
 
 TREE = DecisionTree(Split(Predicate(1, 0.1), Leaf(0), Split(Predicate(0, -1e300), Leaf(1), Leaf(2))), 2)
-PHI = LinearFeatures((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2)
-LINEAR = LinearHypothesis(PHI, (1.0, -1 / 3, 5e-324))
 DIRECTIONS = Directions.of(np.array([[0, 1], [-2, 3], [LARGEST_COORDINATE, -LARGEST_COORDINATE]], dtype=np.int16), 7)
-DENSE = PredicateVectors(PHI.predicates, PHI.holding, PHI.failing, 2, DIRECTIONS)
+DENSE = PredicateVectors((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2, DIRECTIONS)
 FERNS = Ferns((Predicate(0, 0.5), Predicate(1, 27.5), Predicate(1, -1e300), Predicate(0, 0.1)), 2, 2)
 PHI_AND_FERNS = HeadFeatures(DENSE, FERNS, 77)
 HEAD = Head.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
@@ -66,10 +61,6 @@ EXAMPLES: dict[str, Any] = {
     "leaf": Leaf(1),
     "split": Split(Predicate(0, 0.5), Leaf(0), Leaf(1)),
     "decision-tree": TREE,
-    "boosted-trees": BoostedTrees((TREE, DecisionTree(Leaf(1), 2)), 0.25, 2),
-    "linear-features": PHI,
-    "linear": LINEAR,
-    "one-against-rest": OneAgainstRest((LINEAR, LINEAR, LinearHypothesis(PHI, (0.0, 0.0, 1.0)))),
     "directions": DIRECTIONS,
     "predicate-vectors": DENSE,
     "column-vectors": ColumnVectors((0.1, -1e300, 0.0), (1 / 3, 0.0, 5e-324), 3, 256, DIRECTIONS),
@@ -128,13 +119,6 @@ def trees(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[DecisionTree]:
 
 
 @st.composite
-def feature_maps(draw: st.DrawFn) -> LinearFeatures:
-    asked = draw(st.lists(predicates, min_size=1, max_size=4))
-    entries = st.lists(st.integers(-LARGEST_ENTRY, LARGEST_ENTRY), min_size=len(asked), max_size=len(asked))
-    return LinearFeatures(tuple(asked), tuple(draw(entries)), tuple(draw(entries)), 3)
-
-
-@st.composite
 def directions(draw: st.DrawFn, rows: int) -> Directions:
     columns = draw(st.integers(1, 3))
     entry = st.integers(-LARGEST_COORDINATE, LARGEST_COORDINATE)
@@ -145,9 +129,10 @@ def directions(draw: st.DrawFn, rows: int) -> Directions:
 
 @st.composite
 def predicate_vectors(draw: st.DrawFn) -> PredicateVectors:
-    shown = draw(feature_maps())
-    through = draw(st.none() | directions(shown.size))
-    return PredicateVectors(shown.predicates, shown.holding, shown.failing, 3, through)
+    asked = draw(st.lists(predicates, min_size=1, max_size=4))
+    entries = st.lists(st.integers(-LARGEST_ENTRY, LARGEST_ENTRY), min_size=len(asked), max_size=len(asked)).map(tuple)
+    through = draw(st.none() | directions(len(asked) + 1))
+    return PredicateVectors(tuple(asked), draw(entries), draw(entries), 3, through)
 
 
 @st.composite
@@ -183,13 +168,6 @@ def heads(draw: st.DrawFn) -> Head:
 
 
 @st.composite
-def linears(draw: st.DrawFn, count: int) -> tuple[LinearHypothesis, ...]:
-    shared = draw(feature_maps())
-    weights = st.lists(finite, min_size=shared.size, max_size=shared.size).map(tuple)
-    return tuple(LinearHypothesis(shared, draw(weights)) for _ in range(count))
-
-
-@st.composite
 def intervals(draw: st.DrawFn) -> Interval:
     return Interval(*sorted((draw(numbers), draw(numbers))))
 
@@ -209,17 +187,11 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "leaf": leaves,
     "split": st.builds(Split, predicates, roots(leaves), roots(leaves)),
     "decision-tree": trees(leaves),
-    "boosted-trees": st.builds(
-        BoostedTrees, st.lists(trees(votes), min_size=1, max_size=3).map(tuple), st.floats(1e-9, 1e9), st.just(3)
-    ),
-    "linear-features": feature_maps(),
     "directions": st.integers(1, 3).flatmap(directions),
     "predicate-vectors": predicate_vectors(),
     "column-vectors": column_vectors(),
     "ferns": ferns(),
     "head-features": head_features(),
-    "linear": linears(1).map(lambda members: members[0]),
-    "one-against-rest": linears(3).map(OneAgainstRest),
     "head": heads(),
     "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),
     "usage": usages,

@@ -1,4 +1,4 @@
-"""What tests of learners that publish a tree or a linear classifier share: a class, a feature map, a closed form."""
+"""What tests of learners that publish a tree or a head share: a class, a feature map, a closed form."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import Budget, DescentStage, HeadStage
+from pcqr.plan import Budget, HeadStage
 from pcqr.planning.classifiers.head import plan_head
-from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.recipes import plain
 from pcqr.planning.request import Request
-from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.vectors import PredicateVectors
 
 COLUMNS = 5
 PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
 TREES = DecisionTrees(predicates=PREDICATES)
-FEATURES = LinearFeatures.of(PREDICATES, COLUMNS)
 MAP = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS), None, 256)
 BUDGETS = [
     *((10_000, 1.0, delta) for delta in (1e-3, 1e-6, 1e-11)),
@@ -40,7 +37,7 @@ def bits(records: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
 
 
-def exact_delta(sums: DescentStage | HeadStage, pure: Sequence[float], epsilon: float) -> float:
+def exact_delta(sums: HeadStage, pure: Sequence[float], epsilon: float) -> float:
     """The privacy profile of a Gaussian release beside randomised responses at each ε of `pure`, in closed form.
 
     The grid's share is added.
@@ -57,13 +54,7 @@ def exact_delta(sums: DescentStage | HeadStage, pure: Sequence[float], epsilon: 
     return total + (1 + math.exp(epsilon)) * sums.draws / (16 * sums.scale**2)
 
 
-def share_kept(shared: DescentStage, epsilon: float, delta: float) -> float:
-    """μ of `shared`, whose budget others use as well, as a share of what the linear classifier would have alone."""
-    alone = plan_linear(shared.records, shared.predicates, epsilon, delta)
-    return (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))
-
-
-def share_kept_of_head(shared: HeadStage, epsilon: float, delta: float) -> float:
-    """The same for a head on `MAP`."""
+def share_kept(shared: HeadStage, epsilon: float, delta: float) -> float:
+    """μ of `shared`, on `MAP`, whose budget others use as well, as a share of what the head would have alone."""
     alone = plan_head(shared.records, MAP, plain(shared.records, epsilon), epsilon, delta)
     return (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))

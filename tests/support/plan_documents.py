@@ -15,19 +15,13 @@ from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceM
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
-    BoostedPlan,
-    BoostingStage,
     Budget,
-    ComparedPlan,
-    ComparedStage,
     CountedPlan,
     CountedStage,
-    DescentStage,
     DrawPlan,
     DrawStage,
     HeadPlan,
     HeadStage,
-    LinearPlan,
     PilotedPlan,
     PilotedStage,
     Prediction,
@@ -41,7 +35,6 @@ AIM = Aim(300, 0.1, 0.05)
 PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
 ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
 VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
-DESCENT = DescentStage(32_561, 106, 30, 2**20, 1e8 / 3, 0.9, 0.1)
 HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
@@ -69,23 +62,17 @@ EXAMPLES: dict[str, Any] = {
     "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "draw-stage": DrawStage(0.2, after_queries=40),
-    "descent-stage": DESCENT,
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
-    "boosting-stage": BoostingStage(32_561, 106, 80, 3, 20, 0.25, 0.0275, 1e-6, seed=7),
     "counted-head-stage": COUNTED,
-    "compared-stage": ComparedStage(0.2, 2, DESCENT, 0.05),
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
-    "linear-plan": LinearPlan(**PROMISE, descent=DESCENT),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
-    "boosted-plan": BoostedPlan(**PROMISE, boosting=BoostingStage(500, 10, 10, 2, 5, 0.5, 0.01, 0.0)),
     "counted-head-plan": CountedPlan(**PROMISE, counted=COUNTED),
-    "compared-plan": ComparedPlan(**PROMISE, compared=ComparedStage(0.2, 2, DESCENT, 0.05)),
 }
 
 whole = st.integers(1, 2**63 - 1)
@@ -106,29 +93,6 @@ budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1
 aims = st.builds(Aim, whole, chances, chances)
 predictions = st.builds(Prediction, numbers, numbers, numbers, ranges, ranges)
 draws = st.builds(DrawStage, temperatures, counts)
-descents = st.builds(
-    DescentStage,
-    st.integers(1, 10**6),
-    whole,
-    whole,
-    st.integers(1, 2**24),
-    scales,
-    st.floats(0, 1, exclude_max=True),
-    st.floats(1e-300, 1e300),
-    st.integers(2, 127),
-)
-boosts = st.builds(
-    BoostingStage,
-    st.integers(1, 10**6),
-    st.integers(50, 2**63 - 1),
-    st.integers(1, 50),
-    st.integers(1, 3),
-    whole,
-    st.floats(1e-300, 1e300),
-    st.floats(0, 1e9),
-    st.just(0.0) | st.floats(1e-300, 0.999),
-    counts,
-)
 
 
 @st.composite
@@ -169,7 +133,6 @@ counted = st.builds(
     whole,
     heads().map(lambda head: replace(head, classes=2)),
 )
-compared = st.builds(ComparedStage, temperatures, whole, descents, temperatures)
 
 
 @st.composite
@@ -244,21 +207,15 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "noisy-max-stage": noisy_votes(),
     "individual-stage": individual,
     "draw-stage": draws,
-    "descent-stage": descents,
     "head-stage": heads(),
     "piloted-stage": piloted(),
-    "boosting-stage": boosts,
     "counted-head-stage": counted,
-    "compared-stage": compared,
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "draw-plan": plans(DrawPlan, publish=draws),
-    "linear-plan": plans(LinearPlan, descent=descents),
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),
-    "boosted-plan": plans(BoostedPlan, boosting=boosts),
     "counted-head-plan": plans(CountedPlan, counted=counted),
-    "compared-plan": plans(ComparedPlan, compared=compared),
 }

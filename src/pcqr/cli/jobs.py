@@ -253,10 +253,9 @@ class Publish(OnPrivateFiles):
         typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
     ] = None
     method: Annotated[
-        Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"] | None,
+        Literal["auto", "tree", "head", "counted"] | None,
         typer.Option(
-            help="What to publish; counted: a tree where one label is rare, else a linear model, by a private count; "
-            "compared: the better of the two, privately. "
+            help="What to publish; counted: a tree where one label is rare, else a head, by a private count. "
             "Default: tree, or with --delta auto, which chooses from n and ε."
         ),
     ] = None
@@ -310,7 +309,7 @@ class Predict:
     drop: Drop = field(default_factory=list)
     scores: Annotated[
         bool,
-        typer.Option("--scores", help="Add the scores of a head, or of a linear or boosted model."),
+        typer.Option("--scores", help="Add the scores of a head."),
     ] = False
     probabilities: Annotated[
         bool,

@@ -18,7 +18,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
-from pcqr.models.kind import ProbableKind, ScoredKind
+from pcqr.models.kind import ScoredKind
 from pcqr.plan import counted
 from pcqr.schema.cells import listed
 
@@ -33,7 +33,7 @@ def run(job: Predict, *, as_json: bool) -> None:
     model = _loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)
-    if job.probabilities and not isinstance(model.kind, ProbableKind):
+    if job.probabilities and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--probabilities", f"left out for a {model.kind.title}, which has none", True)
     table = _features(read(job.file, "FILE"), model, job)
     labels = model.predict(table).tolist()

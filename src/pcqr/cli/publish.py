@@ -30,7 +30,7 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan
+from pcqr.plan import CountedPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
 from pcqr.release.account import Account
@@ -165,7 +165,7 @@ def _public(shown: Shown) -> SurelyPublic | None:
 def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> Rehearsal:
     """What the run will do, tried out as far as public things go."""
     if method in TWO_CLASSES_ONLY and len(names) > 2:
-        raise ParameterError("--method", "tree, head or linear for more than two labels", method)
+        raise ParameterError("--method", "tree or head for more than two labels", method)
     try:
         rehearsal = _learner(job, method, names).rehearse(records, _public(shown), shown.schema)
     except ParameterError as error:  # in the words of the command line
@@ -197,14 +197,10 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
 
 
 def _depth(learner: PrivateClassifier) -> int | None:
-    """The depth of the tree, or of the trees, that were drawn; None for others."""
+    """The depth of the tree that was drawn; None for a head."""
     plan, trees = learner.plan_, learner.hypotheses_
-    if isinstance(plan, BoostedPlan):
-        return plan.boosting.depth
     if not isinstance(learner.hypothesis_, DecisionTree):
         return None
-    if isinstance(plan, ComparedPlan):
-        return plan.compared.depth
     if isinstance(plan, CountedPlan):
         return plan.counted.depth
     return trees.depth_for(learner.n_records_) if isinstance(trees, DecisionTrees) else None

@@ -13,25 +13,19 @@ from pcqr.estimators.private_classifier import Rehearsal
 from pcqr.guarantee import Guarantee, rounded_text
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
-from pcqr.hypotheses.trees.boosted import BoostedTrees
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.learners import made_of
 from pcqr.plan import (
-    BoostedPlan,
-    ComparedPlan,
     CountedPlan,
     CountedStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
-    LinearPlan,
     PilotedPlan,
     PilotedStage,
     counted,
 )
-from pcqr.records.features import LinearFeatures
 
 LONG = 5e9
 """Steps that take more than a few seconds."""
@@ -160,7 +154,7 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
 def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:
     """The trees of which one may be drawn."""
     trees = rehearsal.hypotheses
-    is_drawn = isinstance(rehearsal.plan, DrawPlan | CountedPlan | ComparedPlan)
+    is_drawn = isinstance(rehearsal.plan, DrawPlan | CountedPlan)
     return trees if is_drawn and isinstance(trees, DecisionTrees) and trees.predicates else None
 
 
@@ -175,15 +169,8 @@ def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypoth
         blocks = 1 if labels == 2 else labels
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
-    if isinstance(plan, LinearPlan | ComparedPlan):
-        feature_map = LinearFeatures.of(predicates, width, shown.public)
-        line = LinearHypothesis(feature_map, (1.0,) * feature_map.size)
-        yield line if labels == 2 else OneAgainstRest((line,) * labels)
-    tree = DecisionTree(_asking_all(predicates), width)
-    if isinstance(plan, BoostedPlan):
-        yield BoostedTrees((tree,), 1.0, width)
-    if isinstance(plan, DrawPlan | CountedPlan | ComparedPlan):
-        yield tree
+    if isinstance(plan, DrawPlan | CountedPlan):
+        yield DecisionTree(_asking_all(predicates), width)
 
 
 def _asking_all(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:

@@ -1,4 +1,4 @@
-"""One private classifier for tables: publishes a tree, a head or whatever else suits."""
+"""One private classifier for tables: publishes a tree or a head."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.algorithms.boosting import boost
-from pcqr.algorithms.compare import better_of_two
 from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.head import descend
-from pcqr.algorithms.linear import linear_descent, one_against_rest
 from pcqr.algorithms.piloted import piloted_head
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
@@ -25,20 +22,8 @@ from pcqr.estimators.base import PublishedEstimator
 from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.linear import LinearHypothesis, OneAgainstRest
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.hypotheses.trees.boosted import BoostedTrees
-from pcqr.plan import (
-    BoostedPlan,
-    Budget,
-    ClassifierPlan,
-    ComparedPlan,
-    CountedPlan,
-    DrawPlan,
-    HeadPlan,
-    LinearPlan,
-    PilotedPlan,
-)
+from pcqr.plan import Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
 from pcqr.planning.classifiers.head import head_features, head_predicates
@@ -46,7 +31,6 @@ from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.recipes import plain, rarest_for
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
-from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
@@ -62,10 +46,6 @@ HEADS = ("auto", "head")
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
-    return isinstance(getattr(classifier, "hypothesis_", None), Head | BoostedTrees | LinearHypothesis | OneAgainstRest)
-
-
-def _has_probabilities(classifier: PrivateClassifier) -> bool:
     return isinstance(getattr(classifier, "hypothesis_", None), Head)
 
 
@@ -95,14 +75,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
         δ of the same promise. One tree is pure and spends none.
-    method : {"auto", "tree", "head", "linear", "counted", "compared", "boosted"}, default "auto"
+    method : {"auto", "tree", "head", "counted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
         predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "counted": a tree where
-        one label is rare, else a head without ferns, by a private count. "linear": a descent over fewer predicates.
-        "compared": that or a tree, whichever is better by a private comparison. "boosted": many small exact trees that
-        vote. "auto": a head where features are dense, else the choice that
-        `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
-        Counts and comparisons are paid for out of ε.
+        one label is rare, else a head without ferns, by a private count. "auto": a head where features are dense, else
+        the choice that `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public
+        numbers all. Counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
         What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
@@ -118,7 +96,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
     classes : sequence of labels or None, default None
-        The label names, in order; more than two for trees, heads and linear classifiers. None: 0 and 1; other names are
+        The label names, in order; more than two for trees and heads. None: 0 and 1; other names are
         then read from y, and `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
@@ -128,7 +106,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     ----------
     hypothesis_ : Hypothesis
         The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
-    method_ : {"tree", "head", "linear", "boosted"}
+    method_ : {"tree", "head"}
         Which kind it is.
     guarantee_ : Guarantee
         What is promised.
@@ -194,14 +172,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     def method_(self) -> Method:
         """Which kind of classifier was published."""
         check_is_fitted(self, "plan_")
-        match self.hypothesis_:
-            case Head():
-                return "head"
-            case BoostedTrees():
-                return "boosted"
-            case LinearHypothesis() | OneAgainstRest():
-                return "linear"
-        return "tree"
+        return "head" if isinstance(self.hypothesis_, Head) else "tree"
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
@@ -211,14 +182,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         With more than two classes one column for each, and the largest decides.
         """
         check_is_fitted(self, "plan_")
-        points = self._table(X, self.schema_)
-        if isinstance(self.hypothesis_, Head | LinearHypothesis | OneAgainstRest):
-            return self.hypothesis_.decision_function(points)
-        if isinstance(self.hypothesis_, BoostedTrees):
-            return self.hypothesis_.margins(points)
+        if isinstance(self.hypothesis_, Head):
+            return self.hypothesis_.decision_function(self._table(X, self.schema_))
         raise AttributeError("decision_function")
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """A probability of each class for each row of `X`, for heads: a function of margins, see `Head.predict_proba`.
@@ -300,7 +268,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[HeadFeatures, ...]:
         """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
-        if method not in ("head", "counted"):
+        if method == "tree":
             return ()
         if trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
@@ -317,26 +285,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         records = given.records
-        if isinstance(plan, HeadPlan):
-            self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)
-            return
-        if isinstance(plan, PilotedPlan):
-            self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
-            return
-        predicates = hypotheses.predicates if isinstance(hypotheses, DecisionTrees) else None
-        if predicates is None:
-            raise ParameterError("public", "public rows or a schema", None)
         match plan:
+            case HeadPlan():
+                self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)
+            case PilotedPlan():
+                self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
             case CountedPlan() if isinstance(hypotheses, DecisionTrees):
                 self.hypothesis_ = by_rarer_label(hypotheses, self._maps[0], records, plan.counted, entropy)
-            case ComparedPlan() if isinstance(hypotheses, DecisionTrees):
-                features = LinearFeatures.of(predicates, records.width, given.shown)
-                self.hypothesis_ = better_of_two(hypotheses, features, records, plan.compared, entropy)
-            case LinearPlan():
-                features = LinearFeatures.of(predicates, records.width, given.shown)
-                learn = linear_descent if plan.descent.classes == 2 else one_against_rest
-                self.hypothesis_ = learn(features, records, plan.descent, entropy)
-            case BoostedPlan():
-                self.hypothesis_ = boost(records, predicates, plan.boosting, entropy)
             case DrawPlan():
                 self.hypothesis_ = sspp(hypotheses, records, given.public, plan.publish, entropy)

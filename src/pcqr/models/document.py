@@ -17,7 +17,9 @@ from pcqr.schema import Schema
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
 
-FORMAT, VERSIONS = "pcqr-model", (1, 2, 3, 4)
+FORMAT, VERSIONS = "pcqr-model", (1, 3, 4)
+DROPPED = 2
+"""The version of linear and boosted models, which were dropped before the first version of pcqr."""
 WITH_EFFECTS = 4
 """From this version on a model has a key for its main effects."""
 _KEYS = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
@@ -50,7 +52,9 @@ def restored(text: str) -> dict[str, Any]:
         raise ParameterError(
             "model.version",
             f"{', '.join(map(str, VERSIONS[:-1]))} or {VERSIONS[-1]}, which this pcqr reads",
-            version,
+            f"{version}, of the linear and boosted models that pcqr had before its first version"
+            if version == DROPPED
+            else version,
         )
     read_object(document, "model", (*_KEYS, "effects") if version >= WITH_EFFECTS else _KEYS)
     kind = kind_named(document["kind"], version)

@@ -6,10 +6,9 @@ the comparison is `Greater` on doubles, so every runtime gives the labels that `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import MissingExtra
@@ -110,70 +109,10 @@ def answers(predicates: Sequence[Predicate], graph: Graph) -> str:
     return graph.add("Greater", graph.add("Gather", INPUT, features, axis=1), cuts)
 
 
-def table_scores(predicates: Sequence[Predicate], table: NDArray[np.float64], constant: float, graph: Graph) -> str:
-    """Answers eight to a byte, the sum over bytes g of `table`[g, byte g], and `constant`.
-
-    As `LinearFeatures.margins` has it, with the additions in the same order: a matrix product may add in any, and round
-    to the other side of 0.
-    """
-    groups = table.shape[0]
-    bits = np.zeros((len(predicates), groups))
-    for place in range(len(predicates)):
-        bits[place, place // 8] = 128 >> place % 8
-    held = graph.add("Cast", answers(predicates, graph), to=graph.type("FLOAT"))
-    codes = graph.add("MatMul", held, graph.constant("FLOAT", bits.ravel(), bits.shape))  # whole numbers below 256
-    rows = graph.constant("FLOAT", 256.0 * np.arange(groups), [groups])
-    places = graph.add("Cast", graph.add("Add", codes, rows), to=graph.type("INT64"))
-    found = graph.add("Gather", graph.constant("DOUBLE", table.ravel(), [table.size]), places)
-    total = graph.add("Gather", found, graph.constant("INT64", [0], []), axis=1)
-    for group in range(1, groups):
-        total = graph.add("Add", total, graph.add("Gather", found, graph.constant("INT64", [group], []), axis=1))
-    return graph.add("Add", total, graph.constant("DOUBLE", [constant], []))
-
-
-def vote_scores(roots: Mapping[Leaf | Split, int], votes: Sequence[int], graph: Graph) -> str:
-    """Σ over trees of (how often it votes)·`votes`[the label of the leaf that the record reaches], in whole numbers.
-
-    All leaves at once: with C = 1 where the path to a leaf needs a "yes" and −1 where it needs a "no", a record is in
-    the leaf when its answers times C make as many as the path has yeses, the most they can.
-    """
-    leaves = [(path, times * votes[label]) for root, times in roots.items() for path, label in _leaves(root, {})]
-    leaves = [(path, weight) for path, weight in leaves if weight]
-    places = {
-        predicate: place for place, predicate in enumerate(sorted({asked for path, _ in leaves for asked in path}))
-    }
-    needs = np.zeros((len(places), len(leaves)))
-    for column, (path, _) in enumerate(leaves):
-        for predicate, holds in path.items():
-            needs[places[predicate], column] = 1.0 if holds else -1.0
-    held = graph.add("Cast", answers(tuple(places), graph), to=graph.type("FLOAT"))
-    agreeing = graph.add("MatMul", held, graph.constant("FLOAT", needs.ravel(), needs.shape))
-    yeses = graph.constant("FLOAT", (needs > 0).sum(axis=0), [len(leaves)])
-    reached = graph.add("Cast", graph.add("Equal", agreeing, yeses), to=graph.type("FLOAT"))
-    return graph.add("MatMul", reached, graph.constant("FLOAT", [weight for _, weight in leaves], [len(leaves)]))
-
-
 def sign_labels(scores: str, graph: Graph) -> str:
     """Label 1 where the score is above 0."""
     zero = graph.add("CastLike", graph.constant("FLOAT", [0.0], []), scores)
     return graph.add("Cast", graph.add("Greater", scores, zero), to=graph.type("INT64"))
-
-
-def largest_labels(scores: Sequence[str], squared_norms: str, graph: Graph) -> str:
-    """The label with the largest score/√norm, the first of equals; rounded as `predict` rounds, ties included."""
-    norms = graph.add("Sqrt", squared_norms)
-    last = graph.constant("INT64", [1], [1])
-    columns = [graph.add("Unsqueeze", graph.add("Div", score, norms), last) for score in scores]
-    return graph.add("ArgMax", graph.add("Concat", *columns, axis=1), axis=1, keepdims=0)
-
-
-def _leaves(node: Leaf | Split, path: dict[Predicate, bool]) -> Iterator[tuple[dict[Predicate, bool], int]]:
-    """Each leaf of a simplified tree: the answers that lead to it, and its label."""
-    if isinstance(node, Leaf):
-        yield path, node.label
-        return
-    for child, holds in ((node.holds, True), (node.fails, False)):
-        yield from _leaves(child, path | {node.predicate: holds})
 
 
 def _splits(node: Leaf | Split) -> list[Split]:

@@ -17,7 +17,7 @@ from pcqr.models.effects import Effects, made_up_points, main_effects
 from pcqr.models.graph import Graph
 from pcqr.models.head_graph import head_labels
 from pcqr.models.head_json import describe_head, restore_head
-from pcqr.models.kind import ProbableKind
+from pcqr.models.kind import ScoredKind
 from pcqr.models.panels import labels_block, shapes_block, speaking_for
 from pcqr.models.scorecard import Sum, effect_table, question_table, scorecard, shapes_of, signed
 from pcqr.models.shapes import Shape
@@ -29,7 +29,7 @@ from pcqr.records.vectors import UNIT, ColumnVectors, PredicateVectors
 from pcqr.schema import Schema
 
 
-class HeadKind(ProbableKind[Head]):
+class HeadKind(ScoredKind[Head]):
     """Without ferns and over questions: a scorecard. Else: main effects, which are a part of it and not all."""
 
     name = "head"

@@ -76,19 +76,16 @@ class Kind(ABC, Generic[H]):
 
 
 class ScoredKind(Kind[H]):
-    """A score decides between two labels, or one score a label. They are post-processing: it costs nothing to show."""
+    """A score decides between two labels, or one score a label, and there are probabilities and main effects.
 
-    version = 2
+    All of them are post-processing: it costs nothing to show them.
+    """
+
+    version = 4
 
     @abstractmethod
     def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:
         """How far each of `points` is from the boundary, positive for label 1; or one column for each label."""
-
-
-class ProbableKind(ScoredKind[H]):
-    """Its scores can be read as probabilities, and it has main effects. Both are post-processing, too."""
-
-    version = 4
 
     @abstractmethod
     def probabilities(self, hypothesis: H, points: Points) -> NDArray[np.float64]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.models.boosted import BoostedKind
 from pcqr.models.head import HeadKind
 from pcqr.models.kind import Kind
-from pcqr.models.linear import LinearKind, OneAgainstRestKind
 from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
 from pcqr.models.tree_kinds import DecisionTreeKind, StumpKind, ThresholdKind
 
@@ -21,9 +19,6 @@ KINDS: tuple[Kind[Any], ...] = (
     StumpKind(),
     ThresholdKind(),
     HeadKind(),
-    LinearKind(),
-    OneAgainstRestKind(),
-    BoostedKind(),
     IntervalKind(),
     IntervalUnionKind(),
     RectangleKind(),

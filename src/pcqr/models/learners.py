@@ -18,17 +18,11 @@ from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
-    BoostedPlan,
-    BoostingStage,
-    ComparedPlan,
-    ComparedStage,
     CountedPlan,
     CountedStage,
-    DescentStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
-    LinearPlan,
     PilotedPlan,
     PilotedStage,
     UniversalPlan,
@@ -115,16 +109,13 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | PilotedStage | DescentStage | BoostingStage | CountedStage | ComparedStage
+Settings = HeadStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
     HeadPlan: "head",
     PilotedPlan: "piloted",
     CountedPlan: "counted",
-    ComparedPlan: "compared",
-    LinearPlan: "descent",
-    BoostedPlan: "boosting",
 }
 """The stage of each plan that is not one draw."""
 
@@ -137,8 +128,7 @@ def _settings(plan: object) -> Settings | None:
 def _flat(settings: Settings) -> dict[str, Any]:
     """By name, with those of a part beside those of the whole. Parts give their names; several are numbered."""
     named = asdict(settings)
-    of_part: dict[str, Any] = named.pop("linear", {})
-    of_part |= {f"head_{name}": value for name, value in named.pop("head", {}).items()}
+    of_part = {f"head_{name}": value for name, value in named.pop("head", {}).items()}
     for parts in ("pilots", "heads"):
         for place, stage in enumerate(named.pop(parts, ())):
             of_part |= {f"{parts}_{place}_{name}": value for name, value in stage.items()}
@@ -150,29 +140,14 @@ def _in_words(settings: Settings) -> str:
     if isinstance(settings, PilotedStage):
         most = max(settings.heads, key=lambda head: head.ferns)
         return f"heads with up to {most.ferns} ferns of up to {most.depth} questions, as two pilots compare privately"
-    if isinstance(settings, HeadStage):
-        parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
-        parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
-        return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"
     if isinstance(settings, CountedStage):
         return (
             f"a head over {settings.head.dense} dense coordinates, or a tree of depth {settings.depth} where one "
             "label is rare, by a private count"
         )
-    if isinstance(settings, ComparedStage):
-        return (
-            f"the better of a tree of depth {settings.depth} and a linear classifier over "
-            f"{settings.linear.predicates} public predicates, by a private comparison"
-        )
-    if isinstance(settings, DescentStage):
-        return (
-            f"linear classifiers over {settings.predicates} public predicates, "
-            f"by {settings.steps} steps of noisy gradient descent"
-        )
-    return (
-        f"votes of {settings.rounds} trees of depth {settings.depth}, "
-        f"each over {settings.offered} of {settings.predicates} public predicates"
-    )
+    parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
+    parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
+    return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"
 
 
 def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:

@@ -24,7 +24,7 @@ from pcqr.models.effects import Effects
 from pcqr.models.folder import CARD, MODEL, RULES, Saved, rules_text, write_folder
 from pcqr.models.graph import Graph
 from pcqr.models.importance import REPEATS, Importances, importances
-from pcqr.models.kind import Kind, ProbableKind, ScoredKind
+from pcqr.models.kind import Kind, ScoredKind
 from pcqr.models.kinds import kind_of
 from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
 from pcqr.models.promise import caption
@@ -36,10 +36,6 @@ from pcqr.schema.table import has_columns
 
 def _has_scores(model: PublishedModel) -> bool:
     return isinstance(model.kind, ScoredKind)
-
-
-def _has_probabilities(model: PublishedModel) -> bool:
-    return isinstance(model.kind, ProbableKind)
 
 
 @dataclass(frozen=True)
@@ -56,8 +52,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     hypothesis : Hypothesis
-        On the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `LinearHypothesis`, `OneAgainstRest`,
-        `BoostedTrees`, `Interval`, `IntervalUnion`, `Rectangle`, `Halfspace` or its `Constant`.
+        On the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `Head`, `Interval`, `IntervalUnion`,
+        `Rectangle`, `Halfspace` or its `Constant`.
     classes : sequence of str, int or float
         The label names, all of one type, in the order of the labels 0, 1, …
     schema : Schema
@@ -179,15 +175,14 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        With more than two classes, one column for each, of which the largest decides. For linear classifiers and
-        boosted trees alone. A function of the published weights and of `X`, so it costs
-        nothing. No probability: nothing in it is calibrated.
+        With more than two classes, one column for each, of which the largest decides. For heads alone. A function of
+        the published weights and of `X`, so it costs nothing. No probability: nothing in it is calibrated.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for scores.")
         return self.kind.scores(self.hypothesis, self.points(X))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
 
@@ -195,7 +190,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         post-processing of released weights, so it costs nothing. Not calibrated on the private records; where it
         matters, check it against labelled rows of your own.
         """
-        if not isinstance(self.kind, ProbableKind):
+        if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for probabilities.")
         return self.kind.probabilities(self.hypothesis, self.points(X))
 
@@ -272,7 +267,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         PublishedModel
             The same function of records. A kind that can be read without effects is returned as it is.
         """
-        if not isinstance(self.kind, ProbableKind):
+        if not isinstance(self.kind, ScoredKind):
             return self
         found = self.kind.effects(self.hypothesis, self.schema, None if X is None else self.points(X))
         return self if found is None else replace(self, effects=found)
@@ -280,9 +275,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def rules(self, *, flat: bool = False) -> str:
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
 
-        Boosted trees: each tree with its weight, or one weighted rule a line, the heaviest first. Linear classifiers: a
-        scorecard, column by column, or one question a line, the largest points first. Numbers have as few digits as
-        tell them apart; `to_json` has all of them.
+        Heads without ferns: a scorecard, column by column, or one question a line, the largest points first. Numbers
+        have as few digits as tell them apart; `to_json` has all of them.
         """
         return self.kind.aloud(self.hypothesis, self.vocabulary, flat=flat)
 
@@ -306,7 +300,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # To carry away --------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 2, 3 or 4 for later kinds.
+        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 3 or 4 for other kinds.
 
         Returns
         -------

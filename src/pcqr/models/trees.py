@@ -19,12 +19,9 @@ _INFINITIES = {"infinity": math.inf, "-infinity": -math.inf}
 
 
 def describe_node(node: Leaf | Split, words: Vocabulary) -> dict[str, Any]:
-    """{"label": …}, or {"feature": …, "above": …, "then": node, "else": node}: x[feature] > above goes to `then`.
-
-    The label of a leaf that abstains is null.
-    """
+    """{"label": …}, or {"feature": …, "above": …, "then": node, "else": node}: x[feature] > above goes to `then`."""
     if isinstance(node, Leaf):
-        return {"label": words.names[node.label]}
+        return {"label": words.classes[node.label]}
     return describe_predicate(node.predicate, words) | {
         "then": describe_node(node.holds, words),
         "else": describe_node(node.fails, words),
@@ -38,9 +35,7 @@ def restore_node(value: object, where: str, words: Vocabulary, deepest: int = DE
         name = read_object(value, where, ("label",))["label"]
         label = None if isinstance(name, dict | list) else words.label_of(name)
         if label is None:
-            raise ParameterError(
-                f"{where}.label", f"one of the classes {list(words.classes)}{', or null' if words.votes else ''}", name
-            )
+            raise ParameterError(f"{where}.label", f"one of the classes {list(words.classes)}", name)
         return Leaf(label)
     fields = read_object(value, where, NODE)
     return Split(
@@ -99,8 +94,8 @@ def read_feature(name: object, where: str, words: Vocabulary) -> int:
 def check_node(node: Leaf | Split, words: Vocabulary) -> None:
     """Raise unless all features and labels under `node` are among those that `words` knows."""
     if isinstance(node, Leaf):
-        if not 0 <= node.label < len(words.names):
-            raise ParameterError("hypothesis", f"labels from 0 to {len(words.names) - 1}", node.label)
+        if not 0 <= node.label < len(words.classes):
+            raise ParameterError("hypothesis", f"labels from 0 to {len(words.classes) - 1}", node.label)
         return
     if not 0 <= node.predicate.feature < len(words.features):
         raise ParameterError("hypothesis", "predicates on features of the schema", node.predicate)

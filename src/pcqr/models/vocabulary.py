@@ -32,21 +32,14 @@ _MANY = 12
 class Vocabulary:
     """The schema that encodes records, and the label names in the order of the labels 0, 1, …
 
-    With `votes` leaves speak of votes, and one more label, after the others, stands for none of them: it abstains.
     `effects` are the model's main effects, where they are known: what is said of a model that has no rules.
     """
 
     schema: Schema
     classes: tuple[LabelName, ...]
-    votes: bool = False
     texts: Mapping[Predicate, str] | None = None
     """How cuts are shown where numbers are rounded for reading. None: with all their digits."""
     effects: Effects | None = None
-
-    @property
-    def names(self) -> tuple[LabelName | None, ...]:
-        """What a leaf may say: the label names and, where leaves vote, None for abstaining."""
-        return (*self.classes, None) if self.votes else self.classes
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -54,18 +47,15 @@ class Vocabulary:
         return self.schema.features
 
     def label(self, label: int) -> str:
-        name = self.names[label]
-        return "abstains" if name is None else printable(str(name))
+        return printable(str(self.classes[label]))
 
     def verdict(self, label: int) -> str:
         """What a leaf does, as the last words of a rule."""
-        if self.names[label] is None:
-            return "abstain"
-        return f"{'vote for' if self.votes else 'predict'} {self.label(label)}"
+        return f"predict {self.label(label)}"
 
     def label_of(self, name: object) -> int | None:
         """The label called `name`, else None. Strict: true is not 1."""
-        matching = (i for i, known in enumerate(self.names) if type(known) is type(name) and known == name)
+        matching = (i for i, known in enumerate(self.classes) if type(known) is type(name) and known == name)
         return next(matching, None)
 
     def feature_of(self, name: object) -> int | None:

@@ -20,59 +20,36 @@ is any plan for a classifier that is published at once.
 
 The largest sums of a descent stay within 64 bits.
 
->>> from pcqr.plan import LARGEST_HEAD_TERM, LARGEST_LINEAR_TERM, MOST_HEAD_RECORDS, MOST_LINEAR_RECORDS
->>> MOST_LINEAR_RECORDS * LARGEST_LINEAR_TERM < 2**63, MOST_HEAD_RECORDS * LARGEST_HEAD_TERM < 2**63
-(True, True)
+>>> from pcqr.plan import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS
+>>> MOST_HEAD_RECORDS * LARGEST_HEAD_TERM < 2**63
+True
 """
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
-from pcqr.plan.classifiers import (
-    LARGEST_LINEAR_TERM,
-    MOST_LINEAR_RECORDS,
-    BoostingStage,
-    ComparedStage,
-    CountedStage,
-    DescentStage,
-)
+from pcqr.plan.counting import CountedStage
 from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
 from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.published import (
-    BoostedPlan,
-    ClassifierPlan,
-    ComparedPlan,
-    CountedPlan,
-    HeadPlan,
-    LinearPlan,
-    PilotedPlan,
-)
+from pcqr.plan.published import ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
     "LARGEST_HEAD_TERM",
-    "LARGEST_LINEAR_TERM",
     "MOST_HEAD_RECORDS",
-    "MOST_LINEAR_RECORDS",
     "Aim",
     "Answer",
     "BatchCost",
-    "BoostedPlan",
-    "BoostingStage",
     "Budget",
     "ClassifierPlan",
-    "ComparedPlan",
-    "ComparedStage",
     "CountedPlan",
     "CountedStage",
-    "DescentStage",
     "DrawPlan",
     "DrawStage",
     "HeadPlan",
     "HeadStage",
     "Kind",
-    "LinearPlan",
     "Mode",
     "PilotedPlan",
     "PilotedStage",

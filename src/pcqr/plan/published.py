@@ -4,31 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.plan.classifiers import BoostingStage, ComparedStage, CountedStage, DescentStage
+from pcqr.plan.counting import CountedStage
 from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Plan
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinearPlan(Plan):
-    """A plan to publish a linear classifier at once.
-
-    Parameters
-    ----------
-    mode, budget, guarantee, aim, prediction, proved : see Plan
-        As for every plan.
-    descent : DescentStage
-        The noisy gradient descent.
-
-    Examples
-    --------
-    >>> from pcqr.plan import LinearPlan, Plan
-    >>> issubclass(LinearPlan, Plan)
-    True
-    """
-
-    descent: DescentStage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,32 +64,6 @@ class PilotedPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoostedPlan(Plan):
-    """A plan to publish boosted trees at once.
-
-    Parameters
-    ----------
-    mode, budget, guarantee, aim, prediction, proved : see Plan
-        As for every plan.
-    boosting : BoostingStage
-        The rounds.
-
-    Examples
-    --------
-    >>> from pcqr.algorithms.boosting import boosting_guarantee
-    >>> from pcqr.plan import BoostedPlan, BoostingStage, Budget
-    >>> boosting = BoostingStage(
-    ...     records=50_000, predicates=40, offered=9, depth=2, rounds=20, step=0.3, inverse_temperature=0.02, delta=1e-6
-    ... )
-    >>> guarantee = boosting_guarantee(boosting)
-    >>> BoostedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, boosting=boosting).boosting.rounds
-    20
-    """
-
-    boosting: BoostingStage
-
-
-@dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
     """A plan to publish a tree or a head at once, by a private count of the rarer label.
 
@@ -137,31 +90,4 @@ class CountedPlan(Plan):
     counted: CountedStage
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparedPlan(Plan):
-    """A plan to publish a tree or a linear classifier at once, by a private comparison.
-
-    Parameters
-    ----------
-    mode, budget, guarantee, aim, prediction, proved : see Plan
-        As for every plan.
-    compared : ComparedStage
-        The tree, the descent and the comparison.
-
-    Examples
-    --------
-    >>> from pcqr import PrivateClassifier
-    >>> from pcqr.plan import ComparedPlan
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X, public = rng.normal(size=(4_000, 1)), rng.normal(size=(50, 1))
-    >>> classifier = PrivateClassifier(method="compared", entropy=0)  # seeded: NOT PRIVATE
-    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
-    >>> isinstance(plan, ComparedPlan), round(plan.compared.comparison, 6)
-    (True, 0.025)
-    """
-
-    compared: ComparedStage
-
-
-ClassifierPlan = DrawPlan | LinearPlan | HeadPlan | PilotedPlan | CountedPlan | ComparedPlan | BoostedPlan
+ClassifierPlan = DrawPlan | HeadPlan | PilotedPlan | CountedPlan

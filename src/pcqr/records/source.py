@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block as Answers
 from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
-from pcqr.records.features import LinearFeatures
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import HeadSums
 from pcqr.records.predicates import Predicate, evaluate
-from pcqr.records.sums import Summands
-from pcqr.records.weighing import WeightedRecords
 from pcqr.schema.overlap import rows_in
 
 if TYPE_CHECKING:
@@ -116,15 +113,6 @@ class Records(ABC):
         """How many records of each label satisfy each set of at most `depth` of the predicates."""
         blocks = self.answers(predicates, block_rows(len(predicates)))
         return count_conjunctions(blocks, len(predicates), self.labels, depth)
-
-    def weighing(self, predicates: Sequence[Predicate]) -> WeightedRecords:
-        """Records with labels 0 and 1, to be weighed by how the trees before did on them."""
-        return WeightedRecords(predicates, self.size, lambda rows: self.answers(predicates, rows))
-
-    def sums(self, features: LinearFeatures, bound: int) -> Summands:
-        """Sums of one integer vector a record, of norm at most `bound`."""
-        blocks = self.answers(features.predicates, block_rows(len(features.predicates)))
-        return Summands(features, blocks, bound, self.labels)
 
     def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
         """Sums of one integer vector a record, of norm at most `bound`, for the head."""

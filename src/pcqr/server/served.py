@@ -15,7 +15,7 @@ from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
-from pcqr.models.kind import ProbableKind, ScoredKind
+from pcqr.models.kind import ScoredKind
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
 from pcqr.schema import Schema
@@ -147,7 +147,7 @@ class ServedModel:
 
     @property
     def has_probabilities(self) -> bool:
-        return isinstance(self.model.kind, ProbableKind)
+        return isinstance(self.model.kind, ScoredKind)
 
     def points(self, table: Table) -> Points:
         """The rows, read by the schema."""

@@ -1,11 +1,10 @@
-"""Noisy sums: their law against sums over all values, what gives itself away, and the linear classifier's steps."""
+"""Noisy sums: their law against sums over all values, and what gives itself away."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,13 +15,9 @@ from hypothesis import strategies as st
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.accounting.renyi import divergence
-from pcqr.algorithms.linear import linear_descent
 from pcqr.audit.exact import Unverifiable, verify
-from pcqr.audit.exact.cases.classifiers import FEATURES, TWO_PLACES, step_case, step_plan
-from pcqr.audit.exact.cases.tables import Table, all_neighbours
 from pcqr.audit.exact.integers import NoiseLaw
-from pcqr.audit.exact.sums import Announced, HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector
-from pcqr.audit.exact.walk import intercepted
+from pcqr.audit.exact.sums import HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import discrete_gaussian, discrete_gaussians
@@ -179,57 +174,3 @@ def test_real_runs_show_the_same_vector() -> None:
     session = Shown(noisy, 3, SeededEntropy(1))
     assert session.ask(HalfSpace((1, 0), -1000)) is True
     assert session.ask(HalfSpace((1, 1), 1000)) is False
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The linear classifier
-
-
-def test_a_linear_step_attains_its_sensitivity_and_its_zcdp() -> None:
-    plan = step_plan(320, 1.0)
-    case = step_case(FEATURES, plan, all_neighbours(2, TWO_PLACES), 0.01)
-    found = verify(case)
-    assert found.passed
-    for order, exact, claimed in found.divergences:
-        assert claimed == pytest.approx(order * plan.sensitivity**2 / (2 * plan.scale**2))
-        assert exact == pytest.approx(claimed, rel=1e-9)
-    assert found.epsilon == pytest.approx(case.claimed.epsilon, rel=1e-3)
-    worst: Any = case.game(*map(case.law, (found.witness.first, found.witness.second)))
-    assert math.hypot(*worst.shift) == plan.sensitivity == 640
-
-
-def test_noise_below_what_is_claimed_is_refuted_by_either_figure() -> None:
-    plan = step_plan(320, 1.0)
-    case = step_case(FEATURES, plan, all_neighbours(2, TWO_PLACES), 0.01)
-    smaller = step_case(FEATURES, replace(plan, scale=0.98 * plan.scale), case.neighbours, 0.01)
-    assert not verify(replace(smaller, claimed=case.claimed)).passed
-    by_divergence = verify(replace(smaller, event=case.event))
-    assert by_divergence.delta <= by_divergence.claimed.delta
-    assert not by_divergence.passed
-
-
-HISTORIES: list[tuple[Vector, ...]] = [
-    (first, second)
-    for first in ((0, 0), (320, 900), (-10_000, 3), (2**40, -(2**40)))
-    for second in ((0, 0), (-5000, 77))
-]
-
-
-@pytest.mark.parametrize("history", HISTORIES)
-def test_later_steps_move_no_farther_whatever_the_history(history: tuple[Vector, ...]) -> None:
-    """The third sum, after two that came to anything: all that is shown is the same on all tables."""
-    plan = replace(step_plan(1000, 4.0), steps=3, momentum=0.9, step_size=1.5)
-
-    def third(table: Table) -> tuple[NoisySum, tuple[float, ...]]:
-        tape = Announced((*history, (5, 6)))
-        with intercepted():
-            shown = linear_descent(FEATURES, table.source(), plan, tape)
-        assert [each.law.scale for each in tape.sums] == [plan.scale] * 3
-        return tape.sums[2], shown.weights
-
-    for first, second in all_neighbours(2, TWO_PLACES):
-        (one, shown), (other, also_shown) = third(first), third(second)
-        assert shown == also_shown
-        found = SumGame(SumLaw(one, ()), SumLaw(other, ()))
-        assert sum(each**2 for each in found.shift) <= plan.sensitivity**2
-        assert found.divergence(2.0) <= divergence(plan.event, 2.0) * (1.0 + 1e-9)

@@ -11,10 +11,8 @@ import pytest
 
 from pcqr.accounting import BoundedRangeEvent, PureEvent, Repeated
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
-from pcqr.algorithms.boosting import weight_of_lead
 from pcqr.algorithms.sub_samp import votes_guarantee
 from pcqr.audit.exact import Case, Finding, verify
-from pcqr.audit.exact.cases.classifiers import CROWD, TWO_PLACES, boosting_case, boosting_plan
 from pcqr.audit.exact.cases.mechanisms import Distances, many_stable_ones, sparse_vector_case
 from pcqr.audit.exact.cases.peers import noisy_max_case
 from pcqr.audit.exact.cases.publication import PUBLIC, sspp_case, unv_priv_cl_case
@@ -42,7 +40,6 @@ from pcqr.mechanisms.stability import StabilityTest
 from pcqr.noise import Chooser, geometric
 from pcqr.peers.noisy_max.mechanism import ExponentialMax
 from pcqr.plan import DrawStage, VoteStage
-from pcqr.records.weighing import GRID
 
 RIGHT = OneSidedSparseVector(40, 2.0, 4.0, 1)
 
@@ -246,28 +243,9 @@ def test_a_dichotomy_that_is_left_out(hypotheses: Thresholds) -> None:
     assert math.isinf(found.epsilon) == (type(hypotheses) is WithoutEmpty)
 
 
-# --------------------------------------------------------------------------------------------------------------
-# Boosting
-
-
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_rounds_of_boosting_cost_what_they_claim(rounds: int) -> None:
-    """Each round goes against the crowd. In the second the record that is right has the weight of a lead of 1."""
-    plan = boosting_plan(len(CROWD) + 1, rounds)
-    case = boosting_case(plan, replacing_the_last(CROWD, TWO_PLACES))
-    found = verify(case)
-    assert found.passed
-    lighter = weight_of_lead(plan)[rounds + 1] / GRID
-    assert 0.2 < lighter < 0.8
-    assert found.epsilon == pytest.approx(1.0 if rounds == 1 else 1.0 + 0.5 * (1.0 + lighter), abs=1e-4)
-    assert not claims(case, 0.5).passed
-    if rounds == 2:
-        assert not claims(case, 1.0 + 1e-9).passed, "two rounds for the price of one"
-
-
-def test_a_range_below_that_of_a_round_is_refuted_by_its_divergences() -> None:
-    case = boosting_case(boosting_plan(3, 1, cuts=2), all_neighbours(3, TWO_PLACES))
-    assert verify(case).passed
+def test_a_range_below_that_of_a_draw_is_refuted_by_its_divergences() -> None:
+    case = sspp_case(Thresholds(), DrawStage(0.5), PUBLIC, replacing_the_last((UNANIMOUS,) * 20))
+    assert verify(replace(case, event=BoundedRangeEvent(1.0))).passed
     assert not verify(replace(case, event=BoundedRangeEvent(0.5))).passed
 
 

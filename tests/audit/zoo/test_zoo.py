@@ -39,9 +39,9 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "gap of sensitivity 2",
         "charged for its own vote alone",
         "ε spent twice",
-        "weights relative to the heaviest",
         "noise for adding a record",
         "empty cells without noise",
+        "vectors relative to the longest",
         "float Laplace",
         "long draws are dropped",
         "one buffer for two workers",
@@ -76,7 +76,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert 1.9 < found["no ½ in the vote"] <= 2.0
     assert 1.8 < found["Laplace noise for one count"] <= 2.0
     assert 1.5 < found["ε spent twice"] <= 2.0
-    assert found["weights relative to the heaviest"] > 3.0, "the other 19 weights move together"
+    assert found["vectors relative to the longest"] > 6.0, "the other 59 vectors move together"
     assert found["type from all cells"] > 10.0, "the other 20 records move together"
     assert found["noise for adding a record"] > 2.0, "half the noise, twice the claim"
 

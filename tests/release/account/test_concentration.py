@@ -12,8 +12,7 @@ from pcqr import AgnosticRelease, NoisyMaxAggregate, PrivateClassifier, Subsampl
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, concentrated_epsilon
 from pcqr.accounting.renyi import divergence
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import BoostedPlan, ComparedPlan, CountedPlan, DrawPlan, HeadPlan, LinearPlan, Plan
+from pcqr.plan import CountedPlan, DrawPlan, HeadPlan, Plan
 from pcqr.release.account.concentration import concentration
 
 ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
@@ -38,28 +37,15 @@ def test_a_draw_has_an_eighth_of_its_epsilon_squared(epsilon: float) -> None:
     assert all(divergence(event, order) <= rho * order for order in ORDERS)
 
 
-@pytest.mark.parametrize("method", ["linear", "head"])
-def test_noisy_sums_have_their_own(method: str) -> None:
-    plan = planned(method)
-    assert isinstance(plan, LinearPlan | HeadPlan)
-    stage = plan.descent if isinstance(plan, LinearPlan) else plan.head
-    rho = concentration(plan)
+def test_noisy_sums_have_their_own() -> None:
+    plan = planned("head")
+    assert isinstance(plan, HeadPlan)
+    rho, stage = concentration(plan), plan.head
     assert rho is not None
     one = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), 7.0)
     assert stage.steps * one <= 7.0 * rho <= stage.steps * one * (1 + 1e-11)
     assert concentrated_epsilon(rho, 1e-6) >= plan.guarantee.epsilon  # its own figure is tighter
     assert rho < plan.guarantee.epsilon**2 / 10.0
-
-
-def test_rounds_of_boosting_add_up() -> None:
-    plan = planned("boosted")
-    assert type(plan) is BoostedPlan
-    rho, stage = concentration(plan), plan.boosting
-    assert rho is not None
-    slack = log_probability_error(stage.records, stage.offered, stage.depth, stage.inverse_temperature)
-    event = BoundedRangeEvent(2.0 * stage.inverse_temperature + 4.0 * slack)
-    assert all(stage.rounds * divergence(event, order) <= rho * order for order in ORDERS)
-    assert concentrated_epsilon(rho, 1e-6) == pytest.approx(plan.guarantee.epsilon, rel=1e-6)
 
 
 def test_a_count_and_the_worse_of_two() -> None:
@@ -79,8 +65,6 @@ def test_a_count_and_the_worse_of_two() -> None:
 
 
 def test_what_is_not_proved_has_none() -> None:
-    assert type(planned("compared")) is ComparedPlan
-    assert concentration(planned("compared")) is None
     releases = (SubsampleAggregate, AgnosticRelease, UniversalRelease, NoisyMaxAggregate)
     for release in releases:  # a universal plan is a `DrawPlan`, too: its votes are in no range
         assert concentration(release(Thresholds(), queries=20).plan(60_000, 1)) is None

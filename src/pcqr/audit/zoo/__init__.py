@@ -11,7 +11,7 @@ universal       ε spent twice
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
-classifiers     weights relative to the heaviest; noise for adding, where a record is replaced; no noise in empty cells
+classifiers     noise for adding, where a record is replaced; no noise in empty cells; vectors relative to the longest
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

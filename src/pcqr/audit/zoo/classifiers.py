@@ -1,4 +1,4 @@
-"""Boosting whose weights depend on all records, and a head with noise for another adjacency, or not everywhere."""
+"""A head with noise for another adjacency, or not everywhere, or with vectors that depend on all records."""
 
 from __future__ import annotations
 
@@ -8,72 +8,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcqr.algorithms.boosting import boost, boosting_guarantee, offered_predicates, weight_of_lead
 from pcqr.algorithms.head import head_guarantee, shape_of
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
-from pcqr.hypotheses.trees import DecisionTree, Predicate
-from pcqr.hypotheses.trees.boosted import VOTES, BoostedTrees, votes_of
-from pcqr.hypotheses.trees.weighted import draw_tree
-from pcqr.noise import Chooser, discrete_gaussians
-from pcqr.plan import BoostingStage, HeadStage
+from pcqr.noise import discrete_gaussians
+from pcqr.plan import HeadStage
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
+from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
-from pcqr.records.weighing import GRID
 
 MIDDLE = (Predicate(0, 0.0),)
 LEFT, RIGHT = -1.0, 1.0
-
-# --------------------------------------------------------------------------------------------------------------
-# Boosting
-
-
-@dataclass(frozen=True)
-class Boosting:
-    """The shipped rounds: everything that is published."""
-
-    plan: BoostingStage
-
-    def __call__(self, table: Table, entropy: Entropy) -> str:
-        return repr(boost(table.source, MIDDLE, self.plan, entropy))
-
-
-@dataclass(frozen=True)
-class RelativeBoosting:
-    """The same rounds with weights divided by the largest of them: no record is alone with its weight any more."""
-
-    plan: BoostingStage
-
-    def __call__(self, table: Table, entropy: Entropy) -> str:
-        records, weight = table.source.weighing(MIDDLE), weight_of_lead(self.plan)
-        lead, trees = np.zeros(table.y.size, dtype=np.int32), []
-        for offered in offered_predicates(self.plan):
-            heaviest = weight[self.plan.rounds + lead].max()
-            relative = np.rint(GRID * np.minimum(1.0, weight / heaviest)).astype(np.uint8)
-            weights = records.weigh(relative, offered, self.plan.depth)
-            root = draw_tree(weights, MIDDLE, self.plan.inverse_temperature, Chooser(entropy))
-            trees.append(DecisionTree(root, 1).simplified())
-            lead += (2 * table.y - 1) * votes_of(trees[-1], table.X)
-            records.follow((way, int(VOTES[leaf.label])) for way, leaf in trees[-1].paths())
-        return repr(BoostedTrees(tuple(trees), self.plan.step, 1))
-
-
-RECORDS = 20
-BOOSTING = BoostingStage(
-    RECORDS, predicates=1, offered=1, depth=1, rounds=2, step=3.0, inverse_temperature=0.25, delta=0.0
-)
-
-
-def _agreeing_but(label: int) -> Table:
-    """All on the left with label 0, but for the `label` of the last."""
-    return Table.of([LEFT] * RECORDS, [0] * (RECORDS - 1) + [label])
-
-
-# --------------------------------------------------------------------------------------------------------------
-# The head
 
 
 @dataclass(frozen=True)
@@ -123,15 +71,41 @@ def _on_the_right(label: int) -> Table:
     return Table.of([RIGHT, RIGHT], [1, label])
 
 
+RECORDS = 60
+VECTORS = HeadFeatures(ColumnVectors(centres=(0.0,), scales=(1.0,), constant=1, features=1), None, share=256)
+"""v = (x, 1)."""
+LONE_STEP = HeadStage(RECORDS, *shape_of(VECTORS), 1, bound=BOUND, scale=STEP.scale, momentum=0.0, step_size=1.0)
+HALF_OF_ALL = HalfSpace((0, 1), RECORDS * BOUND // 2)
+
+
+@dataclass(frozen=True)
+class NoisyTotal:
+    """One noisy sum of the shipped vectors at θ = 0; if `is_relative`, of v·M over the longest v of the table.
+
+    Shown is whether the constant's part is more than half of what it can be.
+    """
+
+    plan: HeadStage
+    is_relative: bool = False
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        if self.is_relative:
+            vectors = np.column_stack([table.X[:, 0], np.ones(table.y.size)])
+            longest = np.sqrt((vectors**2).sum(axis=1)).max()
+            total = ((2 * table.y - 1)[:, None] * vectors * self.plan.bound / longest).sum(axis=0).astype(np.int64)
+        else:
+            dense, cells = np.zeros((1, VECTORS.size), dtype=np.int32), np.zeros((1, 0, 1), dtype=np.int32)
+            total = table.source.head_sums(VECTORS, self.plan.bound).total(dense, cells)[0][0]
+        noisy = total + discrete_gaussians(self.plan.scale, total.size, entropy)
+        return "beyond" if HALF_OF_ALL.holds(list(noisy)) else "not beyond"
+
+
+def _short_but(last: float) -> Table:
+    """All at 0 with label 1, but for the place of the last."""
+    return Table.of([0.0] * (RECORDS - 1) + [last], [1] * RECORDS)
+
+
 BUGS: Sequence[Bug] = (
-    bug(
-        "weights relative to the heaviest",
-        "Boosting divides the weights by the largest one: a record that trees get wrong makes all others light.",
-        claim=boosting_guarantee(BOOSTING),
-        broken=RelativeBoosting(BOOSTING),
-        correct=Boosting(BOOSTING),
-        neighbours=(_agreeing_but(0), _agreeing_but(1)),
-    ),
     bug(
         "noise for adding a record",
         "A sum has noise for the norm M of one record's vector; replacing a record moves it by 2M.",
@@ -147,5 +121,13 @@ BUGS: Sequence[Bug] = (
         broken=NoisyGradient(STEP, RIGHT_CELL, is_everywhere=False),
         correct=NoisyGradient(STEP, RIGHT_CELL),
         neighbours=(Table.of([LEFT, RIGHT], [1, 1]), Table.of([LEFT, LEFT], [1, 1])),
+    ),
+    bug(
+        "vectors relative to the longest",
+        "Each record's vector is divided by the longest one of the table: a long one makes all others short.",
+        claim=head_guarantee(LONE_STEP, 1e-6),
+        broken=NoisyTotal(LONE_STEP, is_relative=True),
+        correct=NoisyTotal(LONE_STEP),
+        neighbours=(_short_but(0.0), _short_but(1_000.0)),
     ),
 )

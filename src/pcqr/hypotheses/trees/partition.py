@@ -14,14 +14,12 @@ Every value is kept as e^{−θM}·m: M, the least cost of a tree below the node
 positive terms, between the prior mass of the best tree and 1. Nothing is subtracted but integers, nothing overflows,
 and what underflows is negligible beside its sum (proofs/trees.md).
 
-What a leaf costs, and how the options of a node are weighed, is a `TreeLaw`: that of published trees is here, that of
-trees whose leaves may abstain in weighted.py.
+What a leaf costs, and how the options of a node are weighed, is `MistakeLaw`.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,36 +57,19 @@ class Node:
         return Node(tuple(sorted((*self.literals, (predicate, holds)))))
 
 
-class TreeLaw(ABC):
-    """The prior of trees and the cost of their leaves: P(tree) ∝ prior(tree)·e^{−θ·cost(tree)}."""
+class MistakeLaw:
+    """P(tree) ∝ prior(tree)·e^{−θ·cost(tree)}: the cost of a tree is its mistakes, and θ = η.
 
-    rate: float
-    """θ: what a unit of cost takes off a log-weight."""
-    decay: FloatArray | None
-    """e^{−θj} for j = 0, 1, …, a table; None where leaves may abstain (splits.py)."""
-    stop_odds: float
-    """Bσ/(1−σ): the prior weight of a stop, that of each predicate being one."""
-
-    @abstractmethod
-    def leaves(self, sums: IntArray) -> Values:
-        """L of nodes where the classes have these counts, or sums of weights (along the last axis)."""
-
-    @abstractmethod
-    def label_costs(self, sums: IntArray) -> IntArray:
-        """What a leaf costs at one node, for each label that it may have."""
-
-    @abstractmethod
-    def mean(self, total: FloatArray) -> FloatArray:
-        """(1−σ)/B · `total`."""
-
-
-class MistakeLaw(TreeLaw):
-    """A published tree: its cost is its mistakes, θ = η, and a node stops with prior chance σ = `stop`.
-
-    With C classes, N_c records of class c at the node and N = Σ N_c:  L(node) = (1/C)·Σ_c e^{−η(N − N_c)}.
+    A node stops with prior chance σ = `stop`. With C classes, N_c records of class c at the node and N = Σ N_c:
+    L(node) = (1/C)·Σ_c e^{−η(N − N_c)}.
     """
 
+    rate: float
+    """θ: what a mistake takes off a log-weight."""
     decay: FloatArray
+    """e^{−θj} for j = 0, 1, …, a table."""
+    stop_odds: float
+    """Bσ/(1−σ): the prior weight of a stop, that of each predicate being one."""
 
     def __init__(self, counts: ConjunctionCounts, inverse_temperature: float, stop: float) -> None:
         self.rate, self.decay = inverse_temperature, _decay(inverse_temperature, counts.records)
@@ -96,25 +77,28 @@ class MistakeLaw(TreeLaw):
         self._share, self._classes = (1.0 - stop) / counts.predicates, counts.classes
 
     def leaves(self, sums: IntArray) -> Values:
+        """L of nodes where the classes have these counts (along the last axis)."""
         most = sums.max(axis=-1, keepdims=True)
         mass = np.exp(-self.rate * (most - sums)).sum(axis=-1) / self._classes
         return sums.sum(axis=-1) - most[..., 0], mass
 
     def label_costs(self, sums: IntArray) -> IntArray:
+        """What a leaf costs at one node, for each label that it may have."""
         mistakes: IntArray = sums.sum() - sums
         return mistakes
 
     def mean(self, total: FloatArray) -> FloatArray:
+        """(1−σ)/B · `total`."""
         return total * self._share
 
 
 class PartitionFunction:
-    """Z at every node, from `counts` (or sums of weights) and `law`. A function of the private records.
+    """Z at every node, from `counts` and `law`. A function of the private records.
 
     Leaves with D literals are by far the most nodes: they are not stored but summed up as they are met.
     """
 
-    def __init__(self, counts: ConjunctionCounts, law: TreeLaw) -> None:
+    def __init__(self, counts: ConjunctionCounts, law: MistakeLaw) -> None:
         self.counts, self.law = counts, law
         self._sets = [counts.sets.of_size(size) for size in range(counts.depth)]
         self._levels: list[list[Values]] = [[]]
@@ -188,14 +172,14 @@ class PartitionFunction:
             cost[:], leaf_mass = law.leaves(nodes)
             mass[:] = (size + law.stop_odds) * leaf_mass
             table = self.counts.table
-            add_leaf_pairs(table, ranked.start, ranked.steps, sets, nodes, law.decay, law.rate, cost, mass)
+            add_leaf_pairs(table, ranked.start, ranked.steps, sets, nodes, law.decay, cost, mass)
             return
         same, wider = self._levels[remaining - 1][size], self._levels[remaining - 1][size + 1]
         cost[:], mass[:] = same[0][share], size * same[1][share]
         if law.stop_odds > 0:
             leaf_cost, leaf_mass = law.leaves(self.counts.of_nodes(sets))
             mass += law.stop_odds * leaf_mass * np.exp(-law.rate * (leaf_cost - cost))
-        add_pairs(*wider, ranked.steps, sets, law.decay, law.rate, cost, mass)
+        add_pairs(*wider, ranked.steps, sets, law.decay, cost, mass)
 
 
 def _member_rows(nodes: Sequence[Node]) -> IntArray:

@@ -4,14 +4,10 @@ A value is e^{−θM}·m: M, its *cost*, is an exact integer and m, its *mass*, 
 node of some sets of predicates and every predicate b that the node has not decided, the product of the values of
 node ∧ ¬b and node ∧ b to the node's own.
 
-`decay[j]` is e^{−θj} for trees whose leaves have a label each, 0 in its last entry where that stands for all larger j.
-It is None for trees whose leaves may abstain: costs are too many there for a table, e^{−θj} is computed. θ = `rate`.
-Numba compiles a kernel for either, without the branches that only the other takes.
+`decay[j]` is e^{−θj}, 0 in its last entry where that stands for all larger j.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +21,7 @@ FloatArray = NDArray[np.float64]
 @compiled
 def add_pairs(
     wider_cost: Int32Array, wider_mass: FloatArray, steps: IntArray, sets: Int32Array,
-    decay: FloatArray | None, rate: float, cost: Int32Array, mass: FloatArray,
+    decay: FloatArray, cost: Int32Array, mass: FloatArray,
 ) -> None:  # fmt: skip
     """Add the pairs whose values are stored: `wider_cost`, `wider_mass`, of all nodes with one literal more."""
     size, predicates = sets.shape[1], steps.shape[0] - 1
@@ -42,20 +38,20 @@ def add_pairs(
                     holds = fails | 1 << place
                     value = wider_mass[row, fails] * wider_mass[row, holds]
                     least = wider_cost[row, fails] + wider_cost[row, holds]
-                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay, rate)
+                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay)
 
 
 @compiled
 def add_leaf_pairs(
     table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray,
-    decay: FloatArray | None, rate: float, cost: Int32Array, mass: FloatArray,
+    decay: FloatArray, cost: Int32Array, mass: FloatArray,
 ) -> None:  # fmt: skip
     """Add pairs of leaves, which are far too many to be stored: from the counts `table` of all sets of predicates.
 
     `nodes` are the counts of the nodes of `sets`.
     """
     size, predicates, signs = sets.shape[1], steps.shape[0] - 1, 1 << sets.shape[1]
-    classes = 2 if decay is None else table.shape[1]  # the compiler unrolls what it knows to be 2
+    classes = table.shape[1]
     row_without_b, place_of_b = np.empty(signs, np.int64), np.empty(signs, np.int64)
     holding = np.empty((signs, classes), np.int64)
     for k in range(sets.shape[0]):
@@ -65,11 +61,8 @@ def add_leaf_pairs(
             for b in range(low, high):
                 _count_holding(table, steps, b, row_without_b, place_of_b, size, classes, holding)
                 for sign in range(signs):
-                    if decay is None:
-                        least, value = _abstaining_leaves(nodes, holding, k, sign, decay, rate)
-                    else:
-                        least, value = _labelled_leaves(nodes, holding, k, sign, decay, rate)
-                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay, rate)
+                    least, value = _labelled_leaves(nodes, holding, k, sign, decay)
+                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay)
 
 
 @compiled
@@ -127,10 +120,8 @@ def _count_holding(
 
 
 @compiled
-def _labelled_leaves(
-    nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
-) -> tuple[int, float]:
-    """L(node ∧ b)·L(node ∧ ¬b) for leaves of one of C labels, whose costs are mistakes."""
+def _labelled_leaves(nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray) -> tuple[int, float]:
+    """L(node ∧ b)·L(node ∧ ¬b): leaves of one of C labels, whose costs are mistakes."""
     classes, total, most, other_most = holding.shape[1], 0, 0, 0
     for c in range(classes):
         total += nodes[k, sign, c]
@@ -138,37 +129,21 @@ def _labelled_leaves(
         other_most = max(other_most, nodes[k, sign, c] - holding[sign, c])
     value, other = 0.0, 0.0
     for c in range(classes):
-        value += _decayed(most - holding[sign, c], decay, rate)
-        other += _decayed(other_most - nodes[k, sign, c] + holding[sign, c], decay, rate)
+        value += _decayed(most - holding[sign, c], decay)
+        other += _decayed(other_most - nodes[k, sign, c] + holding[sign, c], decay)
     return total - most - other_most, value * (other / (classes * classes))
 
 
 @compiled
-def _abstaining_leaves(
-    nodes: IntArray, holding: IntArray, k: int, sign: int, decay: FloatArray | None, rate: float
-) -> tuple[int, float]:
-    """L(node ∧ b)·L(node ∧ ¬b) for leaves that say 0, 1 or ½, whose costs are weights in units of 1/(2G)."""
-    zeros, ones = holding[sign, 0], holding[sign, 1]
-    other_zeros, other_ones = nodes[k, sign, 0] - zeros, nodes[k, sign, 1] - ones
-    q, p = _decayed(abs(zeros - ones), decay, rate), _decayed(abs(other_zeros - other_ones), decay, rate)
-    least = 2 * (min(zeros, ones) + min(other_zeros, other_ones))
-    return least, (1.0 + q + q * q) * (1.0 + p + p * p) / 9.0
-
-
-@compiled
-def _sum(
-    cost: int, mass: float, other_cost: int, other_mass: float, decay: FloatArray | None, rate: float
-) -> tuple[int, float]:
+def _sum(cost: int, mass: float, other_cost: int, other_mass: float, decay: FloatArray) -> tuple[int, float]:
     """e^{−θ·cost}·mass + e^{−θ·other_cost}·other_mass: its cost is the smaller one."""
     gap = other_cost - cost
     if gap >= 0:
-        return cost, mass + other_mass * _decayed(gap, decay, rate)
-    return other_cost, mass * _decayed(-gap, decay, rate) + other_mass
+        return cost, mass + other_mass * _decayed(gap, decay)
+    return other_cost, mass * _decayed(-gap, decay) + other_mass
 
 
 @compiled
-def _decayed(gap: int, decay: FloatArray | None, rate: float) -> float:
+def _decayed(gap: int, decay: FloatArray) -> float:
     """e^{−θ·gap}."""
-    if decay is None:
-        return math.exp(-rate * gap)
     return float(decay[min(gap, decay.size - 1)])

@@ -129,20 +129,6 @@ class DecisionTree(Hypothesis):
             waiting.append((rows[~holds], node.fails))
             waiting.append((rows[holds], node.holds))
 
-    def paths(self) -> Iterator[tuple[tuple[tuple[Predicate, bool], ...], Leaf]]:
-        """Each leaf with the predicates on the way to it, and whether they hold there."""
-        return _paths(self.root, ())
-
-
-def _paths(
-    node: Leaf | Split, way: tuple[tuple[Predicate, bool], ...]
-) -> Iterator[tuple[tuple[tuple[Predicate, bool], ...], Leaf]]:
-    if isinstance(node, Leaf):
-        yield way, node
-    else:
-        yield from _paths(node.fails, (*way, (node.predicate, False)))
-        yield from _paths(node.holds, (*way, (node.predicate, True)))
-
 
 def nodes_of(root: Leaf | Split) -> Iterator[Leaf | Split]:
     """Every node of the tree that begins at `root`."""

@@ -1,4 +1,4 @@
-"""Plans for classifiers that are published at once: a tree, a head, a linear one, either of two, boosted trees.
+"""Plans for classifiers that are published at once: a tree, a head, or either by a private count.
 
 `method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`).
 """
@@ -11,46 +11,32 @@ from dataclasses import replace
 from typing import get_args
 
 from pcqr.accounting import PureEvent
-from pcqr.algorithms.boosting import boosting_guarantee
-from pcqr.algorithms.compare import any_two, compared_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
-from pcqr.algorithms.linear import linear_guarantee
 from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import (
-    BoostedPlan,
     ClassifierPlan,
-    ComparedPlan,
-    ComparedStage,
     CountedPlan,
     CountedStage,
     HeadPlan,
-    LinearPlan,
     PilotedPlan,
 )
 from pcqr.planning import plan_semi_private
-from pcqr.planning.classifiers.boosting import plan_boosting
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
-from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.piloted import plan_piloted
 from pcqr.planning.classifiers.rule import (
     COUNT_SHARE,
     RARE_BELOW,
-    SMALL_TREE,
-    SMALL_TREE_BELOW,
     TWO_CLASSES_ONLY,
     Choice,
     choose,
 )
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
-
-TREE_SHARE, COMPARISON_SHARE = 0.1, 0.05
-"""Shares of ε, each by itself; composed, the linear classifier keeps all but some 8 % of it at δ = 10⁻⁶."""
 
 _ROUNDING = 1e-9  # relative: sums of ε are rounded up
 
@@ -71,27 +57,15 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     if chosen == "tree":
         return plan_semi_private(request)
     if chosen in TWO_CLASSES_ONLY and trees.labels > 2:
-        several = "'tree', 'head' or 'linear' for more than two classes"
-        allowed = f"{several}. Only binary classification is supported by the others"
-        raise ParameterError("method", allowed, method)
-    if chosen in ("head", "counted") and not maps:
+        several = "'tree' or 'head' for more than two classes"
+        raise ParameterError("method", f"{several}. Only binary classification is supported by {chosen!r}", method)
+    if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
-    if chosen == "head":
-        return _plan_heads(request, trees.labels, maps)
-    predicates = len(trees.predicates or ())
     if chosen == "counted":
         counted = plan_counted(request, trees, maps[0])
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)
         return CountedPlan(**request.promise(guarantee), counted=counted)
-    if chosen == "compared":
-        compared = plan_compared(request, trees)
-        guarantee = compared_guarantee(compared, trees, request.features, request.delta)
-        return ComparedPlan(**request.promise(guarantee), compared=compared)
-    if chosen == "linear":
-        descent = plan_linear(request.records, predicates, request.epsilon, request.delta, classes=trees.labels)
-        return LinearPlan(**request.promise(linear_guarantee(descent, request.delta)), descent=descent)
-    boosting = plan_boosting(request.records, predicates, request.epsilon, request.delta)
-    return BoostedPlan(**request.promise(boosting_guarantee(boosting)), boosting=boosting)
+    return _plan_heads(request, trees.labels, maps)
 
 
 def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> HeadPlan | PilotedPlan:
@@ -113,23 +87,3 @@ def plan_counted(request: Request, trees: DecisionTrees, features: HeadFeatures)
     recipe = recipe_of(features, n, epsilon)
     head = plan_head(n, features, recipe, epsilon, request.delta, beside=(PureEvent(count),))
     return CountedStage(count, math.ceil(RARE_BELOW / epsilon), tree, depth, head)
-
-
-def plan_compared(request: Request, trees: DecisionTrees) -> ComparedStage:
-    """A tenth of ε for the tree, a twentieth for the choice, and what composition leaves for the linear classifier."""
-    shares = TREE_SHARE * request.epsilon, COMPARISON_SHARE * request.epsilon
-    if request.records * shares[0] < SMALL_TREE_BELOW:
-        trees = replace(trees, deepest=min(trees.deepest, SMALL_TREE.deepest))
-    depth = trees.depth_for(request.records)
-    tree, comparison = (
-        inverse_temperature_for(hypotheses, share, records=request.records, features=request.features)
-        for hypotheses, share in zip((replace(trees, depth=depth), any_two(request.features)), shares, strict=True)
-    )
-    linear = plan_linear(
-        request.records,
-        len(trees.predicates or ()),
-        request.epsilon,
-        request.delta,
-        beside=tuple(map(PureEvent, shares)),
-    )
-    return ComparedStage(tree, depth, linear, comparison)

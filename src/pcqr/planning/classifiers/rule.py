@@ -11,10 +11,10 @@ from typing import Literal
 
 from pcqr.hypotheses.trees import DecisionTrees
 
-Method = Literal["tree", "head", "linear", "counted", "compared", "boosted"]
-Choice = Literal["auto", "tree", "head", "linear", "counted", "compared", "boosted"]
+Method = Literal["tree", "head", "counted"]
+Choice = Literal["auto", "tree", "head", "counted"]
 
-TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted", "compared", "boosted")
+TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted",)
 
 SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
 """n·ε below which a tree is chosen among few, and these."""

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from pcqr.guarantee import rounded_up
-from pcqr.hypotheses.trees.weighted import log_probability_error
-from pcqr.plan import (
-    BoostedPlan,
-    BoostingStage,
-    CountedPlan,
-    DescentStage,
-    DrawPlan,
-    HeadPlan,
-    HeadStage,
-    LinearPlan,
-    PilotedPlan,
-    PilotedStage,
-    Plan,
-)
+from pcqr.plan import CountedPlan, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
 
 
-def concentration(plan: Plan) -> float | None:  # noqa: PLR0911
+def concentration(plan: Plan) -> float | None:
     """ρ such that all that the plan shows, in one piece, is ρ-zCDP, rounded up. None: no more than ε²/2 is proved.
 
     For exactly these plans: one that is made of them may show other things, too.
@@ -27,14 +14,10 @@ def concentration(plan: Plan) -> float | None:  # noqa: PLR0911
     match plan:
         case DrawPlan() if type(plan) is DrawPlan:  # a UniversalPlan also has votes
             return _of_range(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
-        case LinearPlan():
-            return _of_sums(plan.descent)
         case HeadPlan():
             return _of_sums(plan.head)
         case PilotedPlan():
             return _of_pilots(plan.piloted)
-        case BoostedPlan():
-            return _of_rounds(plan.boosting)
         case CountedPlan():
             count = plan.counted.count
             tree = _of_range(2.0 * (plan.guarantee.epsilon - count - plan.counted.tree))
@@ -48,18 +31,12 @@ def _of_pilots(stage: PilotedStage) -> float:
     return rounded_up(sum(map(_of_sums, stage.pilots)) + lead + max(map(_of_sums, stage.heads)))
 
 
-def _of_rounds(stage: BoostingStage) -> float:
-    eta = stage.inverse_temperature
-    slack = log_probability_error(stage.records, stage.offered, stage.depth, eta)
-    return rounded_up(stage.rounds * _of_range(2.0 * eta + 4.0 * slack))
-
-
 def _of_range(length: float) -> float:
     """Of a release whose loss lies in an interval of this length."""
     return rounded_up(length * length / 8.0)
 
 
-def _of_sums(descent: DescentStage | HeadStage) -> float:
+def _of_sums(descent: HeadStage) -> float:
     """Of T sums with discrete Gaussian noise."""
     multiplier = descent.event.noise_multiplier
     return rounded_up(descent.steps / (2.0 * multiplier * multiplier))
