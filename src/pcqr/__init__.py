@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from pcqr.guarantee import Guarantee
     from pcqr.peers.knn.estimator import IndividualKNN
+    from pcqr.peers.knn.sampled_estimator import PrivateKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
@@ -54,6 +55,7 @@ _HOME = {
     "PcqrError": "pcqr.errors",
     "Plan": "pcqr.plan",
     "PrivateClassifier": "pcqr.estimators",
+    "PrivateKNN": "pcqr.peers.knn.sampled_estimator",
     "Schema": "pcqr.schema",
     "SeededEntropy": "pcqr.entropy",
     "SemiPrivateLearner": "pcqr.estimators",
@@ -81,6 +83,7 @@ __all__ = [
     "PcqrError",
     "Plan",
     "PrivateClassifier",
+    "PrivateKNN",
     "Schema",
     "SeededEntropy",
     "SemiPrivateLearner",

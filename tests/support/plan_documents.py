@@ -11,6 +11,8 @@ from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
+from pcqr.peers.knn.sampled import SampledStage
+from pcqr.peers.knn.sampled_plan import SampledPlan
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
@@ -60,6 +62,7 @@ EXAMPLES: dict[str, Any] = {
     "prediction": PREDICTION,
     "vote-stage": VOTE,
     "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
+    "sampled-stage": SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
@@ -68,6 +71,7 @@ EXAMPLES: dict[str, Any] = {
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
+    "sampled-plan": SampledPlan(**PROMISE, aim=AIM, vote=SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3)),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
@@ -158,6 +162,16 @@ def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
     return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential | laplace), labels)
 
 
+sampled = st.builds(
+    SampledStage,
+    records=st.integers(100, 10**6),
+    classes=st.integers(2, 127),
+    neighbours=st.integers(1, 100),
+    queries=whole,
+    chosen=st.integers(1, 9),
+    out_of=st.integers(10, 2**32),
+    scale=scales,
+)
 individual = st.builds(
     IndividualStage,
     records=st.integers(1, 10**6),
@@ -205,6 +219,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "prediction": predictions,
     "vote-stage": votes(),
     "noisy-max-stage": noisy_votes(),
+    "sampled-stage": sampled,
     "individual-stage": individual,
     "draw-stage": draws,
     "head-stage": heads(),
@@ -213,6 +228,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
+    "sampled-plan": plans(SampledPlan, aimed=True, vote=sampled),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),

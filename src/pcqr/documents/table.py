@@ -54,6 +54,7 @@ _HOMES = {
     # stages
     "vote-stage": "pcqr.plan.stages:VoteStage",
     "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
+    "sampled-stage": "pcqr.peers.knn.sampled:SampledStage",
     "individual-stage": "pcqr.peers.knn.plan:IndividualStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "head-stage": "pcqr.plan.head:HeadStage",
@@ -63,6 +64,7 @@ _HOMES = {
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
     "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
+    "sampled-plan": "pcqr.peers.knn.sampled_plan:SampledPlan",
     "individual-plan": "pcqr.peers.knn.plan:IndividualPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "head-plan": "pcqr.plan.published:HeadPlan",

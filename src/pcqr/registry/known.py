@@ -49,6 +49,7 @@ ALGORITHMS: list[Reference] = [
     ),
     "pcqr.peers.noisy_max.entry:NOISY_MAX",
     "pcqr.peers.knn.entry:INDIVIDUAL_KNN",
+    "pcqr.peers.knn.entry:PRIVATE_KNN",
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",

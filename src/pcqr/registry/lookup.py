@@ -22,7 +22,7 @@ def algorithms() -> tuple[Algorithm, ...]:
     --------
     >>> from pcqr.registry import algorithms
     >>> [entry.name for entry in algorithms()]
-    ['PrivateClassifier', 'SSPP', 'UnvPrivCl', 'AgPrivCl', 'noisy max', 'Ind-kNN', 'SubSamp']
+    ['PrivateClassifier', 'SSPP', 'UnvPrivCl', 'AgPrivCl', 'noisy max', 'Ind-kNN', 'Private-kNN', 'SubSamp']
     """
     return tuple(map(resolve, ALGORITHMS))
 

@@ -1,4 +1,4 @@
-"""What the registry knows of this peer."""
+"""What the registry knows of these peers."""
 
 from pcqr.registry import Algorithm
 
@@ -9,4 +9,12 @@ INDIVIDUAL_KNN = Algorithm(
     strength="with good dense features near records say it all, and nobody pays for what others were asked",
     proof="individual_knn",
     aliases=("individual nearest neighbours",),
+)
+
+PRIVATE_KNN = Algorithm(
+    name="Private-kNN",
+    estimator="pcqr.peers.knn.sampled_estimator:PrivateKNN",
+    words="answers by noisy majorities of the nearest records in a secret sample; Python only",
+    strength="with good dense features near records say it all, and every query gets a label",
+    proof="private_knn",
 )

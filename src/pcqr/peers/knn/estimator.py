@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,17 +12,14 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.alone import check_idle
 from pcqr.entropy import Entropy
 from pcqr.errors import CopyCannotAnswer, ParameterError
-from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given, Known
-from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
-from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.base import HypothesisClass
 from pcqr.peers.knn.algorithm import IndividualVotes, individual_votes
+from pcqr.peers.knn.near import NearRelease, shown_rows
 from pcqr.peers.knn.plan import IndividualPlan
 from pcqr.peers.knn.planning import plan_individual
 from pcqr.peers.knn.surroundings import near_vectors
-from pcqr.plan import Aim, Budget
 from pcqr.planning.request import Request
-from pcqr.release.account import AccountLike
 from pcqr.unit import PRESENCE, RECORD
 
 if TYPE_CHECKING:
@@ -34,7 +30,7 @@ FORGOTTEN = "which records are forgotten, and when"
 
 
 @dataclass(eq=False, repr=False)
-class IndividualKNN(Release[IndividualPlan]):
+class IndividualKNN(NearRelease[IndividualPlan]):
     """Votes of near records, each with a budget of its own (Ind-kNN [1]_ [2]_); for dense features and many classes.
 
     A record that is near a query votes for its label, the nearer the heavier. It pays for exactly what it adds, and is
@@ -111,17 +107,7 @@ class IndividualKNN(Release[IndividualPlan]):
     0
     """
 
-    hypotheses: None = field(init=False, default=None)  # there is nothing to learn
     _: KW_ONLY
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    queries: int = 300
-    alpha: float = field(init=False, default=0.1)
-    beta: float = field(init=False, default=0.05)
-    entropy: Entropy | int | None = None
-    classes: Sequence[Any] | None = None
-    account: AccountLike | None = None
-    teachers: None = field(init=False, default=None)
     adjacency: Adjacency = "replace"
     neighbours: int | None = None
     unanswered: int | None = None
@@ -158,39 +144,21 @@ class IndividualKNN(Release[IndividualPlan]):
                 raise CopyCannotAnswer
             votes.labeller.forget(rows.astype(np.int64))
 
-    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
-        names = () if self.classes is None or isinstance(self.classes, str) else tuple(self.classes)
-        # For its checks of points and labels: nothing is learned. Names that mean nothing are refused with the data.
-        return DecisionTrees().with_labels(len(names)) if 2 <= len(names) <= MOST_LABELS else DecisionTrees()
-
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        if known.points is None:
-            raise ParameterError("public", "public rows, which say what is near", None)
-        return hypotheses
-
     def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
         return (FORGOTTEN,)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if self.adjacency not in get_args(Adjacency):
             raise ParameterError("adjacency", "'replace' or 'remove'", self.adjacency)
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            budget=Budget(self.epsilon, self.delta),
-            aim=Aim(self.queries, self.alpha, self.beta),
-            public=public,
-        )
+        return super()._request(hypotheses, records, features, public)
 
     def _make_plan(self, request: Request) -> IndividualPlan:
         unit = RECORD if self.adjacency == "replace" else PRESENCE
         return plan_individual(request, unit, self.neighbours, self.unanswered)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: IndividualPlan, entropy: Entropy) -> None:  # noqa: ARG002
-        if given.shown is None:
-            raise ParameterError("public", "public rows, which say what is near", None)
-        labeller = individual_votes(near_vectors(given.shown), given.records, given.shown, plan.vote, entropy)
+        public = shown_rows(given)
+        labeller = individual_votes(near_vectors(public), given.records, public, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _secret(self) -> Secret | None:
@@ -200,8 +168,3 @@ class IndividualKNN(Release[IndividualPlan]):
             "a ledger has no place",
             type(self).__name__,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = True
-        return tags

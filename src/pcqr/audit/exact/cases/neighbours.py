@@ -1,4 +1,4 @@
-"""Near records that vote, each with a budget of its own: whole conversations, deletions among them."""
+"""Near records that vote: with budgets of their own, deletions among the moves; and the nearest of every sample."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.peers.knn.algorithm import IndividualVotes, individual_guarantee, individual_votes
 from pcqr.peers.knn.plan import IndividualStage
+from pcqr.peers.knn.sampled import SampledStage, sampled_guarantee, sampled_votes
 from pcqr.records.vectors import ColumnVectors
 from pcqr.unit import PRESENCE
 
@@ -80,7 +81,32 @@ def against(common: Sequence[Record], first: Record, second: Record) -> Pairs:
     return [(Table((*common, first)), Table((*common, second)))]
 
 
+class SampledSession(Session[float]):
+    """The labeller without its protocol."""
+
+    def __init__(self, stage: SampledStage, table: Table, entropy: Entropy) -> None:
+        self._labeller = sampled_votes(LINE_VECTORS, table.source(stage.classes), stage, entropy)
+
+    def ask(self, query: float) -> Hashable:
+        (vector,) = self._labeller.counts(as_point(query))
+        return self._labeller.decide(vector)
+
+
+def sampled_case(stage: SampledStage, neighbours: Pairs, delta: float = 0.01) -> Case:
+    """All samples, and as many queries as were paid for."""
+    name = (
+        f"Private-kNN: C = {stage.classes}, n = {stage.records}, k = {stage.neighbours}, q = {stage.rate:.2g}, "
+        f"σ = {stage.scale:g}, m = {stage.queries}"
+    )
+    start = partial(SampledSession, stage)
+    return Case(name, sampled_guarantee(stage, delta), neighbours, start, (0.0,), stage.queries)
+
+
 def neighbour_cases(*, full: bool) -> Iterator[Case]:
+    others: tuple[Record, ...] = ((1.0, 0), (2.0, 1))
+    nearest = SampledStage(3, 2, neighbours=1, queries=1, chosen=1, out_of=2, scale=1.0)
+    yield sampled_case(nearest, against(others, (0.0, 0), (0.0, 1)))
+    yield sampled_case(replace(nearest, queries=2, scale=0.7), against(others, (0.0, 1), (2.0, 0)))
     one: tuple[Record, ...] = ((1.0, 0),)
     stage = small_stage(2, 1.5)
     replaced, removed = against(one, (0.0, 0), (0.0, 1)), against(one, (0.0, 1), (AWAY, 1))

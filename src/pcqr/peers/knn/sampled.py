@@ -1,0 +1,234 @@
+"""The k nearest records of a secret sample vote, and the noisy majority is said: Private-kNN (Zhu et al. 2020).
+
+A new sample for every query, each record in it by a coin of its own. Proof: proofs/private_knn.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import cache
+
+import numpy as np
+
+from pcqr.accounting.renyi import renyi_epsilon
+from pcqr.alone import alone
+from pcqr.checks import check_integer, check_positive, keep_plain
+from pcqr.documents import Document
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.noise import check_scale, discrete_gaussians
+from pcqr.peers.knn.surroundings import Floats, squared_distances
+from pcqr.plan import Usage
+from pcqr.records import Records
+from pcqr.records.arrays import Points
+from pcqr.records.directions import Vectors
+from pcqr.records.vectors import DenseVectors
+
+_LARGEST_ORDER = 256
+_NUMERICAL = 1e-9
+_LARGEST_LOGARITHM = 700.0
+_MOST_EXACT = 16
+_PAIRS = ((2, 2, 1), (2, 0, 0), (1, 1, 0))
+"""(‖a‖², ‖b‖², ⟨a, b⟩) of the ways in which two records can move the votes."""
+
+
+@dataclass(frozen=True)
+class SampledStage(Document):
+    """Vote, the k nearest of a sample: m answers, each paid for.
+
+    Parameters
+    ----------
+    records : int
+        n.
+    classes : int
+        C ≥ 2.
+    neighbours : int
+        k, how many of the sample vote.
+    queries : int
+        m, the answers that are paid for.
+    chosen, out_of : int
+        Each record is in a sample with the chance q = `chosen`/`out_of` < 1.
+    scale : float
+        σ of the noise on the votes for each label.
+
+    Attributes
+    ----------
+    rate : float
+        q.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.peers.knn.sampled import SampledStage
+    >>> SampledStage(58_000, 10, 140, 1_000, chosen=1, out_of=10, scale=17.0).rate
+    0.1
+    """
+
+    records: int
+    classes: int
+    neighbours: int
+    queries: int
+    chosen: int
+    out_of: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_integer("classes", self.classes, least=2)
+        check_integer("neighbours", self.neighbours, least=1, most=self.records)
+        check_integer("queries", self.queries, least=1)
+        check_integer("out_of", self.out_of, least=2, most=1 << 32)
+        check_integer("chosen", self.chosen, least=1, most=self.out_of - 1)
+        check_positive("scale", self.scale)
+        integers = ("records", "classes", "neighbours", "queries", "chosen", "out_of")
+        keep_plain(self, floats=("scale",), integers=integers)
+        check_scale("scale", self.scale)
+
+    @property
+    def rate(self) -> float:
+        """q."""
+        return self.chosen / self.out_of
+
+
+class SampledVotes:
+    """All records, and how many answers are left: decides one query at a time. Holds only secrets."""
+
+    is_under_way = False
+
+    def __init__(self, vectors: DenseVectors, records: Records, stage: SampledStage, entropy: Entropy) -> None:
+        self._map, self._stage, self._entropy = vectors, stage, entropy
+        self._records: Vectors = np.empty((records.size, vectors.size), dtype=np.int16)
+        self._labels = np.empty(records.size, dtype=np.int8)
+        self._decisions_left = stage.queries
+        start = 0
+        for X, y in records.blocks(records.point_rows):
+            rows = slice(start, start + y.size)
+            self._records[rows], self._labels[rows] = vectors.vectors(X), y
+            start += y.size
+
+    @property
+    def left(self) -> Usage:
+        """Decisions that are paid for and not yet begun. No answer is ever ⊥."""
+        return Usage(self._decisions_left, None)
+
+    @left.setter
+    def left(self, left: Usage) -> None:
+        self._decisions_left = left.queries or 0
+
+    def counts(self, X: Points) -> Queries:
+        """The queries as vectors: who votes on them is up to coins."""
+        return Queries(self._map.vectors(X).astype(np.float64), self._stage.classes)
+
+    @alone
+    def decide(self, query: Floats) -> int:
+        """The label with the most noisy votes: all that may be shown. RuntimeError after m decisions."""
+        stage = self._stage
+        if self._decisions_left <= 0:
+            raise RuntimeError("All the answers that were paid for have been given.")
+        self._decisions_left -= 1
+        sample = np.flatnonzero(self._entropy.below(stage.out_of, stage.records) < stage.chosen)
+        squares = squared_distances(self._records[sample].astype(np.float64), query[None])[:, 0]
+        nearest = sample[np.argsort(squares, kind="stable")[: stage.neighbours]]
+        votes = np.bincount(self._labels[nearest], minlength=stage.classes).astype(np.int64)
+        noisy = votes + discrete_gaussians(stage.scale, stage.classes, self._entropy)
+        best = 0
+        for label in range(1, stage.classes):
+            if noisy[label] > noisy[best]:
+                best = label
+        return best
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Points as vectors. `shape` is that of the votes on them."""
+
+    vectors: Floats
+    labels: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.vectors.shape[0], self.labels
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter(self.vectors)
+
+
+def sampled_votes(vectors: DenseVectors, records: Records, stage: SampledStage, entropy: Entropy) -> SampledVotes:
+    """The records as vectors. Nothing is drawn yet."""
+    for name, there, planned in (
+        ("records", records.size, stage.records),
+        ("labels", records.labels, stage.classes),
+    ):
+        if there != planned:
+            raise ParameterError("plan", f"a plan for {there} {name}", f"one for {planned}")
+    return SampledVotes(vectors, records, stage, entropy)
+
+
+def sampled_guarantee(stage: SampledStage, delta: float) -> Guarantee:
+    """m answers together, adaptively chosen queries included, at δ = `delta`: Rényi divergences of whole orders."""
+
+    def total(order: float) -> float:
+        whole = math.ceil(order)
+        return stage.queries * divergence_bound(stage.rate, stage.scale, whole) if whole <= _LARGEST_ORDER else math.inf
+
+    steps = (
+        f"{stage.queries} noisy majorities of the {stage.neighbours} nearest in a new secret sample of a share "
+        f"q = {stage.rate:.4g}, by Rényi divergences",
+    )
+    return Guarantee(renyi_epsilon(total, delta), delta, proof="private_knn", steps=steps)
+
+
+@cache
+def divergence_bound(rate: float, scale: float, order: int) -> float:
+    """D_α of one answer, α = `order` ≥ 2: the smaller of ln(H)/(α − 1) and α/σ² (proofs/private_knn.md)."""
+    gain = 1.0 / scale / scale
+    unsampled = order * gain * (1.0 + _NUMERICAL)
+    if gain * order * order > _LARGEST_LOGARITHM:
+        return unsampled
+    stay, come = math.log1p(-rate), math.log(rate)
+    moments = log_moments(scale)
+    logarithms = []
+    for j in range(2, order + 1):
+        choices = math.lgamma(order + 1) - math.lgamma(j + 1) - math.lgamma(order - j + 1)
+        moment = moments[j] if j in moments else math.log(2.0) + j * (j - 1) * gain
+        logarithms.append(choices + j * come - (j - 1) * stay + moment)
+    largest = max(logarithms)
+    more = largest + math.log(math.fsum(math.exp(each - largest) for each in logarithms))
+    logarithm = math.log1p(math.exp(more)) if more < _LARGEST_LOGARITHM else more + _NUMERICAL
+    return min(unsampled, logarithm * (1.0 + _NUMERICAL) / (order - 1))
+
+
+@cache
+def log_moments(scale: float) -> dict[int, float]:
+    """ln of the largest E|r_a − r_b|^j for j = 2, …, 16: exact for even j, for odd ones by Cauchy–Schwarz.
+
+    The sums alternate and cancel: they need their 200 digits.
+    """
+    with localcontext() as context:
+        context.prec, context.Emin, context.Emax = 200, -999_999, 999_999
+        factor = (Decimal(1) / (2 * Decimal(scale) * Decimal(scale))).exp()
+        powers = [Decimal(1)]
+        while len(powers) <= 2 * _MOST_EXACT * _MOST_EXACT:
+            powers.append(powers[-1] * factor)
+        even = {}
+        for j in range(2, _MOST_EXACT + 1, 2):
+            sums = (
+                sum((-1) ** i * math.comb(j, i) * powers[_exponent(pair, j - i, i)] for i in range(j + 1))
+                for pair in _PAIRS
+            )
+            even[j] = float(max(sums).ln()) + _NUMERICAL
+    return even | {j: (even[j - 1] + even[j + 1]) / 2.0 for j in range(3, _MOST_EXACT, 2)}
+
+
+def _exponent(pair: tuple[int, int, int], i: int, j: int) -> int:
+    """‖ia + jb‖² − i‖a‖² − j‖b‖² for a `pair` of (‖a‖², ‖b‖², ⟨a, b⟩): twice σ² times ln E[r_a^i·r_b^j]."""
+    first, second, product = pair
+    return first * i * (i - 1) + second * j * (j - 1) + 2 * product * i * j
