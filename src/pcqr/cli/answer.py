@@ -19,7 +19,7 @@ from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_name
 from pcqr.cli.jobs import Answer
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
-from pcqr.cli.releases import made_release
+from pcqr.cli.releases import made_release, most_labels
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS
 from pcqr.datasets.tables import check_suffix, table_size
@@ -66,11 +66,11 @@ def run(job: Answer, *, as_json: bool) -> None:
     price = Price(job.epsilon, job.delta)
     with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
         answers.beside = stays_charged(account)
-        inputs = read_inputs(job, most_labels=2, queries=job.queries, categories=job.categories)
+        inputs = read_inputs(job, most_labels=most_labels(job), queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
             check_public(points, inputs.source, option="--queries", path=job.queries, surely_public=job.surely_public)
-        release = _release(job, inputs.shown).set_params(account=account)
+        release = _release(job, inputs.shown, len(inputs.names)).set_params(account=account)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
@@ -116,13 +116,13 @@ def preview(job: Answer, *, as_json: bool) -> None:
     account = account_of(job, COMMAND)
     with naming("--private"):
         columns, records = table_size(job.private)
-    label_names(job.labels, most=2)
+    names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns, queries=job.queries, categories=job.categories)
     points = shown.queries
     nothing = dict.fromkeys(columns, ())
     shown.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
-    plan = _release(job, shown).plan(records, points.shape[1])
+    plan = _release(job, shown, len(names)).plan(records, points.shape[1])
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
     if as_json:
@@ -142,12 +142,12 @@ def preview(job: Answer, *, as_json: bool) -> None:
     Console().print(field_table(fields))
 
 
-def _release(job: Answer, shown: Shown) -> Release[Any]:
+def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
     """The release, planned for all the queries; one that publishes is planned for those that come before it does."""
     queries = shown.queries.shape[0]
     if job.publishes:
         queries = max(1, queries // 2) if job.publish_after is None else job.publish_after
-    return made_release(job, shown, queries, (0, 1))  # what `labels_of` makes of them
+    return made_release(job, shown, queries, range(labels))  # what `labels_of` makes of them
 
 
 def _checked_out(job: Answer, *, as_json: bool) -> Path:

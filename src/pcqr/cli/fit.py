@@ -13,7 +13,7 @@ from pcqr.cli.account import account_facts, account_line, account_of, preview_li
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, label_names, naming, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
-from pcqr.cli.releases import made_release
+from pcqr.cli.releases import made_release, most_labels
 from pcqr.cli.stopping import Signals
 from pcqr.datasets.tables import table_size
 from pcqr.errors import ParameterError
@@ -38,7 +38,7 @@ def run(job: Fit, *, as_json: bool) -> None:
     if job.dry_run:
         _show_plan(job, account, as_json=as_json)
         return
-    inputs = read_inputs(job, most_labels=2, categories=job.categories)
+    inputs = read_inputs(job, most_labels=most_labels(job), categories=job.categories)
     release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
     release_kept = False
     with Signals() as signals:
@@ -77,7 +77,7 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     """What `run` would make, and what can be expected of it. Of the private file: column names and number of rows."""
     with naming("--private"):
         columns, records = table_size(job.private)
-    names = label_names(job.labels, most=2) or (0, 1)
+    names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns, categories=job.categories)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record

@@ -37,7 +37,7 @@ from pcqr.cli.options import (
     ReleasePlace,
     SchemaFile,
     SurelyPublic,
-    TwoLabels,
+    VotedLabels,
 )
 
 
@@ -126,7 +126,7 @@ class Answer(Voting):
     schema: SchemaFile = None
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
-    labels: TwoLabels = None
+    labels: VotedLabels = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
@@ -168,7 +168,7 @@ class Fit(Voting):
     schema: SchemaFile = None
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
-    labels: TwoLabels = None
+    labels: VotedLabels = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     ledger: LedgerOption = None

@@ -150,8 +150,11 @@ Categories = Annotated[
     list[str],
     typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
 ]
-TwoLabels = Annotated[
-    str | None, typer.Option(help="The two labels, negative first, e.g. '<=50K,>50K'. Default: 0 and 1.")
+VotedLabels = Annotated[
+    str | None,
+    typer.Option(
+        help="The labels, negative first, e.g. '<=50K,>50K'; more than two for subsamp with trees. Default: 0 and 1."
+    ),
 ]
 ReleasePlace = Annotated[Path, typer.Argument(help="The directory that pcqr fit has made.", metavar="RELEASE")]
 LedgerOption = Annotated[

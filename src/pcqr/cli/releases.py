@@ -10,7 +10,7 @@ from pcqr.cli.inputs import Shown
 from pcqr.cli.jobs import Voting
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
 
 
 def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) -> Release[Any]:
@@ -27,6 +27,12 @@ def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) 
     )
     release.set_params(**_of_its_own(job, release))
     return release
+
+
+def most_labels(job: Voting) -> int:
+    """How many labels the algorithm takes."""
+    estimator: type[Release[Any]] = registry.resolve(registry.algorithm(job.algorithm).estimator)
+    return MOST_LABELS if estimator.two_labels_because is None else 2
 
 
 def _of_its_own(job: Voting, release: Release[Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Small linear and tree teachers by the thousand: all parts in one pass of a kernel, in threads where wanted."""
+"""Small linear and tree teachers by the thousand: all parts in one pass of a kernel, in as many threads as pay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,8 +18,11 @@ from pcqr.hypotheses.learners.growth import grow
 from pcqr.hypotheses.learners.planes import Planes
 from pcqr.hypotheses.trees.committee import TreeCommittee, blank
 from pcqr.records.arrays import as_points
+from pcqr.threads import in_threads
 
 DEEPEST = 8
+_PASSES = 50
+"""About so often a teacher looks at each of its numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +39,6 @@ class OneTeacher(Hypothesis):
 class TaughtTogether(OnlyLearns, TeachesInBulk):
     """A class whose teachers are trained by one kernel: each is a function of its own part, bit for bit."""
 
-    n_jobs: int | None
-
     def with_labels(self, labels: int) -> Self:
         return replace(self, labels=labels)  # type: ignore[type-var]  # those below are dataclasses
 
@@ -49,17 +49,14 @@ class TaughtTogether(OnlyLearns, TeachesInBulk):
         return OneTeacher(self.committee(teacher, points.shape[1]))
 
     def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
-        starts = np.append(0, ends[:-1])
+        starts, points = np.append(0, ends[:-1]), np.ascontiguousarray(X)
         made = self._blank(ends.size, X.shape[1])
-        X = np.ascontiguousarray(X)
-        threads = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem")  # kernels hold no lock
-        pieces = np.array_split(np.arange(ends.size), min(ends.size, joblib.effective_n_jobs(self.n_jobs)))
-        threads(
-            joblib.delayed(self._teach)(
-                X, y, starts[piece], ends[piece], {name: made[name][piece[0] : piece[-1] + 1] for name in made}
-            )
-            for piece in pieces
-        )
+
+        def work(low: int, high: int) -> None:
+            own = {name: array[low:high] for name, array in made.items()}
+            self._teach(points, y, starts[low:high], ends[low:high], own)
+
+        in_threads(work, ends.size, steps=_PASSES * X.size // ends.size)
         return made
 
     @abstractmethod
@@ -85,8 +82,6 @@ class LogisticTeachers(TaughtTogether):
         λ.
     dimension : int, default 10
         About how many numbers a teacher learns. Only the planner's estimates use it.
-    n_jobs : int or None, default None
-        How many threads train, as joblib has it. The votes do not depend on it.
     labels : int, default 2
         C, the number of classes.
 
@@ -107,7 +102,6 @@ class LogisticTeachers(TaughtTogether):
 
     penalty: float = 1.0
     dimension: int = 10
-    n_jobs: int | None = None
     labels: int = 2
 
     def __post_init__(self) -> None:
@@ -139,8 +133,6 @@ class TreeTeachers(TaughtTogether):
         D, the most questions on a path, at most 8.
     dimension : int, default 10
         About how many numbers a teacher learns. Only the planner's estimates use it.
-    n_jobs : int or None, default None
-        How many threads train, as joblib has it. The votes do not depend on it.
     labels : int, default 2
         C, the number of classes.
 
@@ -161,7 +153,6 @@ class TreeTeachers(TaughtTogether):
 
     depth: int = 4
     dimension: int = 10
-    n_jobs: int | None = None
     labels: int = 2
 
     def __post_init__(self) -> None:
