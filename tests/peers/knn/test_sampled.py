@@ -118,9 +118,9 @@ X = RNG.normal(size=(20_000, 2)) + CENTRES[Y]
 PUBLIC = RNG.normal(size=(500, 2)) + CENTRES[RNG.integers(0, 3, size=500)]
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0, 8.0])
 def test_plans_keep_the_budget_and_use_it_up(epsilon: float) -> None:
-    plan = PrivateKNN(epsilon=epsilon, queries=100).plan(50_000, public=PUBLIC)
+    plan = PrivateKNN(epsilon=epsilon, queries=100).plan(500_000, public=PUBLIC)
     assert plan.guarantee.within(epsilon, 1e-6)
     assert plan.guarantee.unit == RECORD
     assert not sampled_guarantee(replace(plan.vote, scale=0.99 * plan.vote.scale), 1e-6).within(epsilon, 1e-6)

@@ -121,11 +121,11 @@ def individual_guarantee(stage: IndividualStage, delta: float) -> Guarantee:
     shift = rounded_up(stage.shift * (1.0 + _TALLY_ERROR))
     stated = compose([ConcentratedEvent(rounded_up(shift * shift / 2.0))], delta, accountant="Rényi")
     fine = fine_gaussian_epsilon(shift, stated.delta, stage.least_scale, stage.draws)
-    method = "Rényi divergences"
+    method = "by Rényi divergences"
     if fine < stated.epsilon:
-        stated, method = replace(stated, epsilon=fine), "as continuous noise, and the distance from it in δ"
+        stated, method = replace(stated, epsilon=fine), "accounted as continuous noise, and the distance from it in δ"
     steps = (
         f"each record pays for what it adds, up to a squared shift of {stage.budget:.4g}; then it is left out",
-        f"all of it one Gaussian release of shift {shift:.4g} under '{stage.unit.adjacency}', by {method}",
+        f"all of it one Gaussian release of shift {shift:.4g} under '{stage.unit.adjacency}', {method}",
     )
     return replace(stated, unit=stage.unit, steps=steps, proof="individual_knn")

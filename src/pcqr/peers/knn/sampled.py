@@ -176,8 +176,9 @@ def sampled_guarantee(stage: SampledStage, delta: float) -> Guarantee:
     """m answers together, adaptively chosen queries included, at δ = `delta`: Rényi divergences of whole orders."""
 
     def total(order: float) -> float:
-        whole = math.ceil(order)
-        return stage.queries * divergence_bound(stage.rate, stage.scale, whole) if whole <= _LARGEST_ORDER else math.inf
+        if order > _LARGEST_ORDER:
+            return stage.queries * _unsampled(stage.scale, order)
+        return stage.queries * divergence_bound(stage.rate, stage.scale, math.ceil(order))
 
     steps = (
         f"{stage.queries} noisy majorities of the {stage.neighbours} nearest in a new secret sample of a share "
@@ -189,8 +190,7 @@ def sampled_guarantee(stage: SampledStage, delta: float) -> Guarantee:
 @cache
 def divergence_bound(rate: float, scale: float, order: int) -> float:
     """D_α of one answer, α = `order` ≥ 2: the smaller of ln(H)/(α − 1) and α/σ² (proofs/private_knn.md)."""
-    gain = 1.0 / scale / scale
-    unsampled = order * gain * (1.0 + _NUMERICAL)
+    gain, unsampled = 1.0 / scale / scale, _unsampled(scale, order)
     if gain * order * order > _LARGEST_LOGARITHM:
         return unsampled
     stay, come = math.log1p(-rate), math.log(rate)
@@ -204,6 +204,11 @@ def divergence_bound(rate: float, scale: float, order: int) -> float:
     more = largest + math.log(math.fsum(math.exp(each - largest) for each in logarithms))
     logarithm = math.log1p(math.exp(more)) if more < _LARGEST_LOGARITHM else more + _NUMERICAL
     return min(unsampled, logarithm * (1.0 + _NUMERICAL) / (order - 1))
+
+
+def _unsampled(scale: float, order: float) -> float:
+    """α/σ²: D_α if everybody were in the sample, and a bound whatever the rate is."""
+    return order / scale / scale * (1.0 + _NUMERICAL)
 
 
 @cache
