@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.knn.sampled_estimator import PrivateKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
+    from pcqr.peers.transfer.student import Student, transfer
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
 
@@ -59,6 +60,7 @@ _HOME = {
     "Schema": "pcqr.schema",
     "SeededEntropy": "pcqr.entropy",
     "SemiPrivateLearner": "pcqr.estimators",
+    "Student": "pcqr.peers.transfer.student",
     "SubsampleAggregate": "pcqr.estimators",
     "SurelyPublic": "pcqr.estimators",
     "SystemEntropy": "pcqr.entropy",
@@ -67,6 +69,7 @@ _HOME = {
     "WeakGuarantee": "pcqr.errors",
     "connect": "pcqr.client",
     "fitted_on_public": "pcqr.estimators",
+    "transfer": "pcqr.peers.transfer.student",
 }
 
 __all__ = [
@@ -87,6 +90,7 @@ __all__ = [
     "Schema",
     "SeededEntropy",
     "SemiPrivateLearner",
+    "Student",
     "SubsampleAggregate",
     "SurelyPublic",
     "SystemEntropy",
@@ -95,6 +99,7 @@ __all__ = [
     "WeakGuarantee",
     "connect",
     "fitted_on_public",
+    "transfer",
 ]
 
 

@@ -14,14 +14,17 @@ from pcqr.cli.console import field_table, make_directory, print_json, progress
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder
 from pcqr.datasets.tables import write_table
+from pcqr.estimators.labels import plain_name
 from pcqr.files import check_output, write_whole
 from pcqr.models import PublishedModel
+from pcqr.peers.transfer.exported import GUARANTEE, READING, TRANSCRIPT, Reading
 from pcqr.plan import Usage, counted
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import Kept, find
+from pcqr.release.durable.facts import Facts
 from pcqr.schema.decoding import decoded
 
-TRANSCRIPT, GUARANTEE, MODEL = "transcript.csv", "guarantee.json", "model"
+MODEL = "model"
 
 
 def run_status(job: Status, *, as_json: bool) -> None:
@@ -71,7 +74,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
 
 def run_export(job: Export, *, as_json: bool) -> None:
     """Write what anybody may see who may see all queries: transcript, guarantee, published model."""
-    targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE)}
+    targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE, READING)}
     make_directory(job.out)
     for target in targets.values():
         check_output(target, inputs=(), overwrite=job.overwrite)
@@ -80,6 +83,7 @@ def run_export(job: Export, *, as_json: bool) -> None:
     with _reading(job) as kept:
         write_table(targets[TRANSCRIPT], _transcript(kept))
         write_whole(targets[GUARANTEE], kept.facts.plan.guarantee.to_json())
+        write_whole(targets[READING], _reading_of(kept.facts).to_json())
         written += targets.values()
         is_published, answers = kept.log.state.is_published, kept.log.state.spent
     if is_published:
@@ -101,6 +105,10 @@ def _reading(job: Status | Export) -> Iterator[Kept]:
         yield kept
     finally:
         kept.log.close()
+
+
+def _reading_of(facts: Facts) -> Reading:
+    return Reading(facts.schema, facts.feature_names, facts.features, tuple(map(plain_name, facts.classes)))
 
 
 def _transcript(kept: Kept) -> dict[str, list[Any]]:

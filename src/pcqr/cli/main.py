@@ -134,7 +134,8 @@ def status(job: jobs.Status, /, *, as_json: bool) -> None:
 
 @command(app, jobs.Export)
 def export(job: jobs.Export, /, *, as_json: bool) -> None:
-    """Write the public part of a release: transcript.csv, guarantee.json and, once it is published, the model.
+    """Write the public part of a release: transcript.csv, how it is read (reading.json), guarantee.json and, once it is
+    published, the model. `pcqr.transfer(DIRECTORY, learner)` trains a student on it, anywhere.
 
     The transcript has every query, as it was encoded, with its answer: whoever sees it sees what was asked.
 

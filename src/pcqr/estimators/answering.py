@@ -21,7 +21,7 @@ from pcqr.errors import BudgetExhausted, Halted, ParameterError
 from pcqr.estimators.given import Known
 from pcqr.estimators.kept import KeptRelease, V
 from pcqr.estimators.labels import LabelArray, plain_name
-from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.release.account import AccountLike
@@ -94,6 +94,24 @@ class Release(KeptRelease[V]):
         these = keys(self.points(X))
         found = self._votes.log.find(these)
         return np.array([this in found for this in these], dtype=np.bool_)
+
+    def answered(self) -> tuple[Points, Labels]:
+        """The distinct queries that got a label, in order, and their labels. Costs nothing: all of it was released.
+
+        Those that got ⊥ are left out, and so are those that a published classifier answered. `pcqr.transfer` trains a
+        student on them.
+
+        Returns
+        -------
+        points : ndarray of shape (queries, encoded columns)
+            The queries as the release has encoded them.
+        labels : ndarray of int8, shape (queries,)
+            Places in `classes_`.
+        """
+        self._check_fitted()
+        told = [entry for entry in self._votes.log.entries() if entry.label is not None]
+        points = np.concatenate([np.empty((0, self.n_features_in_)), *(entry.point for entry in told)])
+        return points, np.array([entry.label for entry in told], dtype=np.int8)
 
     @np.errstate(all="ignore")
     def answer(self, x: Any) -> Answer[Any]:
