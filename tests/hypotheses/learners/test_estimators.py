@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -131,6 +132,12 @@ def test_nothing_is_warned_of(backend: tuple[str, int], capfd: pytest.CaptureFix
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     taught(make_pipeline(RandomForestClassifier(n_estimators=2, verbose=3), verbose=True))
     assert capfd.readouterr() == ("", "")
+
+
+def test_nothing_is_cached_on_disk(tmp_path: Path) -> None:
+    """A pipeline's cache would hold private rows, and teachers would share it."""
+    taught(make_pipeline(StandardScaler(), LogisticRegression(), memory=str(tmp_path)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_global_generators_are_the_teachers_own_and_are_put_back() -> None:

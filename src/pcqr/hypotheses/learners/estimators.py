@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone, is_classifier
 
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
@@ -18,6 +17,7 @@ from pcqr.hypotheses.committees.members import Members
 from pcqr.hypotheses.committees.training import groups
 from pcqr.hypotheses.learners.base import OnlyLearns
 from pcqr.hypotheses.learners.fitting import Caller, fitted, silent
+from pcqr.hypotheses.learners.known import as_committee, cannot_be_kept, is_known
 from pcqr.progress import tracked
 from pcqr.records import Records
 from pcqr.records.source import Positions
@@ -37,7 +37,7 @@ class Estimators(OnlyLearns, TeachesWithCoins):
     Each teacher sees its own part, and draws with coins of its own: every `random_state` of its clone is set to a
     number that was drawn beforehand, so that nothing depends on who trains when. A teacher whose `fit` or `predict`
     raises casts a fixed vote, and warnings inside teachers are dropped: how many there are is private. A part of one
-    label says that label.
+    label says that label. Linear models and trees of limited depth vote as arrays and can be kept (docs/teachers.md).
 
     Parameters
     ----------
@@ -71,12 +71,14 @@ class Estimators(OnlyLearns, TeachesWithCoins):
     array(['right', 'left'], dtype='<U5')
     """
 
-    estimator: BaseEstimator
+    estimator: Any
     dimension: int = 10
     n_jobs: int | None = None
     labels: int = 2
 
     def __post_init__(self) -> None:
+        from sklearn.base import clone, is_classifier  # noqa: PLC0415 - it takes its time to load
+
         if not is_estimator(self.estimator) or not is_classifier(self.estimator):
             raise ParameterError("estimator", "a scikit-learn classifier", self.estimator)
         object.__setattr__(self, "estimator", clone(self.estimator))
@@ -87,6 +89,8 @@ class Estimators(OnlyLearns, TeachesWithCoins):
 
     def check_work(self, parts: Sequence[tuple[int, int]], features: int) -> None:
         """Try the classifier on made-up records: on private ones nobody would hear why all teachers fail."""
+        from sklearn.base import clone  # noqa: PLC0415
+
         for records in {records for records, _ in parts if records > 1}:
             X = SeededEntropy(0).below(1 << 20, records * features).reshape(records, features) / (1 << 20)
             try:
@@ -107,6 +111,8 @@ class Estimators(OnlyLearns, TeachesWithCoins):
             return fitted(self.estimator, points, labels, 0, Caller.here())
 
     def teach(self, records: Records, parts: Sequence[Positions], seeds: IntArray) -> Committee:
+        import joblib  # noqa: PLC0415
+
         caller, members = Caller.here(), list[Hypothesis]()
         coins = iter(seeds.tolist())
         rows = min(records.point_rows, max(1, records.size // _TOLD))
@@ -118,15 +124,17 @@ class Estimators(OnlyLearns, TeachesWithCoins):
                     joblib.delayed(fitted)(self.estimator, part.X, part.y, seed, caller)
                     for part, seed in zip(held, coins)  # noqa: B905 - one of `coins` for each part of all groups
                 )
-        return EstimatorMembers(members, self.labels, type(self.estimator).__name__)
+        if is_known(self.estimator):
+            return as_committee(self.estimator, members, self.labels, records.width)
+        return EstimatorMembers(members, self.labels, self.estimator)
 
 
 class EstimatorMembers(Members):
     """Fitted classifiers, asked in turn."""
 
-    def __init__(self, members: Sequence[Hypothesis], labels: int, name: str) -> None:
+    def __init__(self, members: Sequence[Hypothesis], labels: int, estimator: Any) -> None:
         super().__init__(members, labels)
-        self._name = name
+        self._estimator = estimator
 
     @np.errstate(all="ignore")
     def counts(self, X: Points) -> IntArray:
@@ -134,19 +142,9 @@ class EstimatorMembers(Members):
             return super().counts(X)
 
     def arrays(self) -> Arrays:
-        raise cannot_be_kept(self._name)
+        raise cannot_be_kept(self._estimator)
 
 
 def is_estimator(given: object) -> bool:
     """Is it an object, not a class, that scikit-learn can clone and fit?"""
     return not isinstance(given, type) and all(hasattr(given, name) for name in ("fit", "predict", "get_params"))
-
-
-def cannot_be_kept(name: str) -> ParameterError:
-    """The refusal to write down a teacher of this name."""
-    return ParameterError(
-        "hypotheses",
-        "LogisticTeachers() or TreeTeachers() for a release that is kept: other fitted teachers would be kept as "
-        "pickles, which run whatever is in them when they are read",
-        name,
-    )

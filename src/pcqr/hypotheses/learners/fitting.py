@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from pcqr.entropy import seeded_generators
 from pcqr.hypotheses.base import Hypothesis, Labels, Points
 from pcqr.hypotheses.committees.members import FIXED_VOTE, Constant
 
-_COINS, _WORDS = "random_state", "verbose"
+_COINS, _WORDS, _CACHE = "random_state", "verbose", "memory"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +67,9 @@ def silent() -> Iterator[None]:
 
 
 def _own(estimator: Any, seed: int) -> Any:
-    """A clone that draws by `seed` wherever a random state can be set, and does not print."""
+    """A clone that draws by `seed` wherever a random state can be set, prints nothing and keeps no cache on disk."""
+    from sklearn.base import clone  # noqa: PLC0415 - half of the time that the import of this room would take
+
     copy = clone(estimator)
     own: dict[str, Any] = {}
     for name, value in copy.get_params().items():
@@ -77,6 +78,8 @@ def _own(estimator: Any, seed: int) -> Any:
             own[name] = seed
         elif last == _WORDS and value:
             own[name] = type(value)(0)  # some take truth values alone, some numbers
+        elif last == _CACHE:
+            own[name] = None
     return copy.set_params(**own)
 
 

@@ -18,7 +18,8 @@ from pcqr.documents.table import tag_of
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.learners.estimators import cannot_be_kept, is_estimator
+from pcqr.hypotheses.learners.estimators import is_estimator
+from pcqr.hypotheses.learners.known import restored, written
 from pcqr.plan import Plan
 from pcqr.records.predicates import Predicate
 from pcqr.release.account import Account
@@ -26,7 +27,7 @@ from pcqr.schema import Schema
 
 FORMAT, VERSION = "pcqr release", 1
 _WHERE = "release.json"
-_CLASS, _PREDICATE = "class", ("feature", "cut")
+_CLASS, _ESTIMATOR, _PREDICATE = "class", "estimator", ("feature", "cut")
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _plain(name: str, value: Any) -> Any:
             parts = {part.name: _plain(name, getattr(made, part.name)) for part in fields(made) if part.init}
             plain = {_CLASS: family.name} | parts
         case _ if is_estimator(plain):
-            raise cannot_be_kept(type(plain).__name__)
+            plain = written(plain)
         case _:
             what = "a source of pcqr.entropy" if isinstance(plain, Entropy) else "one that can be written down"
             raise ParameterError(name, f"{what}, for a release that is kept", type(plain).__name__)
@@ -131,6 +132,8 @@ def _restored(value: Any) -> Any:
         return Predicate(**value)
     if value.get("format") == DOCUMENT:
         return Document.from_json(json.dumps(value))
+    if _CLASS not in value and _ESTIMATOR in value:
+        return restored(value)
     family = registry.hypothesis_class(str(value.get(_CLASS)))
     return registry.resolve(family.make)(**{name: _restored(part) for name, part in value.items() if name != _CLASS})
 
