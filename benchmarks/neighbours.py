@@ -29,7 +29,17 @@ DELTA = 1e-5
 PUBLIC = 2_000
 RESULTS = Path("benchmarks/results/neighbours.json")
 PAGE = Path("docs/choosing.md")
-HEADER = ("features", "estimator", "ε for", "ε", "m", "about … vote", "answered", "of these right", "ms a query")
+HEADER = (
+    "features",
+    "estimator",
+    "ε for",
+    "ε",
+    "m",
+    "records as near as voters",
+    "answered",
+    "of these right",
+    "ms a query",
+)
 
 
 @dataclass(frozen=True)
