@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         fitted_on_public,
     )
     from pcqr.guarantee import Guarantee
+    from pcqr.peers.gibbs.estimator import GibbsPrediction
     from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.knn.sampled_estimator import PrivateKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
@@ -48,6 +49,7 @@ _HOME = {
     "BudgetExhausted": "pcqr.errors",
     "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
+    "GibbsPrediction": "pcqr.peers.gibbs.estimator",
     "Guarantee": "pcqr.guarantee",
     "IndividualKNN": "pcqr.peers.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
@@ -78,6 +80,7 @@ __all__ = [
     "BudgetExhausted",
     "CopyCannotAnswer",
     "DataError",
+    "GibbsPrediction",
     "Guarantee",
     "IndividualKNN",
     "InfeasiblePlan",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
+from pcqr.peers.gibbs.plan import GibbsPlan, GibbsStage
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.knn.sampled import SampledStage
 from pcqr.peers.knn.sampled_plan import SampledPlan
@@ -63,6 +64,7 @@ EXAMPLES: dict[str, Any] = {
     "vote-stage": VOTE,
     "noisy-max-stage": NoisyMaxStage(10_000, 250, 100, GaussianMax(41.5)),
     "sampled-stage": SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3),
+    "gibbs-stage": GibbsStage(5_000, 800, 3, 2 / 3),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
@@ -72,6 +74,7 @@ EXAMPLES: dict[str, Any] = {
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
     "sampled-plan": SampledPlan(**PROMISE, aim=AIM, vote=SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3)),
+    "gibbs-plan": GibbsPlan(**PROMISE, aim=AIM, draws=GibbsStage(5_000, 800, 300, 2 / 3)),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
@@ -172,6 +175,14 @@ sampled = st.builds(
     out_of=st.integers(10, 2**32),
     scale=scales,
 )
+
+
+@st.composite
+def posteriors(draw: st.DrawFn) -> GibbsStage:
+    records = draw(whole)
+    return GibbsStage(records, draw(st.integers(1, records)), draw(whole), draw(st.floats(0.0, 1e9)))
+
+
 individual = st.builds(
     IndividualStage,
     records=st.integers(1, 10**6),
@@ -220,6 +231,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "vote-stage": votes(),
     "noisy-max-stage": noisy_votes(),
     "sampled-stage": sampled,
+    "gibbs-stage": posteriors(),
     "individual-stage": individual,
     "draw-stage": draws,
     "head-stage": heads(),
@@ -229,6 +241,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
     "sampled-plan": plans(SampledPlan, aimed=True, vote=sampled),
+    "gibbs-plan": plans(GibbsPlan, aimed=True, draws=posteriors()),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),

@@ -50,6 +50,7 @@ ALGORITHMS: list[Reference] = [
     "pcqr.peers.noisy_max.entry:NOISY_MAX",
     "pcqr.peers.knn.entry:INDIVIDUAL_KNN",
     "pcqr.peers.knn.entry:PRIVATE_KNN",
+    "pcqr.peers.gibbs.entry:GIBBS",
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",

@@ -21,8 +21,8 @@ def algorithms() -> tuple[Algorithm, ...]:
     Examples
     --------
     >>> from pcqr.registry import algorithms
-    >>> [entry.name for entry in algorithms()]
-    ['PrivateClassifier', 'SSPP', 'UnvPrivCl', 'AgPrivCl', 'noisy max', 'Ind-kNN', 'Private-kNN', 'SubSamp']
+    >>> [entry.name for entry in algorithms()][:4]
+    ['PrivateClassifier', 'SSPP', 'UnvPrivCl', 'AgPrivCl']
     """
     return tuple(map(resolve, ALGORITHMS))
 

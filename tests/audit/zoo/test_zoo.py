@@ -38,6 +38,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "Laplace noise for one count",
         "gap of sensitivity 2",
         "charged for its own vote alone",
+        "charged once for fresh draws",
         "ε spent twice",
         "noise for adding a record",
         "empty cells without noise",

@@ -7,6 +7,7 @@ same claim, which must pass. Nothing here is meant for use.
 sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer too many
 votes           the missing ½; noise for one count; a gap that moves by 2
 neighbours      near records that pay for less than their being there changes
+posteriors      fresh draws that are charged as one
 universal       ε spent twice
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
@@ -24,6 +25,7 @@ from pcqr.audit.zoo import (
     floats,
     messages,
     neighbours,
+    posteriors,
     sparse_vectors,
     tables,
     teachers,
@@ -36,6 +38,7 @@ ZOO: tuple[Bug, ...] = (
     *sparse_vectors.BUGS,
     *votes.BUGS,
     *neighbours.BUGS,
+    *posteriors.BUGS,
     *universal.BUGS,
     *classifiers.BUGS,
     *floats.BUGS,

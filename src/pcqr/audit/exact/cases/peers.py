@@ -1,4 +1,4 @@
-"""What the releases are compared with: noisy majorities, each answer paid for."""
+"""What the releases are compared with: noisy majorities, and draws from a posterior, each answer paid for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from itertools import product
 import numpy as np
 
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
-from pcqr.audit.exact.cases.votes import UNANIMOUS, votes_case
+from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, votes_case
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.peers.gibbs.algorithm import GibbsLabels, gibbs_guarantee, gibbs_labels
+from pcqr.peers.gibbs.plan import GibbsStage
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
@@ -27,6 +29,9 @@ def peer_cases(*, full: bool) -> Iterator[Case]:
         yield noisy_max_case(noise, 2, neighbours)
     for answer in (ExponentialMax(0.5), GaussianMax(1.0), LaplaceMax(1.0)):
         yield noisy_answer_case(answer, 7 if full else 4, 3)
+    pairs = neighbours if full else replacing_the_last((UNANIMOUS,) * 2, (UNANIMOUS, DISSENTING, (0.0, 1)))
+    for stage, public in ((GibbsStage(3, 3, 2, 0.5), 2), (GibbsStage(3, 2, 1, 1.0), None)):
+        yield gibbs_case(stage, public, pairs)
 
 
 def noisy_max_case(noise: NoisyMax, queries: int, neighbours: Pairs, delta: float = 1e-3) -> Case:
@@ -46,6 +51,15 @@ def noisy_answer_case(noise: NoisyMax, teachers: int, labels: int, delta: float 
     return Case.once(name, noisy_max_guarantee(plan, delta), votes, partial(_answer, noise), plan.event)
 
 
+def gibbs_case(stage: GibbsStage, public: int | None, neighbours: Pairs) -> Case:
+    """All the draws that were paid for, and one query more, which must be refused."""
+    name = f"Gibbs prediction: Thresholds, n = {stage.records}, n' = {stage.subsample}, m = {stage.queries}, "
+    name += f"η = {stage.inverse_temperature:g}" + (f", {public} public points" if public else "")
+    claimed = gibbs_guarantee(stage, Thresholds(), 1, public, 0.0)
+    prepare, rounds = partial(_posterior, stage, public), stage.queries + 1
+    return votes_case(name, claimed, neighbours, prepare, stage.queries, rounds)
+
+
 def neighbouring_votes(teachers: int, labels: int) -> list[tuple[Votes, Votes]]:
     """All votes of so many teachers, and what each becomes when one of them changes its mind."""
     found = []
@@ -59,6 +73,10 @@ def neighbouring_votes(teachers: int, labels: int) -> list[tuple[Votes, Votes]]:
 
 def _answer(noise: NoisyMax, votes: Votes, entropy: Entropy) -> int:
     return noise.decide(np.array(votes), entropy)
+
+
+def _posterior(stage: GibbsStage, public: int | None, table: Table, entropy: Entropy) -> GibbsLabels:
+    return gibbs_labels(Thresholds(), table.source(), None if public is None else PUBLIC[:public], stage, entropy)
 
 
 def _prepared(plan: NoisyMaxStage, table: Table, entropy: Entropy) -> NoisyVotes:
