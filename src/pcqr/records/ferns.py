@@ -5,6 +5,7 @@ A fern of depth d asks d predicates, and a record lies in exactly one of its 2^d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,11 @@ from pcqr.schema import Schema
 
 MOST_FERNS = 1 << 16
 MOST_DEPTH = 16
-_NUMBER_WEIGHS = 3
+_EVEN = 64
+"""What an indicator weighs that holds for half of all rows."""
+_NUMBER_WEIGHS = 2 * _EVEN
+_GUESSED_SHARE = 0.1
+"""Of the rows where an indicator holds, if nothing is public but a schema."""
 _CUT_BITS = 53
 _BLOCK = 1 << 12
 """Rows a block: a column of them, and their cells, stay in the innermost cache."""
@@ -55,21 +60,22 @@ class Ferns(Document):
     def of(cls, source: Points | Schema, columns: Sequence[int], count: int, depth: int, seed: int) -> Ferns:
         """`count` ferns by public coins: the same `seed`, the same ferns.
 
-        Each predicate takes one of `columns` at random, a number three times as likely as an indicator, and cuts it at
-        its value in a random row of the public points, or, where `source` is a schema, anywhere between the bounds.
-        An indicator, a column of two values, is cut between them.
+        Each predicate takes one of `columns` at random and cuts it at its value in a random row of the public points,
+        or, where `source` is a schema, anywhere between the bounds. An indicator, a column of two values, is cut
+        between them; one that holds for a share m of the rows tells 4m(1−m) as much as an even one, and is as much
+        less likely. A number is twice as likely as an even indicator.
         """
         check_integer("count", count, least=1, most=MOST_FERNS)
         check_integer("depth", depth, least=1, most=MOST_DEPTH)
         ranges = {column: _range(source, column) for column in sorted(set(columns))}
-        chances = [column for column, (_, _, weight) in ranges.items() for _ in range(weight)]
-        if not chances:
+        ends = np.cumsum([weight for _, _, weight in ranges.values()], dtype=np.int64)
+        if not ends.any():
             raise ParameterError("columns", "at least one column that varies", columns)
         coins, points = SeededEntropy(seed), None if isinstance(source, Schema) else source
-        chosen = coins.below(len(chances), size=count * depth)
+        chosen = np.array(list(ranges))[np.searchsorted(ends, coins.below(int(ends[-1]), size=count * depth), "right")]
         places = coins.below(1 << _CUT_BITS if points is None else len(points), size=count * depth)
         found = []
-        for column, place in zip((chances[each] for each in chosen), places.tolist(), strict=True):
+        for column, place in zip(chosen.tolist(), places.tolist(), strict=True):
             low, high, weight = ranges[column]
             if weight == _NUMBER_WEIGHS and points is not None:
                 found.append(Predicate(column, float(points[place, column])))
@@ -96,14 +102,19 @@ class Ferns(Document):
 
 
 def _range(source: Points | Schema, column: int) -> tuple[float, float, int]:
-    """The least and the largest public value of a column, and how many chances it has: none if they are one."""
+    """The least and the largest public value of a column, and what it weighs: nothing if they are one."""
     if isinstance(source, Schema):
         feature = source.features[column]
         if feature.is_indicator:
-            return 0.0, 1.0, 1
+            return 0.0, 1.0, _indicator_weighs(_GUESSED_SHARE)
         if feature.bounds is None:
             raise ParameterError("columns", "indicators, and numbers with bounds in the schema", feature.name)
         low, high = feature.bounds
         return low, high, _NUMBER_WEIGHS if low < high else 0
-    values = np.unique(source[:, column])
-    return float(values[0]), float(values[-1]), (0, 1, _NUMBER_WEIGHS)[min(values.size, 3) - 1]
+    values, rows = np.unique(source[:, column], return_counts=True)
+    weight = _indicator_weighs(float(rows[-1] / rows.sum())) if values.size == 2 else _NUMBER_WEIGHS
+    return float(values[0]), float(values[-1]), weight if values.size > 1 else 0
+
+
+def _indicator_weighs(share: float) -> int:
+    return math.ceil(4.0 * share * (1.0 - share) * _EVEN)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-WHITENING = 0.4
+WHITENING = 0.55
 """Dense directions are divided by their public standard deviation to this power."""
 
 RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
@@ -48,7 +48,7 @@ def rarest_for(records: int, epsilon: float) -> float:
 
 def plain(records: int, epsilon: float) -> Recipe:
     """Predicates alone."""
-    noise = 0.85 if records * epsilon < 20_000.0 else 1.0
+    noise = 0.7 if records * epsilon < 30_000.0 else 0.85
     return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon))
 
 

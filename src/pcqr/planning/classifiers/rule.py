@@ -31,7 +31,7 @@ RARE_BELOW, COUNT_SHARE = 560.0, 0.02
 PILOTED_FROM = 30_000.0
 """n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
 
-PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 100_000.0, 0.33, 0.1
+PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 50_000.0, 0.33, 0.1
 """A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
 
 LEAD = 0.14
