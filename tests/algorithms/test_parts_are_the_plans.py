@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from support.either import MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, counted, head, sspp
+from pcqr.algorithms import ag_priv_cl, counted, doubted, head, sspp
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import DrawStage, HeadStage, VoteStage
-from pcqr.planning.classifiers.published import plan_counted
+from pcqr.plan import DoubtedStage, DrawStage, HeadStage, VoteStage
+from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory
 
 N = 400
@@ -65,27 +65,50 @@ def watched(monkeypatch: pytest.MonkeyPatch, noise: int) -> Watch:
     return watch
 
 
-@pytest.mark.parametrize("noise", [-60, -3, 0, 11])
+PLAN = replace(plan_counted(request_for(N, 1.0), TREES, (MAP, MAP)), depth=2, rare=100, uneven=140)
+
+
+@pytest.mark.parametrize("noise", [-60, -40, -3, 0, 11])
 def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
-    plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), depth=2, fewest=100)
     watch = watched(monkeypatch, noise)
-    published = counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0))
-    assert watch.scales == [scale_for(plan.count)]
+    published = counted.by_rarer_label(TREES, (MAP, MAP), InMemory(X, Y), PLAN, SeededEntropy(0))
+    assert watch.scales == [scale_for(PLAN.count)]
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
         assert published is TREE
-        assert (trees.depth, tree_plan) == (2, DrawStage(plan.tree))
+        assert (trees.depth, tree_plan) == (2, DrawStage(PLAN.tree))
         return
     assert published is HEAD
-    assert watch.descended == [plan.head]
+    assert watch.descended == [PLAN.careful if 150 + noise < 140 else PLAN.otherwise]
 
 
-def test_the_fewest_records_of_the_rarer_label_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = replace(plan_counted(request_for(N, 1.0), TREES, MAP), fewest=100)
-    for noise, published in ((-50, HEAD), (-51, TREE), (150, HEAD), (151, TREE)):
-        watched(monkeypatch, noise)
-        assert counted.by_rarer_label(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is published
+def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    for noise, descended in (
+        *((-51, []), (-50, [PLAN.careful]), (-11, [PLAN.careful]), (-10, [PLAN.otherwise])),
+        *((110, [PLAN.otherwise]), (111, [PLAN.careful]), (150, [PLAN.careful]), (151, [])),
+    ):
+        watch = watched(monkeypatch, noise)
+        counted.by_rarer_label(TREES, (MAP, MAP), InMemory(X, Y), PLAN, SeededEntropy(0))
+        assert watch.descended == descended
+        assert len(watch.drawn) == (not descended)
+
+
+def test_a_doubted_tree_is_drawn_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = replace(PLAN.careful, steps=4, scale=1e12)
+    plan = DoubtedStage(head, midway=2, scale=2.0**30, tree_from=-N, tree=0.01, depth=3)
+    watch, scales = Watch(), []
+
+    def noise(scale: float, _: Any) -> int:
+        scales.append(scale)
+        return 0
+
+    monkeypatch.setattr(doubted, "sspp", watch.sspp)
+    monkeypatch.setattr(doubted, "discrete_gaussian", noise)
+    assert doubted.doubted(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is TREE
+    ((trees, tree_plan),) = watch.drawn
+    assert (trees, tree_plan) == (replace(TREES, depth=3), DrawStage(0.01))
+    assert scales == [2.0**30]
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,9 +79,27 @@ def test_a_piloted_head_is_told_part_by_part(home: Path) -> None:
 def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
     facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=4.0))
     parts, stage = facts["parts"], facts["plan"]["counted"]
-    assert parts["count"] == "of the labels, with noise; ε = 0.08 by itself"
-    assert f"of depth {stage['depth']}, where it counts fewer than {stage['fewest']} records" in parts["then a tree"]
-    assert f"{stage['head']['dense']} dense coordinates" in parts["or a head"]
+    assert parts["count"] == "of the labels, with noise; ε = 0.12 by itself"
+    assert f"of depth {stage['depth']}, where it counts fewer than {stage['rare']} records" in parts["then a tree"]
+    assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful head"]
+    assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful head"]
+    assert f"{stage['otherwise']['dense']} dense coordinates" in parts["or a head"]
+    assert "doubted midway" not in parts
+
+
+def test_a_doubt_is_told_with_what_it_decides(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=8.0))
+    parts, stage = facts["parts"], facts["plan"]["counted"]["otherwise"]
+    assert f"{stage['head']['steps']} noisy sums" in parts["or a head"]
+    assert 0 < float(parts["doubted midway"].split("ε = ")[1].split()[0]) < 8
+    ahead = f"where the best tree makes at least {stage['tree_from']} mistakes fewer after {stage['midway']} sums"
+    assert f"of depth {stage['depth']}, {ahead}" in parts["and then a tree"]
+    assert "fewer than 70 records of the rarer label" in parts["then a tree"], "the other tree is told, too"
+
+
+def test_pilots_after_a_count_are_told(home: Path) -> None:
+    parts = told(publish(home, "--delta", "1e-6", "--json", epsilon=40.0))["parts"]
+    assert {"count", "then a tree", "or a careful head", "or", "pilot 1", "then one head", "time"} <= set(parts)
 
 
 def test_what_is_told_is_what_is_done(home: Path) -> None:

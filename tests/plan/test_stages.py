@@ -17,6 +17,7 @@ from pcqr.plan import (
     LARGEST_HEAD_TERM,
     MOST_HEAD_RECORDS,
     CountedStage,
+    DoubtedStage,
     DrawStage,
     HeadStage,
     VoteStage,
@@ -36,8 +37,9 @@ DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
 HEAD = HeadStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
-COUNTED = CountedStage(count=0.02, fewest=30, tree=0.4, depth=2, head=HEAD)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, HEAD, COUNTED)
+DOUBTED = DoubtedStage(head=HEAD, midway=2, scale=2.0, tree_from=10, tree=0.2, depth=2)
+COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=DOUBTED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, HEAD, DOUBTED, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
@@ -90,10 +92,25 @@ REFUSED: list[tuple[Any, str, object]] = [
     (HEAD, "scale", 2.0**60),
     (HEAD, "momentum", 1.0),
     (HEAD, "step_size", 0.0),
+    (DOUBTED, "head", replace(HEAD, classes=3)),
+    (DOUBTED, "head", None),
+    (DOUBTED, "midway", 0),
+    (DOUBTED, "midway", 4),
+    (DOUBTED, "scale", 0.0),
+    (DOUBTED, "scale", 2.0**60),
+    (DOUBTED, "tree_from", 401),
+    (DOUBTED, "tree_from", -401),
+    (DOUBTED, "depth", 0),
     (COUNTED, "count", 0.0),
-    (COUNTED, "fewest", 0),
+    (COUNTED, "rare", -1),
+    (COUNTED, "uneven", -1),
     (COUNTED, "depth", 0),
-    (COUNTED, "head", replace(HEAD, classes=3)),
+    (COUNTED, "careful", replace(HEAD, classes=3)),
+    (COUNTED, "otherwise", replace(HEAD, classes=3)),
+    (COUNTED, "otherwise", replace(HEAD, records=399)),
+    (COUNTED, "otherwise", replace(DOUBTED, tree=0.5)),
+    (COUNTED, "otherwise", replace(DOUBTED, depth=3)),
+    (COUNTED, "otherwise", DRAW),
 ]
 
 
@@ -112,6 +129,12 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
 def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, tree=eta)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(DOUBTED, tree=eta)
+
+
+def test_a_doubt_comes_before_the_steps_that_the_head_is_made_of() -> None:
+    assert replace(DOUBTED, midway=3).midway == 3  # 2 of the 5 steps are the last quarter
 
 
 @pytest.mark.parametrize(
@@ -133,9 +156,12 @@ def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: HeadStage, chan
 
 
 def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() -> None:
-    sharp: dict[str, Any] = {"tree": np.int64(2**40), "head": replace(HEAD, records=2**24)}  # 2⁶⁴ is 0 in 64 bits
+    many = replace(HEAD, records=2**24)
+    sharp: dict[str, Any] = {"tree": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, **sharp)
+        replace(COUNTED, careful=many, otherwise=many, **sharp)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(DOUBTED, head=many, **sharp)
 
 
 @pytest.mark.parametrize("name", ["copies", "public"])
@@ -147,7 +173,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree")}
+    tested |= {(CountedStage, "tree"), (DoubtedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -168,7 +194,8 @@ def test_a_draw_may_ignore_the_records() -> None:
     """η = 0 costs nothing, and the proofs cover it."""
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
-    assert replace(COUNTED, tree=0.0).tree == 0.0
+    assert replace(DOUBTED, tree=0.0).tree == 0.0
+    assert replace(COUNTED, tree=0.0, otherwise=HEAD).tree == 0.0
 
 
 @pytest.mark.parametrize(

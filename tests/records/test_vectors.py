@@ -222,11 +222,25 @@ def test_ferns_of_public_points_cut_numbers_where_they_are_and_indicators_betwee
     assert set(asked[0]) <= set(public[:, 0])
     assert (asked[1], set(asked[2])) == ([], {0.5})
     assert len(set(asked[3])) > 190
-    # Three chances for each number, one for the indicator: 3000·3/7 and 3000/7, five deviations at most.
-    assert abs(len(asked[0]) - 9000 / 7) < 5 * np.sqrt(3000 * 3 / 7 * 4 / 7)
-    assert abs(len(asked[2]) - 3000 / 7) < 5 * np.sqrt(3000 * 1 / 7 * 6 / 7)
+    # A number weighs 128, an indicator that holds for a share m of the rows 64·4m(1−m): five deviations at most.
+    held = float(np.mean(public[:, 2]))
+    weight = np.ceil(256 * held * (1 - held))
+    for column, share in ((0, 128 / (256 + weight)), (2, weight / (256 + weight))):
+        assert abs(len(asked[column]) - 3000 * share) < 5 * np.sqrt(3000 * share * (1 - share))
     assert ferns == Ferns.of(public, (3, 2, 1, 0), count=300, depth=10, seed=5)
     assert ferns != Ferns.of(public, (0, 1, 2, 3), count=300, depth=10, seed=6)
+
+
+def test_an_indicator_that_tells_more_is_asked_more_often() -> None:
+    """Those of a half, a tenth and nine tenths of the rows: 1, .36 and .36. A constant column is never asked."""
+    places = np.arange(100)
+    public = np.column_stack([places < 50, places < 10, places < 90, places < 0]).astype(np.float64)
+    ferns = Ferns.of(public, (0, 1, 2, 3), count=400, depth=10, seed=1)
+    weights = np.array([64, 24, 24, 0])  # 23.04, rounded up
+    asked = np.bincount([predicate.feature for predicate in ferns.predicates], minlength=4)
+    shares = weights / weights.sum()
+    assert (np.abs(asked - 4000 * shares) <= 5 * np.sqrt(4000 * shares * (1 - shares))).all()
+    assert abs(asked[0] - 4000 / 3) > 1.5 * 5 * np.sqrt(4000 * 2 / 9), "all alike would be far away"
 
 
 def test_ferns_of_a_schema_cut_between_the_bounds() -> None:

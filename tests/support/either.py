@@ -22,6 +22,7 @@ COLUMNS = 5
 PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
 TREES = DecisionTrees(predicates=PREDICATES)
 MAP = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS), None, 256)
+CAREFUL_MAP = HeadFeatures(PredicateVectors.of(PREDICATES[:4], COLUMNS), None, 256)
 BUDGETS = [
     *((10_000, 1.0, delta) for delta in (1e-3, 1e-6, 1e-11)),
     *((300_000, 0.03, 1e-6), (32_561, 0.3, 1e-9), (2_000, 5.0, 1e-5)),
@@ -37,12 +38,12 @@ def bits(records: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
 
 
-def exact_delta(sums: HeadStage, pure: Sequence[float], epsilon: float) -> float:
+def exact_delta(sums: HeadStage, pure: Sequence[float], epsilon: float, lead: float = math.inf) -> float:
     """The privacy profile of a Gaussian release beside randomised responses at each ε of `pure`, in closed form.
 
-    The grid's share is added.
+    The grid's share is added. `lead` is the noise multiplier of one more number.
     """
-    shift = math.sqrt(sums.steps) * sums.sensitivity / sums.scale
+    shift = math.hypot(math.sqrt(sums.steps) * sums.sensitivity / sums.scale, 1.0 / lead)
 
     def gaussian(at: float) -> float:
         return float(ndtr(shift / 2 - at / shift) - math.exp(at) * ndtr(-shift / 2 - at / shift))

@@ -21,6 +21,7 @@ from pcqr.plan import (
     Budget,
     CountedPlan,
     CountedStage,
+    DoubtedStage,
     DrawPlan,
     DrawStage,
     HeadPlan,
@@ -42,7 +43,8 @@ HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classe
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
 )
-COUNTED = CountedStage(0.05, 800, 0.2, 2, replace(PLAIN, classes=2))
+DOUBTED = DoubtedStage(replace(PLAIN, classes=2), 20, 1e8 / 3, 10_000, 0.1 / 3, 2)
+COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), DOUBTED)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 PROMISE: dict[str, Any] = {
@@ -69,6 +71,7 @@ EXAMPLES: dict[str, Any] = {
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
+    "doubted-stage": DOUBTED,
     "counted-head-stage": COUNTED,
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
@@ -123,8 +126,9 @@ def heads(draw: st.DrawFn) -> HeadStage:
 
 
 @st.composite
-def piloted(draw: st.DrawFn) -> PilotedStage:
+def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> PilotedStage:
     last = draw(heads().filter(lambda head: 0 < head.share < 256))
+    last = last if classes is None else replace(last, classes=draw(classes))
     first, mixed = replace(last, ferns=0, depth=0, share=256), replace(last, share=draw(st.integers(1, 255)))
     mixed_from = draw(st.integers(-last.records, last.records))
     ferned_from = draw(st.integers(mixed_from, last.records))
@@ -132,14 +136,22 @@ def piloted(draw: st.DrawFn) -> PilotedStage:
     return PilotedStage(pilots, draw(scales), mixed_from, ferned_from, (first, mixed, last))
 
 
-counted = st.builds(
-    CountedStage,
-    st.floats(1e-300, 1e300),
-    whole,
-    temperatures,
-    whole,
-    heads().map(lambda head: replace(head, classes=2)),
-)
+@st.composite
+def doubted(draw: st.DrawFn) -> DoubtedStage:
+    head = replace(draw(heads()), classes=2, steps=draw(st.integers(2, 2**40)))
+    midway, ahead = draw(st.integers(1, head.steps // 2)), draw(st.integers(-head.records, head.records))
+    return DoubtedStage(head, midway, draw(scales), ahead, draw(temperatures), draw(whole))
+
+
+@st.composite
+def counted(draw: st.DrawFn) -> CountedStage:
+    last: HeadStage | DoubtedStage | PilotedStage = draw(doubted() | piloted(st.just(2)))
+    careful = replace(draw(heads()), classes=2, records=last.records)
+    tree, depth = draw(temperatures), draw(whole)
+    if isinstance(last, DoubtedStage):
+        tree, depth = max(tree, last.tree), max(depth, last.depth)
+        last = last if draw(st.booleans()) else last.head
+    return CountedStage(draw(st.floats(1e-300, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
 
 @st.composite
@@ -236,7 +248,8 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
-    "counted-head-stage": counted,
+    "doubted-stage": doubted(),
+    "counted-head-stage": counted(),
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
@@ -246,5 +259,5 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),
-    "counted-head-plan": plans(CountedPlan, counted=counted),
+    "counted-head-plan": plans(CountedPlan, counted=counted()),
 }

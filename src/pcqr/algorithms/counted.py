@@ -1,15 +1,21 @@
-"""A tree where one label is rare, else a head: a noisy count of the labels decides.
+"""What `auto` does with two classes: a noisy count of the labels decides between a tree and heads.
 
 What a head learns from are the records of both labels. Where one of them is rare, noise hides it, while a tree starts
-from the common label and loses nothing. How rare it is costs a fiftieth of ε to know. Proof: proofs/counted.md.
+from the common label and loses nothing; where one is uncommon, a head that stops early makes fewer mistakes on other
+records. Else there is a head, or a head that is doubted midway (`pcqr.algorithms.doubted`), or one that pilots choose
+(`pcqr.algorithms.piloted`). How rare the rarer label is costs 3 % of ε to know. Proof: proofs/counted.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent, compose
+from pcqr.algorithms.doubted import doubted, doubted_guarantee
 from pcqr.algorithms.head import check_records, descend, head_guarantee
+from pcqr.algorithms.leaves import shares, worst_leaf
+from pcqr.algorithms.piloted import piloted_guarantee, piloted_head
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
@@ -18,44 +24,92 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
-from pcqr.plan import CountedStage, DrawStage
+from pcqr.plan import CountedStage, DoubtedStage, DrawStage, HeadStage, PilotedStage
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 
+CAREFUL_SHARE = 0.1
+"""Of δ, for the careful head; the rest is for what comes out where both labels are common."""
+
 
 def by_rarer_label(
-    trees: DecisionTrees, features: HeadFeatures, records: Records, plan: CountedStage, entropy: Entropy
+    trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: CountedStage, entropy: Entropy
 ) -> Hypothesis:
-    """Count the records of the rarer label, with noise; return a head from `plan.fewest` on, else a tree.
+    """Count the records of the rarer label, with noise, and publish what suits: `counted_guarantee` holds for it.
 
-    `counted_guarantee` holds for what is returned, and would hold for the noisy count as well.
+    It would hold for the noisy count, and for all that is released on the way, as well. The first of `maps` is that of
+    the careful head.
     """
-    check_both(trees, features, records, plan)
+    careful, *others = maps
+    _check(trees, careful, others, records, plan)
     ones = int(records.label_counts()[1]) + discrete_laplace(scale_for(plan.count), entropy)
-    if min(ones, plan.head.records - ones) < plan.fewest:
+    rarer = min(ones, plan.records - ones)
+    if rarer < plan.rare:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
-    return descend(features, records, plan.head, entropy)
+    if rarer < plan.uneven:
+        return descend(careful, records, plan.careful, entropy)
+    match plan.otherwise:
+        case HeadStage() as head:
+            return descend(others[0], records, head, entropy)
+        case DoubtedStage() as stage:
+            return doubted(trees, others[0], records, stage, entropy)
+        case PilotedStage() as stage:
+            return piloted_head(others, records, stage, entropy)
 
 
-def check_both(trees: DecisionTrees, features: HeadFeatures, records: Records, plan: CountedStage) -> None:
-    """Raises where something does not fit what the two learners take, before anything is drawn."""
+def _check(
+    trees: DecisionTrees,
+    careful: HeadFeatures,
+    others: Sequence[HeadFeatures],
+    records: Records,
+    plan: CountedStage,
+) -> None:
+    """Raises where something does not fit what may come out, before anything is drawn."""
     if trees.labels != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
-    replace(trees, depth=plan.depth).depth_for(plan.head.records)
-    check_records(features, records, plan.head)
+    heads = _heads(plan.otherwise)
+    if len(others) != len(heads):
+        raise ParameterError("maps", f"{1 + len(heads)} feature maps", f"{1 + len(others)} of them")
+    depths = [plan.depth, *((plan.otherwise.depth,) if isinstance(plan.otherwise, DoubtedStage) else ())]
+    for depth in depths:
+        replace(trees, depth=depth).check_countable(records)
+    for features, head in zip((careful, *others), (plan.careful, *heads), strict=True):
+        check_records(features, records, head)
+
+
+def _heads(stage: HeadStage | DoubtedStage | PilotedStage) -> tuple[HeadStage, ...]:
+    if isinstance(stage, PilotedStage):
+        return stage.heads
+    return (stage.head if isinstance(stage, DoubtedStage) else stage,)
 
 
 def counted_guarantee(plan: CountedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
-    """The count and then the worse of the two, with a δ of at most `delta` (proofs/counted.md)."""
+    """The count and then the worst of what may come out: the largest ε, and the sum of all δ (proofs/counted.md)."""
     count = PureEvent(plan.count)
     drawn = replace(trees, depth=plan.depth)
-    tree = sspp_guarantee(DrawStage(plan.tree), drawn, plan.head.records, features, None)
-    with_tree = compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic")
-    with_sums = head_guarantee(plan.head, delta, beside=(count,))
-    halves = (("head", with_sums), ("tree", with_tree))
-    steps = tuple(f"where a {name} comes out: {step}" for name, half in halves for step in half.steps)
-    worse = max(with_sums.epsilon, with_tree.epsilon)
-    return replace(with_sums, epsilon=worse, steps=steps, proof="counted").explained(
-        f"a noisy count of the labels and then a head (ε = {with_sums.epsilon:.6g}, δ = {with_sums.delta:.3g}, with "
-        f"the count) or a tree (ε = {with_tree.epsilon:.6g}, with the count)"
+    tree = sspp_guarantee(DrawStage(plan.tree), drawn, plan.records, features, None)
+    for_careful, rest = shares(delta, CAREFUL_SHARE)
+    leaves = {
+        "a tree, where one label is rare": compose([count, PureEvent(tree.epsilon)], 0.0, accountant="basic"),
+        "a careful head, where one is uncommon": head_guarantee(plan.careful, for_careful, beside=(count,)),
+        "what suits, where both are common": _otherwise(plan.otherwise, trees, features, rest, count),
+    }
+    return worst_leaf(leaves, proof="counted").explained(
+        "a noisy count of the labels and then one of these; each figure is with the count"
     )
+
+
+def _otherwise(
+    stage: HeadStage | DoubtedStage | PilotedStage,
+    trees: DecisionTrees,
+    features: int,
+    delta: float,
+    count: PureEvent,
+) -> Guarantee:
+    match stage:
+        case HeadStage():
+            return head_guarantee(stage, delta, beside=(count,))
+        case DoubtedStage():
+            return doubted_guarantee(stage, trees, features, delta, beside=(count,))
+        case PilotedStage():
+            return piloted_guarantee(stage, delta, beside=(count,))

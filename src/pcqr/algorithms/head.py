@@ -10,7 +10,7 @@ Gaussian noise to every coordinate. All that follows from the noisy sums is publ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from pcqr.hypotheses.head import Head
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import HeadStage
+from pcqr.plan.head import last_quarter
 from pcqr.progress import tracked, under_way
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
@@ -44,10 +45,24 @@ LARGEST_WEIGHT = 2.0**10
 def descend(
     features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy, *, called: str = "head"
 ) -> Head:
-    """Run the descent and return the head to publish: `head_guarantee` holds for it.
+    """Run the descent and return the head to publish: `head_guarantee` holds for it."""
+    return next(descents(features, records, plan, entropy, (plan.steps,), called=called))
 
-    Its weights are the mean of those after each of the last quarter of the steps; cells are then rounded to 8 bits.
-    Whoever listens to its progress hears of it as `called`.
+
+def descents(
+    features: HeadFeatures,
+    records: Records,
+    plan: HeadStage,
+    entropy: Entropy,
+    stops: Sequence[int],
+    *,
+    called: str = "head",
+) -> Generator[Head, None, None]:
+    """The head after each of `stops` steps of one descent: `head_guarantee` holds for all of them together.
+
+    Its weights are the mean of those after each of the last quarter of the steps so far (`last_quarter`), so that
+    `stops` increase, and none lies within the last quarter before another one; cells are then rounded to 8 bits. Noise
+    is drawn as far as heads are asked for. Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
     with under_way(f"{called}, vectors of the records"):
@@ -55,15 +70,17 @@ def descend(
     shape = plan.blocks, plan.coordinates
     weights, velocity, average = np.zeros((3, *shape))
     rounded = np.zeros(shape, dtype=np.int32)
-    averaged = -(-plan.steps // 4)
-    for step in tracked(f"{called}, noisy sums", range(plan.steps)):
+    for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
         parts = sums.total(*_parts(rounded, plan))
         total = np.concatenate([part.reshape(plan.blocks, -1) for part in parts], axis=1)
         noisy = total + discrete_gaussians(plan.scale, total.size, entropy).reshape(shape)
         _advance(noisy, plan.step_size / plan.sensitivity, plan.momentum, GRID, velocity, weights, rounded)
-        if step >= plan.steps - averaged:
+        stop = min(each for each in stops if each >= step)
+        if step > stop - last_quarter(stop):
             average += weights
-    return Head.of(features, plan.classes, *_parts(average / averaged, plan))
+        if step == stop:
+            yield Head.of(features, plan.classes, *_parts(average / last_quarter(stop), plan))
+            average[:] = 0.0
 
 
 @compiled

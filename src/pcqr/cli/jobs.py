@@ -255,7 +255,7 @@ class Publish(OnPrivateFiles):
     method: Annotated[
         Literal["auto", "tree", "head", "counted"] | None,
         typer.Option(
-            help="What to publish; counted: a tree where one label is rare, else a head, by a private count. "
+            help="What to publish; counted: a tree or a head, by private questions. "
             "Default: tree, or with --delta auto, which chooses from n and ε."
         ),
     ] = None

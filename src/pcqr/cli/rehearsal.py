@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pcqr.algorithms.doubted import lead_of
 from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
 from pcqr.cli.inputs import Shown
 from pcqr.estimators.private_classifier import Rehearsal
@@ -19,6 +20,7 @@ from pcqr.models.learners import made_of
 from pcqr.plan import (
     CountedPlan,
     CountedStage,
+    DoubtedStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
@@ -57,11 +59,28 @@ def told(rehearsal: Rehearsal, records: int) -> dict[str, str]:
 
 
 def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
-    rare = f"where it counts fewer than {stage.fewest:,} records of the rarer label"
+    rare, uneven = (
+        f"where it counts fewer than {most:,} records of the rarer label" for most in (stage.rare, stage.uneven)
+    )
     return {
         "count": f"of the labels, with noise; ε = {rounded_text(stage.count, 3)} by itself",
         "then a tree": f"of depth {stage.depth}, {rare}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "or a careful head": f"{uneven}: {_descent(stage.careful, delta)}",
+        **_otherwise(stage.otherwise, delta),
+    }
+
+
+def _otherwise(stage: HeadStage | DoubtedStage | PilotedStage, delta: float) -> dict[str, str]:
+    if isinstance(stage, HeadStage):
+        return {"or a head": _descent(stage, delta)}
+    if isinstance(stage, PilotedStage):
+        return {"or": "a head that pilots choose", **_piloted(stage, delta)}
+    lead = sums_guarantee([lead_of(stage)], delta)
+    ahead = f"where the best tree makes {_more(stage.tree_from)} after {stage.midway:,} sums"
+    return {
         "or a head": _descent(stage.head, delta),
+        "doubted midway": f"with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
+        "and then a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
     }
 
 
@@ -145,10 +164,24 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
     if isinstance(plan, HeadPlan):
         return (plan.head,)
     if isinstance(plan, CountedPlan):
-        return (plan.counted.head,)
+        return _of_counted(plan.counted)
     if isinstance(plan, PilotedPlan):
-        return (*plan.piloted.pilots, max(plan.piloted.heads, key=lambda head: head.steps * (head.dense + head.ferns)))
+        return _of_piloted(plan.piloted)
     return ()
+
+
+def _of_counted(stage: CountedStage) -> tuple[HeadStage, ...]:
+    match stage.otherwise:
+        case HeadStage() as head:
+            return (head,)
+        case DoubtedStage() as doubted:
+            return (doubted.head,)
+        case PilotedStage() as piloted:
+            return _of_piloted(piloted)
+
+
+def _of_piloted(stage: PilotedStage) -> tuple[HeadStage, ...]:
+    return (*stage.pilots, max(stage.heads, key=lambda head: head.steps * (head.dense + head.ferns)))
 
 
 def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:

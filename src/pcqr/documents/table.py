@@ -60,6 +60,7 @@ _HOMES = {
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "head-stage": "pcqr.plan.head:HeadStage",
     "piloted-stage": "pcqr.plan.piloted:PilotedStage",
+    "doubted-stage": "pcqr.plan.counting:DoubtedStage",
     "counted-head-stage": "pcqr.plan.counting:CountedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",

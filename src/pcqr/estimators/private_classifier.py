@@ -25,11 +25,12 @@ from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
 from pcqr.planning import Request
+from pcqr.planning.classifiers.counted import careful_map
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.head import head_features, head_predicates
+from pcqr.planning.classifiers.head import head_predicates
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
-from pcqr.planning.classifiers.recipes import plain, rarest_for
+from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate, Predicates
@@ -77,8 +78,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         δ of the same promise. One tree is pure and spends none.
     method : {"auto", "tree", "head", "counted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "counted": a tree where
-        one label is rare, else a head without ferns, by a private count. "auto": a head where features are dense, else
+        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "counted": private
+        questions first, how rare the rarer label is and, from n·ε = 6,000 on, whether a tree would make far fewer
+        mistakes than the head midway; then one of them. "auto": a head where features are dense, else
         the choice that `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public
         numbers all. Counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
@@ -275,9 +277,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         n, epsilon = known.records, self.epsilon
         is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
         questions = trees.predicates if is_declared else self._head_questions(known)
-        if method == "counted":  # by too few records for ferns
-            return (head_features(plain(n, epsilon), questions, known.features, known.points, known.schema),)
-        return head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
+        maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
+        if method != "counted":
+            return maps
+        declared = questions if is_declared else None
+        return careful_map(declared, n, known.features, known.points, known.schema), *maps
 
     def _forget(self) -> None:
         for name in {"_known", "_maps"} & vars(self).keys():
@@ -291,6 +295,6 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             case PilotedPlan():
                 self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
             case CountedPlan() if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = by_rarer_label(hypotheses, self._maps[0], records, plan.counted, entropy)
+                self.hypothesis_ = by_rarer_label(hypotheses, self._maps, records, plan.counted, entropy)
             case DrawPlan():
                 self.hypothesis_ = sspp(hypotheses, records, given.public, plan.publish, entropy)

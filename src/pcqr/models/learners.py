@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from pcqr.models.provenance import Provenance
 from pcqr.plan import (
     CountedPlan,
     CountedStage,
+    DoubtedStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
@@ -109,7 +111,7 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | PilotedStage | CountedStage
+Settings = HeadStage | DoubtedStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
@@ -126,25 +128,37 @@ def _settings(plan: object) -> Settings | None:
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    """By name, with those of a part beside those of the whole. Parts give their names; several are numbered."""
-    named = asdict(settings)
-    of_part = {f"head_{name}": value for name, value in named.pop("head", {}).items()}
-    for parts in ("pilots", "heads"):
-        for place, stage in enumerate(named.pop(parts, ())):
-            of_part |= {f"{parts}_{place}_{name}": value for name, value in stage.items()}
-    return of_part | named
+    """By name, with those of a part beside those of the whole: parts give their names, and several are numbered."""
+    return dict(_named(asdict(settings)))
+
+
+def _named(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        if isinstance(value, dict):
+            yield from _named(value, f"{prefix}{name}_")
+        elif isinstance(value, tuple | list):
+            for place, part in enumerate(value):
+                yield from _named(part, f"{prefix}{name}_{place}_")
+        else:
+            yield prefix + name, value
 
 
 def _in_words(settings: Settings) -> str:
     """What the settings make."""
-    if isinstance(settings, PilotedStage):
-        most = max(settings.heads, key=lambda head: head.ferns)
-        return f"heads with up to {most.ferns} ferns of up to {most.depth} questions, as two pilots compare privately"
-    if isinstance(settings, CountedStage):
-        return (
-            f"a head over {settings.head.dense} dense coordinates, or a tree of depth {settings.depth} where one "
-            "label is rare, by a private count"
-        )
+    match settings:
+        case PilotedStage():
+            most = max(settings.heads, key=lambda head: head.ferns)
+            ferns = f"up to {most.ferns} ferns of up to {most.depth} questions"
+            return f"heads with {ferns}, as two pilots compare privately"
+        case DoubtedStage():
+            head = f"{settings.head.dense} dense coordinates"
+            return (
+                f"heads over {head}, or a tree of depth {settings.depth} where it is far ahead, by a private comparison"
+            )
+        case CountedStage():
+            rare = f"a tree of depth {settings.depth} where one label is rare"
+            careful = f"a head over {settings.careful.dense} dense coordinates where one is uncommon"
+            return f"{rare}, {careful}, by a private count; else {_in_words(settings.otherwise)}"
     parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
     parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
     return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"

@@ -27,7 +27,7 @@ True
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
-from pcqr.plan.counting import CountedStage
+from pcqr.plan.counting import CountedStage, DoubtedStage
 from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
 from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
@@ -45,6 +45,7 @@ __all__ = [
     "ClassifierPlan",
     "CountedPlan",
     "CountedStage",
+    "DoubtedStage",
     "DrawPlan",
     "DrawStage",
     "HeadPlan",

@@ -18,6 +18,11 @@ MOST_HEAD_RECORDS, LARGEST_HEAD_TERM = 2**31 - 1, 2**24
 """n and M: sums of n integers of at most M stay far within 64 bits."""
 
 
+def last_quarter(steps: int) -> int:
+    """How many of so many `steps` a head is the mean of: the last quarter, rounded up."""
+    return -(-steps // 4)
+
+
 @dataclass(frozen=True)
 class HeadStage(Document):
     """The private head: noisy gradient descent over a public feature map, T sums of one integer vector a record.

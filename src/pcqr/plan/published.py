@@ -65,14 +65,14 @@ class PilotedPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
-    """A plan to publish a tree or a head at once, by a private count of the rarer label.
+    """A plan to publish a tree or a head at once, by private questions: a count of the rarer label comes first.
 
     Parameters
     ----------
     mode, budget, guarantee, aim, prediction, proved : see Plan
         As for every plan.
     counted : CountedStage
-        The count, the tree and the descent.
+        The count, and all that may come after it.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class CountedPlan(Plan):
     >>> classifier = PrivateClassifier(method="counted", entropy=0)  # seeded: NOT PRIVATE
     >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
     >>> isinstance(plan, CountedPlan), plan.counted.count
-    (True, 0.02)
+    (True, 0.03)
     """
 
     counted: CountedStage

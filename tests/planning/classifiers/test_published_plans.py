@@ -37,14 +37,21 @@ def request(**changes: Any) -> Request:
     return plain.but(**changes)
 
 
+def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
+    """Where labels are counted there is one more map, that of the careful head."""
+    chosen = choose(asked.records, asked.epsilon, 2) if method == "auto" else method
+    return MAPS * (2 if chosen == "counted" else 1)
+
+
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
         (2_999, 1.0, 2, "tree"),
         (3_000, 1.0, 2, "counted"),
-        (29_999, 1.0, 2, "counted"),
-        (30_000, 1.0, 2, "head"),
-        (400_000, 0.1, 2, "head"),
+        (149_999, 1.0, 2, "counted"),
+        (150_000, 1.0, 2, "head"),
+        (400_000, 0.1, 2, "counted"),
+        (1_500_000, 0.1, 2, "head"),
         (250_000, 0.01, 2, "tree"),
         (2_999, 1.0, 3, "tree"),
         (3_000, 1.0, 3, "head"),
@@ -69,7 +76,7 @@ def test_trees_are_small_where_little_can_be_learned() -> None:
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
     asked = request(epsilon=epsilon, delta=delta, records=records)
-    plan = plan_published(asked, method, MAPS)  # type: ignore[arg-type]
+    plan = plan_published(asked, method, for_method(asked, method))  # type: ignore[arg-type]
     assert plan.guarantee.within(epsilon, delta)
     assert plan.guarantee.epsilon > 0.98 * epsilon
     assert plan.guarantee.is_pure or not isinstance(plan, DrawPlan)
@@ -78,11 +85,11 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), DrawPlan)
     assert isinstance(plan_published(request(records=2_000), "auto"), DrawPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto", MAPS), CountedPlan)
-    assert isinstance(plan_published(request(records=30_000), "auto", MAPS), HeadPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto", 2 * MAPS), CountedPlan)
+    assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
-    maps = head_maps(30_000, 1.0, 2, predicates, 1, public, None)
-    assert isinstance(plan_published(request(records=30_000), "auto", maps), PilotedPlan)
+    maps = head_maps(150_000, 1.0, 2, predicates, 1, public, None)
+    assert isinstance(plan_published(request(records=150_000), "auto", maps), PilotedPlan)
 
 
 def test_what_is_refused() -> None:
@@ -95,7 +102,9 @@ def test_what_is_refused() -> None:
             plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
-        plan_published(three, "counted", MAPS)
+        plan_published(three, "counted", 2 * MAPS)
+    with pytest.raises(ParameterError, match="maps must be that of the careful head, and then one or three"):
+        plan_published(request(), "counted", MAPS)
 
 
 def test_several_classes_have_a_block_of_weights_each() -> None:

@@ -12,7 +12,7 @@ from pcqr import AgnosticRelease, NoisyMaxAggregate, PrivateClassifier, Subsampl
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, concentrated_epsilon
 from pcqr.accounting.renyi import divergence
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.plan import CountedPlan, DrawPlan, HeadPlan, Plan
+from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, PilotedStage, Plan
 from pcqr.release.account.concentration import concentration
 
 ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
@@ -48,20 +48,75 @@ def test_noisy_sums_have_their_own() -> None:
     assert rho < plan.guarantee.epsilon**2 / 10.0
 
 
-def test_a_count_and_the_worse_of_two() -> None:
-    plan = planned("counted")
+def sums_of(stage: HeadStage, order: float) -> float:
+    return stage.steps * divergence(stage.event, order)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_a_count_and_the_worst_of_what_may_come_after_it(epsilon: float) -> None:
+    plan = planned("counted", epsilon)
     assert type(plan) is CountedPlan
     rho, stage = concentration(plan), plan.counted
     assert rho is not None
-    count = PureEvent(stage.count)
-    sums = DiscreteGaussianEvent(stage.head.scale / stage.head.sensitivity)
-    tree = BoundedRangeEvent(2.0 * stage.tree)
+    last = stage.otherwise
+    assert isinstance(last, HeadStage if epsilon == 1.0 else DoubtedStage)
     for order in ORDERS:
-        with_sums = divergence(count, order) + stage.head.steps * divergence(sums, order)
-        assert max(with_sums, divergence(count, order) + divergence(tree, order)) <= rho * order * (1 + 1e-9)
+        ways = [divergence(BoundedRangeEvent(2.0 * stage.tree), order), sums_of(stage.careful, order)]
+        if isinstance(last, HeadStage):
+            ways.append(sums_of(last, order))
+        elif isinstance(last, DoubtedStage):
+            half = sums_of(replace(last.head, steps=last.midway), order)
+            drawn = half + divergence(BoundedRangeEvent(2.0 * last.tree), order)
+            ways.append(divergence(last.comparison, order) + max(drawn, sums_of(last.head, order)))
+        assert divergence(PureEvent(stage.count), order) + max(ways) <= rho * order * (1 + 1e-9)
     assert rho < 0.3 * plan.guarantee.epsilon**2
     hotter = replace(plan, counted=replace(stage, count=2.0 * stage.count))
     assert concentration(hotter) != rho
+
+
+def test_each_way_of_a_doubted_head_counts() -> None:
+    plan = planned("counted", 4.0)
+    assert type(plan) is CountedPlan
+    last = plan.counted.otherwise
+    assert isinstance(last, DoubtedStage)
+    stage = replace(plan.counted, tree=0.6, otherwise=last.head)
+    quiet = replace(last, tree=0.0, head=replace(last.head, scale=100 * last.head.scale), scale=100 * last.scale)
+    careful = replace(stage.careful, scale=100 * stage.careful.scale)
+
+    def rho(otherwise: DoubtedStage) -> float:
+        """Less that of the count, where trees have no slack."""
+        stated = replace(plan.guarantee, epsilon=stage.count + 2 * stage.tree)
+        found = concentration(
+            replace(plan, guarantee=stated, counted=replace(stage, careful=careful, otherwise=otherwise))
+        )
+        assert found is not None
+        return found - stage.count**2 / 2
+
+    tree = 0.6**2 / 2
+    assert rho(quiet) == pytest.approx(tree)  # a rare label's tree
+    loud = replace(quiet, head=replace(last.head, scale=last.head.scale / 3))
+    of_sums = loud.head.steps / (2 * loud.head.event.noise_multiplier**2)
+    assert rho(loud) == pytest.approx(of_sums, rel=1e-2)
+    both = replace(loud, tree=0.6, head=replace(loud.head, steps=2 * loud.midway))
+    at_half = loud.midway / (2 * loud.head.event.noise_multiplier**2)
+    assert rho(both) == pytest.approx(max(2 * at_half, at_half + tree), rel=1e-2)
+    heard = replace(quiet, scale=last.scale / 20)
+    assert rho(heard) == pytest.approx(1 / (2 * heard.comparison.noise_multiplier**2), rel=1e-2)
+
+
+def test_a_count_and_pilots() -> None:
+    plan = planned("counted")
+    assert type(plan) is CountedPlan
+    plain = plan.counted.careful
+    mixed, ferned = (replace(plain, ferns=3, depth=2, share=share) for share in (128, 13))
+    piloted = PilotedStage((plain, ferned), plain.scale, 0, 0, (plain, mixed, ferned))
+    rho = concentration(replace(plan, counted=replace(plan.counted, otherwise=piloted)))
+    assert rho == pytest.approx(concentration(plan)), "a tree for a rare label is the costliest"
+    stated = replace(plan.guarantee, epsilon=plan.counted.count)  # as though it cost nothing
+    rho = concentration(replace(plan, guarantee=stated, counted=replace(plan.counted, tree=0.0, otherwise=piloted)))
+    one = plain.steps / (2 * plain.event.noise_multiplier**2)
+    lead = 1 / (2 * piloted.comparison.noise_multiplier**2)
+    assert rho == pytest.approx(plan.counted.count**2 / 2 + 3 * one + lead, rel=1e-9)
 
 
 def test_what_is_not_proved_has_none() -> None:

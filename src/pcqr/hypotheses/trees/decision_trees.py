@@ -224,10 +224,8 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         if self.depth is not None:
             depth = self.depth
         else:
-            affordable = (
-                d for d in range(self.deepest, 0, -1) if self._is_quick(d) and self._excess(records, d) is None
-            )
-            depth = next(affordable, 1)
+            depths = range(self.deepest, 0, -1)
+            depth = next((d for d in depths if self._is_quick(d) and self._excess(records, d) is None), 1)
         excess = self._excess(records, depth)
         if excess is not None:
             raise ParameterError("depth", f"such that a draw {excess}", depth)
@@ -305,10 +303,14 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
 
     def count_on(self, records: Records) -> TreeCounts:
         """`count` by a source of records, wherever they lie."""
+        depth = self.check_countable(records)
+        return TreeCounts(self, records.conjunctions(self._fixed(), depth), records.width)
+
+    def check_countable(self, records: Records) -> int:
+        """Refuse `records` that cannot be counted, before any of them is looked at; else the depth of a draw."""
         self.check_source(records)
         self._check_asked(records.width)
-        counts = records.conjunctions(self._fixed(), self.depth_for(records.size))
-        return TreeCounts(self, counts, records.width)
+        return self.depth_for(records.size)
 
     def draw_from(self, counted: TreeCounts, inverse_temperature: float, choose: Chooser) -> DecisionTree:
         """A draw from counts of this class. As private as one from the records: each draw is charged anew."""
@@ -323,11 +325,10 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         check_inverse_temperature(inverse_temperature)
         records = counted.counts.records
         if inverse_temperature * records > LARGEST_EXPONENT:
-            raise ParameterError(
-                "inverse_temperature", f"at most {LARGEST_EXPONENT / records:.3g}", inverse_temperature
-            )
-        law = MistakeLaw(counted.counts, inverse_temperature, self.stop)
-        function, predicates = PartitionFunction(counted.counts, law), self._fixed()
+            allowed = f"at most {LARGEST_EXPONENT / records:.3g}"
+            raise ParameterError("inverse_temperature", allowed, inverse_temperature)
+        function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, inverse_temperature, self.stop))
+        predicates = self._fixed()
         return (DecisionTree(drawn_tree(function, predicates, choose), counted.features) for choose in choosers)
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> DecisionTree:
@@ -342,8 +343,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         fixed = replace(self, predicates=found)
         counted = fixed.count(points, labels)
         function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, 0.0, 0.0))
-        root = cheapest_tree(function, found)
-        return DecisionTree(root, points.shape[1]).simplified()
+        return DecisionTree(cheapest_tree(function, found), points.shape[1]).simplified()
 
     @property
     def teaches_in_turn(self) -> bool:

@@ -104,9 +104,9 @@ def plan_head(
 
 def stage_for(records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0) -> HeadStage:
     """The descent that `recipe` asks for at strength μ = `mu`."""
-    wanted = recipe.noise * mu * records * (1.0 - MOMENTUM) / recipe.largest_step
-    steps = max(math.ceil(min(wanted, recipe.most_steps)), recipe.least_steps)
-    step_size = min(recipe.noise * mu * (1.0 - MOMENTUM) / steps, recipe.largest_step / records)
+    way = min(recipe.noise * mu, recipe.longest_way) * (1.0 - MOMENTUM)
+    steps = max(math.ceil(min(way * records / recipe.largest_step, recipe.most_steps)), recipe.least_steps)
+    step_size = min(way / steps, recipe.largest_step / records)
     scale = noise_scale(steps, mu)
     return HeadStage(records, *shape, steps, LARGEST_HEAD_TERM, scale, MOMENTUM, step_size, classes, seed)
 

@@ -1,51 +1,34 @@
-"""Plans for classifiers that are published at once: a tree, a head, or either by a private count.
+"""Plans for classifiers that are published at once: a tree, a head, or either by private questions.
 
 `method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import get_args
 
-from pcqr.accounting import PureEvent
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import (
-    ClassifierPlan,
-    CountedPlan,
-    CountedStage,
-    HeadPlan,
-    PilotedPlan,
-)
+from pcqr.plan import ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
 from pcqr.planning import plan_semi_private
+from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
 from pcqr.planning.classifiers.piloted import plan_piloted
-from pcqr.planning.classifiers.rule import (
-    COUNT_SHARE,
-    RARE_BELOW,
-    TWO_CLASSES_ONLY,
-    Choice,
-    choose,
-)
+from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, choose
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
-
-_ROUNDING = 1e-9  # relative: sums of ε are rounded up
 
 
 def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures] = ()) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
     A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
-    among which pilots choose. Where a count decides, the first alone is in use.
+    among which pilots choose. Where the labels are counted, that of the careful head (`careful_map`) comes before them.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -62,7 +45,7 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
     if chosen == "counted":
-        counted = plan_counted(request, trees, maps[0])
+        counted = plan_counted(request, trees, maps)
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)
         return CountedPlan(**request.promise(guarantee), counted=counted)
     return _plan_heads(request, trees.labels, maps)
@@ -75,15 +58,3 @@ def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> 
         return PilotedPlan(**request.promise(piloted_guarantee(piloted, delta)), piloted=piloted)
     head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon), epsilon, delta, classes=labels)
     return HeadPlan(**request.promise(head_guarantee(head, delta)), head=head)
-
-
-def plan_counted(request: Request, trees: DecisionTrees, features: HeadFeatures) -> CountedStage:
-    """A fiftieth of ε for the count; the rest for the tree, or what composition leaves for the head on `features`."""
-    n, epsilon = request.records, request.epsilon
-    count = COUNT_SHARE * epsilon
-    left = (epsilon - count) * (1.0 - _ROUNDING)
-    depth = trees.depth_for(n)
-    tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
-    recipe = recipe_of(features, n, epsilon)
-    head = plan_head(n, features, recipe, epsilon, request.delta, beside=(PureEvent(count),))
-    return CountedStage(count, math.ceil(RARE_BELOW / epsilon), tree, depth, head)

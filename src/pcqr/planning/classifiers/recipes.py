@@ -39,6 +39,8 @@ class Recipe:
     rarest: float
     """The least share of the public rows at which a category, or another column of two values, is asked for."""
     whitening: float = WHITENING
+    longest_way: float = math.inf
+    """τ at most: how far the weights go, in sums of unit vectors."""
 
 
 def rarest_for(records: int, epsilon: float) -> float:
@@ -50,6 +52,10 @@ def plain(records: int, epsilon: float) -> Recipe:
     """Predicates alone."""
     noise = 0.7 if records * epsilon < 30_000.0 else 0.85
     return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon))
+
+
+CAREFUL = Recipe(256, 0, 0, 0.85, 12.0, 100, 300, 0.03, whitening=0.0, longest_way=0.1)
+"""Few predicates, and a descent that stops early: for labels of which one is uncommon."""
 
 
 def mixed(records: int, epsilon: float, classes: int = 2) -> Recipe:

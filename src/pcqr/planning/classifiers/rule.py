@@ -22,11 +22,19 @@ SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
 HEAD_FROM = 3_000.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
 
-COUNTED_BELOW = 30_000.0
-"""n·ε from which on a head does well whatever the labels are; below it a tree does better where one of them is rare."""
+COUNTED_BELOW = 150_000.0
+"""n·ε from which on a head does well whatever the labels are; below it the labels are counted first."""
 
-RARE_BELOW, COUNT_SHARE = 560.0, 0.02
-"""Records of the rarer label, times ε, below which it is rare, and the share of ε that the count of them costs."""
+RARE_BELOW, UNEVEN_BELOW, COUNT_SHARE = 560.0, 0.15, 0.03
+"""Records of the rarer label, times ε, below which it is rare; its share of the records below which a head is careful;
+and the share of ε that the count costs."""
+
+DOUBTED_FROM = 6_000.0
+"""n·ε from which on a head is doubted midway; below it the noise on the doubt is as large as what it is about."""
+
+MIDWAY, DOUBT, TREE_FROM = 0.25, 0.2, 0.023
+"""After which share of its steps; the share of μ that the doubt has; and how far the best tree has to be ahead, as a
+share of the records."""
 
 PILOTED_FROM = 30_000.0
 """n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
@@ -44,8 +52,9 @@ MIXED_FROM, FERNED_FROM = -0.008, 0.0
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 3,000; while it is < 30,000 a head, or a tree where a private count finds one label rare; a
-    head from there on, which pilots choose. With more than two `labels` a head from 3,000 on.
+    One tree while n·ε < 3,000. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head
+    where one is uncommon, else a head, which from 6,000 on is doubted midway. From 30,000 on pilots choose the head.
+    With more than two `labels` a head from 3,000 on.
     """
     strength = records * epsilon
     if strength < HEAD_FROM:

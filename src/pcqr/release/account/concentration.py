@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pcqr.guarantee import rounded_up
-from pcqr.plan import CountedPlan, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
+from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
 
 
 def concentration(plan: Plan) -> float | None:
@@ -19,16 +21,37 @@ def concentration(plan: Plan) -> float | None:
         case PilotedPlan():
             return _of_pilots(plan.piloted)
         case CountedPlan():
-            count = plan.counted.count
-            tree = _of_range(2.0 * (plan.guarantee.epsilon - count - plan.counted.tree))
-            return rounded_up(count * count / 2.0 + max(tree, _of_sums(plan.counted.head)))
+            return _of_counted(plan)
     return None
+
+
+def _of_counted(plan: CountedPlan) -> float:
+    """Of the count and the costliest of what may come after it.
+
+    The slack of a tree, 2λ, grows with depth and η: that of the tree for a rare label is the larger one.
+    """
+    stage = plan.counted
+    slack = plan.guarantee.epsilon - stage.count - 2.0 * stage.tree
+    ways = [_of_range(2.0 * (stage.tree + slack)), _of_sums(stage.careful)]
+    match stage.otherwise:
+        case HeadStage() as head:
+            ways.append(_of_sums(head))
+        case DoubtedStage() as doubted:
+            midway = _of_sums(replace(doubted.head, steps=doubted.midway)) + _of_range(2.0 * (doubted.tree + slack))
+            ways.append(_of_lead(doubted) + max(midway, _of_sums(doubted.head)))
+        case PilotedStage() as piloted:
+            ways.append(_of_pilots(piloted))
+    return rounded_up(stage.count * stage.count / 2.0 + max(ways))
 
 
 def _of_pilots(stage: PilotedStage) -> float:
     """Of pilots, their comparison and the costliest head (proofs/piloted.md)."""
-    lead = 1.0 / (2.0 * stage.comparison.noise_multiplier**2)
-    return rounded_up(sum(map(_of_sums, stage.pilots)) + lead + max(map(_of_sums, stage.heads)))
+    return rounded_up(sum(map(_of_sums, stage.pilots)) + _of_lead(stage) + max(map(_of_sums, stage.heads)))
+
+
+def _of_lead(stage: PilotedStage | DoubtedStage) -> float:
+    """Of one noisy comparison."""
+    return rounded_up(1.0 / (2.0 * stage.comparison.noise_multiplier**2))
 
 
 def _of_range(length: float) -> float:

@@ -1,0 +1,88 @@
+"""Plans for what `auto` does with two classes: which stages there are, and that (ε, δ) are kept and used up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.either import CAREFUL_MAP, COLUMNS, MAP, PREDICATES, TREES, bits, request_for
+
+from pcqr.algorithms.counted import counted_guarantee
+from pcqr.errors import ParameterError
+from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
+from pcqr.planning.classifiers.counted import careful_map, plan_counted
+from pcqr.planning.classifiers.piloted import head_maps
+from pcqr.records.vectors import PredicateVectors
+
+MAPS = CAREFUL_MAP, MAP
+
+
+def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
+    return plan_counted(request_for(records, epsilon, delta), TREES, MAPS)
+
+
+@settings(max_examples=25, deadline=None)
+@given(epsilon=st.floats(0.02, 20.0), delta=st.floats(1e-14, 1e-3), records=st.integers(1_000, 10**6))
+def test_every_plan_keeps_epsilon_and_delta_and_uses_them_up(epsilon: float, delta: float, records: int) -> None:
+    plan = plan_for(records, epsilon, delta)
+    stated = counted_guarantee(plan, TREES, COLUMNS, delta)
+    assert stated.within(epsilon, delta)
+    assert stated.epsilon > 0.99999 * epsilon
+    assert stated.delta > 0.99999 * delta
+
+
+@pytest.mark.parametrize(
+    ("records", "epsilon", "kind"),
+    [(3_000, 1.0, HeadStage), (5_999, 1.0, HeadStage), (6_000, 1.0, DoubtedStage), (200_000, 0.1, DoubtedStage)],
+)
+def test_from_which_strength_on_a_head_is_doubted(records: int, epsilon: float, kind: type) -> None:
+    assert isinstance(plan_for(records, epsilon).otherwise, kind)
+
+
+def test_with_ferns_pilots_choose() -> None:
+    public = np.random.default_rng(0).random((200, COLUMNS))
+    maps = head_maps(40_000, 1.0, 2, PREDICATES, COLUMNS, public, None)
+    assert len(maps) == 3
+    plan = plan_counted(request_for(40_000, 1.0), TREES, (CAREFUL_MAP, *maps))
+    assert isinstance(plan.otherwise, PilotedStage)
+    assert counted_guarantee(plan, TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
+
+
+def test_thresholds_are_functions_of_public_numbers() -> None:
+    plan = plan_for(20_001, 0.5)
+    assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
+    doubted = plan.otherwise
+    assert isinstance(doubted, DoubtedStage)
+    assert doubted.tree_from == math.ceil(0.023 * 20_001)
+    assert doubted.midway == math.ceil(0.25 * doubted.head.steps)
+    assert doubted.depth == plan.depth
+
+
+def test_a_careful_head_goes_a_short_way() -> None:
+    """τ = T·(step size)/(1 − β) is a tenth, where others go as far as noise lets them."""
+    plan = plan_for(20_000, 1.0)
+    way = plan.careful.steps * plan.careful.step_size / (1 - plan.careful.momentum)
+    assert way == pytest.approx(0.1)
+    last = plan.otherwise
+    assert isinstance(last, DoubtedStage)
+    assert last.head.steps * last.head.step_size / (1 - last.head.momentum) > 1.2 * way
+
+
+def test_the_careful_map_has_few_questions_and_is_not_whitened() -> None:
+    public = np.column_stack([bits(1_000), np.arange(1_000) < 20])  # a category of 2 %, less than it asks for
+    found = careful_map(None, 10_000, COLUMNS + 1, public, None)
+    assert found.ferns is None
+    assert isinstance(found.dense, PredicateVectors)
+    assert {predicate.feature for predicate in found.dense.predicates} == set(range(COLUMNS))
+    assert found.dense.directions is None
+    declared = careful_map(PREDICATES[:2], 10_000, COLUMNS, None, None).dense
+    assert declared == PredicateVectors.of(PREDICATES[:2], COLUMNS)
+
+
+def test_each_way_has_its_map() -> None:
+    for count in (1, 3, 5):
+        with pytest.raises(ParameterError, match="maps must be that of the careful head"):
+            plan_counted(request_for(10_000, 1.0), TREES, (MAP,) * count)
