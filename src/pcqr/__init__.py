@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         fitted_on_public,
     )
     from pcqr.guarantee import Guarantee
+    from pcqr.peers.confident.estimator import ConfidentMaxAggregate
     from pcqr.peers.gibbs.estimator import GibbsPrediction
     from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.knn.sampled_estimator import PrivateKNN
@@ -47,6 +48,7 @@ _HOME = {
     "AgnosticRelease": "pcqr.estimators",
     "Answer": "pcqr.plan",
     "BudgetExhausted": "pcqr.errors",
+    "ConfidentMaxAggregate": "pcqr.peers.confident.estimator",
     "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
     "GibbsPrediction": "pcqr.peers.gibbs.estimator",
@@ -78,6 +80,7 @@ __all__ = [
     "AgnosticRelease",
     "Answer",
     "BudgetExhausted",
+    "ConfidentMaxAggregate",
     "CopyCannotAnswer",
     "DataError",
     "GibbsPrediction",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +140,34 @@ def test_it_reads_well() -> None:
     assert "a chance below 0.001" in str(cost("nnn", unstable=2, share=1e-9))
     assert "a chance above 0.999" in str(cost("n" * 99, unstable=2, share=0.9))
     assert "2 for the published classifier, at no cost" in str(cost("nnn", unstable=2, votes=1))
+
+
+@pytest.mark.parametrize("labels", [1, 2, 4])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_limits_of_labels_agree_with_all_patterns_of_answers(labels: int, share: float) -> None:
+    """Six new rows; a label takes one of the labels, ⊥ none, and whatever comes after the last label is not asked."""
+    told = batch_cost(
+        np.ones(6, dtype=np.bool_), left=Usage(9, None, labels), planned=9, unstable_share=share, votes_left=None
+    )
+    assert (told.certain, told.is_refused) == (labels, False)
+    halted = unstable = 0.0
+    for pattern in itertools.product((False, True), repeat=6):  # is the answer ⊥?
+        chance = math.prod(share if is_bottom else 1.0 - share for is_bottom in pattern)
+        given = 0
+        for is_bottom in pattern:
+            if given == labels:
+                halted += chance
+                break
+            given += not is_bottom
+            unstable += chance * is_bottom
+    assert told.chance_of_halting == pytest.approx(halted, abs=1e-12)
+    assert told.expected_unstable == pytest.approx(unstable, abs=1e-12)
+
+
+def test_no_labels_left_is_a_halt() -> None:
+    told = batch_cost(
+        np.ones(2, dtype=np.bool_), left=Usage(9, None, 0), planned=9, unstable_share=None, votes_left=None
+    )
+    assert (told.certain, told.chance_of_halting, told.is_refused) == (0, 1.0, True)
+    assert Usage(9, None, 0).is_nothing
+    assert str(Usage(1, 2, 3)) == "1 query, 2 unstable answers and 3 labels"

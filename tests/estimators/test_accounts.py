@@ -18,6 +18,7 @@ from support.releases import steps
 
 from pcqr import (
     AgnosticRelease,
+    ConfidentMaxAggregate,
     DataError,
     InfeasiblePlan,
     NoisyMaxAggregate,
@@ -43,6 +44,7 @@ ESTIMATORS: list[Any] = [
     AgnosticRelease(Thresholds(), epsilon=2.0, queries=5),
     UniversalRelease(Thresholds(), epsilon=2.0, queries=5),
     NoisyMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
+    ConfidentMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
     *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "head", "counted")),
 ]

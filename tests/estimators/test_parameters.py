@@ -10,6 +10,7 @@ import pytest
 
 from pcqr import (
     AgnosticRelease,
+    ConfidentMaxAggregate,
     NoisyMaxAggregate,
     PrivateClassifier,
     SemiPrivateLearner,
@@ -24,6 +25,7 @@ STABLE = {*EVERY_RELEASE, "mode", "on_unstable", "unstable", "sampling_rate"}
 RELABELLING = {*STABLE, "inverse_temperature"}
 PARAMETERS: dict[type[Any], set[str]] = {
     NoisyMaxAggregate: EVERY_RELEASE | {"noise"},
+    ConfidentMaxAggregate: EVERY_RELEASE | {"most_labels", "threshold", "check_scale", "answer_scale"},
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from support.releases import ALL, RELEASES
 
-from pcqr import NoisyMaxAggregate, PrivateClassifier, UniversalRelease
+from pcqr import ConfidentMaxAggregate, NoisyMaxAggregate, PrivateClassifier, UniversalRelease
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Thresholds
 
@@ -22,7 +22,7 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "queries_answered_": lambda estimator: estimator.queries_answered_,
     "unstable_left_": lambda estimator: estimator.unstable_left_,
 }
-VOTING = [*RELEASES, NoisyMaxAggregate]
+VOTING: list[type[Any]] = [*RELEASES, NoisyMaxAggregate, ConfidentMaxAggregate]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -11,6 +11,8 @@ import pytest
 
 from pcqr.errors import ParameterError
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.peers.confident.mechanism import ConfidentMax
+from pcqr.peers.confident.plan import ConfidentMaxStage
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
@@ -37,9 +39,10 @@ DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
 HEAD = HeadStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
+CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
 DOUBTED = DoubtedStage(head=HEAD, midway=2, scale=2.0, tree_from=10, tree=0.2, depth=2)
 COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=DOUBTED)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, DRAW, HEAD, DOUBTED, COUNTED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, DOUBTED, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
@@ -63,6 +66,13 @@ REFUSED: list[tuple[Any, str, object]] = [
     (NOISY, "queries", 0),
     (NOISY, "noise", VOTE.sparse_vector),
     (NOISY, "labels", 1),
+    (CONFIDENT, "records", 0),
+    (CONFIDENT, "teachers", 101),
+    (CONFIDENT, "asked", 0),
+    (CONFIDENT, "answered", 0),
+    (CONFIDENT, "answered", 11),
+    (CONFIDENT, "noise", GaussianMax(5.0)),
+    (CONFIDENT, "labels", 1),
     (DRAW, "inverse_temperature", -0.1),
     (DRAW, "inverse_temperature", math.nan),
     (DRAW, "inverse_temperature", None),

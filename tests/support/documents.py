@@ -104,7 +104,7 @@ guarantees = st.builds(
     units,
     st.lists(texts, max_size=2).map(tuple),
 )
-usages = st.builds(Usage, st.none() | counts, st.none() | counts)
+usages = st.builds(Usage, st.none() | counts, st.none() | counts, st.none() | counts)
 predicates = st.builds(Predicate, st.integers(0, 2), finite)
 leaves = st.builds(Leaf, st.integers(0, 126))
 votes = st.builds(Leaf, st.integers(0, 2))

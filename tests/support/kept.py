@@ -27,6 +27,9 @@ HARD = np.linspace(0.39, 0.41, 21)[:, None]
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "agnostic": lambda **kw: pcqr.AgnosticRelease(Thresholds(), epsilon=4.0, queries=30, **kw),
     "subsamp": lambda **kw: pcqr.SubsampleAggregate(Thresholds(), epsilon=4.0, queries=30, **kw),
+    "confident max": lambda **kw: pcqr.ConfidentMaxAggregate(
+        Thresholds(), epsilon=20.0, queries=60, most_labels=50, **kw
+    ),
     "noisy max": lambda **kw: pcqr.NoisyMaxAggregate(Thresholds(), epsilon=8.0, queries=60, **kw),
     "universal": lambda **kw: pcqr.UniversalRelease(Thresholds(), epsilon=4.0, queries=30, **kw),
 }

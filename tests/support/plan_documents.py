@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
+from pcqr.peers.confident.mechanism import ConfidentMax
+from pcqr.peers.confident.plan import ConfidentMaxPlan, ConfidentMaxStage
 from pcqr.peers.gibbs.plan import GibbsPlan, GibbsStage
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.knn.sampled import SampledStage
@@ -47,6 +49,7 @@ DOUBTED = DoubtedStage(replace(PLAIN, classes=2), 20, 1e8 / 3, 10_000, 0.1 / 3, 
 COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), DOUBTED)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
+CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
     "budget": Budget(1.0, 1e-6),
@@ -60,6 +63,7 @@ EXAMPLES: dict[str, Any] = {
     "gaussian-max": GaussianMax(41.5),
     "exponential-max": ExponentialMax(0.01),
     "laplace-max": LaplaceMax(20.0),
+    "confident-max": CONFIDENT.noise,
     "budget": Budget(0.5),
     "aim": Aim(None, 0.1, 0.05),
     "prediction": PREDICTION,
@@ -68,6 +72,7 @@ EXAMPLES: dict[str, Any] = {
     "sampled-stage": SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3),
     "gibbs-stage": GibbsStage(5_000, 800, 3, 2 / 3),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
+    "confident-max-stage": CONFIDENT,
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
@@ -79,6 +84,7 @@ EXAMPLES: dict[str, Any] = {
     "sampled-plan": SampledPlan(**PROMISE, aim=AIM, vote=SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3)),
     "gibbs-plan": GibbsPlan(**PROMISE, aim=AIM, draws=GibbsStage(5_000, 800, 300, 2 / 3)),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
+    "confident-max-plan": ConfidentMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
@@ -98,6 +104,8 @@ renyi = st.builds(RenyiSparseVector, counts, scales, scales, counts, whole, chan
 papers = st.builds(PaperSparseVector, counts, st.floats(0, LARGEST_SCALE / 2, exclude_min=True), whole, whole, chances)
 gaussian = st.builds(GaussianMax, scales)
 laplace = st.builds(LaplaceMax, scales)
+coarse = st.floats(0, LARGEST_SCALE / 2**30, exclude_min=True)
+confident = st.builds(ConfidentMax, counts, coarse, coarse, st.integers(1, 2**30))
 exponential = st.builds(ExponentialMax, st.floats(1 / LARGEST_SCALE, LARGEST_SCALE))
 budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1e-300, 0.999))
 aims = st.builds(Aim, whole, chances, chances)
@@ -214,6 +222,12 @@ individual = st.builds(
 
 
 @st.composite
+def confident_votes(draw: st.DrawFn) -> ConfidentMaxStage:
+    (teachers, records), (answered, asked) = (sorted((draw(whole), draw(whole))) for _ in range(2))
+    return ConfidentMaxStage(records, teachers, asked, answered, draw(confident), draw(st.integers(2, 127)))
+
+
+@st.composite
 def plans(draw: st.DrawFn, /, kind: type, aimed: bool = False, **stages: st.SearchStrategy[Any]) -> Any:
     """A plan of `kind`, whose guarantee is within its budget."""
     budget = draw(budgets)
@@ -237,6 +251,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "gaussian-max": gaussian,
     "exponential-max": exponential,
     "laplace-max": laplace,
+    "confident-max": confident,
     "budget": budgets,
     "aim": aims,
     "prediction": predictions,
@@ -245,6 +260,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "sampled-stage": sampled,
     "gibbs-stage": posteriors(),
     "individual-stage": individual,
+    "confident-max-stage": confident_votes(),
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
@@ -256,6 +272,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "sampled-plan": plans(SampledPlan, aimed=True, vote=sampled),
     "gibbs-plan": plans(GibbsPlan, aimed=True, draws=posteriors()),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
+    "confident-max-plan": plans(ConfidentMaxPlan, aimed=True, vote=confident_votes()),
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),

@@ -29,11 +29,19 @@ class Reply(NamedTuple, Generic[L]):
     queries_left: int | None
     unstable_left: int | None
     is_beyond_plan: bool
+    labels_left: int | None = None
 
     @property
     def answer(self) -> Answer[L]:
-        spent, left = Usage(self.asked, self.unstable), Usage(self.queries_left, self.unstable_left)
-        return Answer(self.label, self.kind, spent, left, beyond_plan=self.is_beyond_plan)
+        return Answer(self.label, self.kind, self.spent, self.left, beyond_plan=self.is_beyond_plan)
+
+    @property
+    def spent(self) -> Usage:
+        return Usage(self.asked, self.unstable)
+
+    @property
+    def left(self) -> Usage:
+        return Usage(self.queries_left, self.unstable_left, self.labels_left)
 
     def named(self, names: Mapping[L | None, Any]) -> Reply[Any]:
         """The same with other labels."""

@@ -31,7 +31,7 @@ class PrivLabel(Protocol):
     """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
 
     left: Usage
-    """The decisions that may still be made, a function of those made: public. No limit, or no ⊥: None.
+    """The decisions that may still be made, a function of those made: public. No limit, no ⊥: None.
 
     For a log that outlives the process it must be all that changes from one decision to the next: it keeps and sets it.
     """

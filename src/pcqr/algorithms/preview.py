@@ -53,16 +53,17 @@ def batch_cost(
     and often a noisy threshold: a small chance of halting is not to be relied on.
 
     With u unstable answers left and b new queries, b ≤ `left.queries`: the last of them is answered unless u of the
-    b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j). Where no
-    answer can be unstable, `left.queries` alone decides.
+    b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j). With ℓ
+    labels left likewise, 1 − p for p: a share p of the queries that are asked is unstable, and E[min(ℓ, Bin(b, 1−p))]
+    are not (Wald). Where neither has a limit, `left.queries` alone decides.
     """
     rows = is_new.shape[0]
     earlier: NDArray[np.int64] = np.cumsum(is_new, dtype=np.int64) - is_new  # new rows before each row
     voted = rows if votes_left is None else int((earlier < votes_left).sum())
     new = int(is_new[:voted].sum())
     allowed = new if left.queries is None else min(new, left.queries)
-    unstable_left = allowed if left.unstable is None else left.unstable
-    certain = rows if votes_left is not None else int((earlier + is_new <= min(unstable_left, allowed)).sum())
+    surely = min(number for number in (allowed, left.unstable, left.labels) if number is not None)
+    certain = rows if votes_left is not None else int((earlier + is_new <= surely).sum())
     return BatchCost(
         requested=rows,
         repeated=voted - new,
@@ -72,7 +73,7 @@ def batch_cost(
         left=left,
         beyond_plan=max(0, new - planned),
         expected_unstable=None if unstable_share is None else _expected_unstable(allowed, left, unstable_share),
-        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, allowed, unstable_left, unstable_share),
+        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, left, unstable_share),
     )
 
 
@@ -86,11 +87,22 @@ def with_range(cost: BatchCost, shares: tuple[float, float] | None) -> BatchCost
 
 
 def _expected_unstable(asked: int, left: Usage, share: float) -> float:
-    most = 0 if left.unstable is None else min(left.unstable, asked)
-    return float(bdtrc(np.arange(most), asked, share).sum())
+    if left.labels is not None:
+        labels = _expected(asked, left.labels, 1.0 - share)
+        return share * asked if share == 1.0 else labels * share / (1.0 - share)
+    return 0.0 if left.unstable is None else _expected(asked, left.unstable, share)
 
 
-def _chance_of_halting(new: int, allowed: int, unstable_left: int, share: float | None) -> float | None:
-    if allowed < new or unstable_left <= 0:
+def _expected(asked: int, limit: int, share: float) -> float:
+    """E[min(limit, Bin(asked, share))]."""
+    return float(bdtrc(np.arange(min(limit, asked)), asked, share).sum())
+
+
+def _chance_of_halting(new: int, left: Usage, share: float | None) -> float | None:
+    if (left.queries is not None and left.queries < new) or left.is_nothing:
         return 1.0
-    return None if share is None else float(bdtrc(unstable_left - 1, new - 1, share))
+    if share is None:
+        return None
+    unstable = 0.0 if left.unstable is None else float(bdtrc(left.unstable - 1, new - 1, share))
+    labels = 0.0 if left.labels is None else float(bdtrc(left.labels - 1, new - 1, 1.0 - share))
+    return min(1.0, unstable + labels)

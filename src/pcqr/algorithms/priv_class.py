@@ -192,7 +192,9 @@ class PrivClass:
         return Entry(ballot.point, label, ballot.coin if label is None else None)
 
     def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply[int]:
-        return Reply(entry.label, entry.coin, kind, asked, unstable, left.queries, left.unstable, asked > self._queries)
+        is_beyond_plan = asked > self._queries
+        numbers = (asked, unstable, left.queries, left.unstable, is_beyond_plan, left.labels)
+        return Reply(entry.label, entry.coin, kind, *numbers)
 
     def _from_log(self, these: Sequence[bytes]) -> list[Reply[int]]:
         known = self.log.find(these)

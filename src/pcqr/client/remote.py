@@ -342,7 +342,7 @@ class Remote:
             found.append((Answer(label, given.kind, spent, left, is_beyond), given.coin))
             if given.kind in ("stable", "unstable"):
                 unstable = int(given.kind == "unstable")
-                spent, left = _moved(spent, -1, -unstable), _moved(left, 1, unstable)
+                spent, left = _moved(spent, -1, -unstable), _moved(left, 1, unstable, 1 - unstable)
         return found[::-1]
 
     def _predicted(self, answer: Answer[Any], coin: Any) -> Any:
@@ -385,12 +385,10 @@ class Remote:
         raise ServiceError(server, f"was asked for nothing by name. It has: {has}", f"Take {server}/NAME.")
 
 
-def _moved(usage: Usage, queries: int, unstable: int) -> Usage:
+def _moved(usage: Usage, queries: int, unstable: int, labels: int = 0) -> Usage:
     """`usage` with so many more of each, where it has a number."""
-    return Usage(
-        None if usage.queries is None else max(0, usage.queries + queries),
-        None if usage.unstable is None else max(0, usage.unstable + unstable),
-    )
+    moved = zip((usage.queries, usage.unstable, usage.labels), (queries, unstable, labels), strict=True)
+    return Usage(*(None if number is None else max(0, number + by) for number, by in moved))
 
 
 def _as_array(names: Sequence[Any]) -> NDArray[Any]:

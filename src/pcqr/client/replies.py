@@ -122,7 +122,7 @@ def usage_of(value: Any, where: str) -> Usage:
         found = entries.get(name)
         return None if found is None else read_count(found, f"{where}.{name}")
 
-    return Usage(count("queries"), count("unstable"))
+    return Usage(count("queries"), count("unstable"), count("labels"))
 
 
 def batch_of(value: Any, rows: int, classes: Sequence[Any], *, is_release: bool) -> Batch:

@@ -47,6 +47,7 @@ _HOMES = {
     "gaussian-max": "pcqr.peers.noisy_max.mechanism:GaussianMax",
     "exponential-max": "pcqr.peers.noisy_max.mechanism:ExponentialMax",
     "laplace-max": "pcqr.peers.noisy_max.mechanism:LaplaceMax",
+    "confident-max": "pcqr.peers.confident.mechanism:ConfidentMax",
     # what was asked for and what is expected
     "budget": "pcqr.plan.asked:Budget",
     "aim": "pcqr.plan.asked:Aim",
@@ -57,6 +58,7 @@ _HOMES = {
     "sampled-stage": "pcqr.peers.knn.sampled:SampledStage",
     "gibbs-stage": "pcqr.peers.gibbs.plan:GibbsStage",
     "individual-stage": "pcqr.peers.knn.plan:IndividualStage",
+    "confident-max-stage": "pcqr.peers.confident.plan:ConfidentMaxStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "head-stage": "pcqr.plan.head:HeadStage",
     "piloted-stage": "pcqr.plan.piloted:PilotedStage",
@@ -69,6 +71,7 @@ _HOMES = {
     "sampled-plan": "pcqr.peers.knn.sampled_plan:SampledPlan",
     "gibbs-plan": "pcqr.peers.gibbs.plan:GibbsPlan",
     "individual-plan": "pcqr.peers.knn.plan:IndividualPlan",
+    "confident-max-plan": "pcqr.peers.confident.plan:ConfidentMaxPlan",
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "head-plan": "pcqr.plan.published:HeadPlan",
     "piloted-plan": "pcqr.plan.published:PilotedPlan",

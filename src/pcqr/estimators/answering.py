@@ -311,7 +311,7 @@ class Release(KeptRelease[V]):
 
     @property
     def unstable_left_(self) -> int | None:
-        """Unstable answers that may still be given before the release halts or publishes. None: none ever is."""
+        """Unstable answers that may still be given before the release halts or publishes. None: they have no limit."""
         return self._votes.left.unstable
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:

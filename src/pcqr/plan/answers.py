@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from pcqr.documents import Document
+from pcqr.documents.codec import later
 
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
@@ -13,14 +14,16 @@ L = TypeVar("L")
 
 @dataclass(frozen=True)
 class Usage(Document):
-    """A number of queries and, among them, of unstable answers.
+    """A number of queries and, among them, of unstable answers or of labels.
 
     Parameters
     ----------
     queries : int or None
         The queries; None where their number has no limit.
     unstable : int or None
-        The unstable answers; None where no answer can be one.
+        The unstable answers; None where no answer can be one, or where their number has no limit.
+    labels : int or None, default None
+        The labels; None where their number has no limit of its own.
 
     Examples
     --------
@@ -29,18 +32,28 @@ class Usage(Document):
     12 queries and 5 unstable answers
     >>> print(Usage(None, 3))
     3 unstable answers and any number of stable ones
+    >>> Usage(640, None, labels=286)
+    Usage(queries=640, unstable=None, labels=286)
     """
 
     queries: int | None
     unstable: int | None
+    labels: int | None = later(None)
 
     @property
     def is_nothing(self) -> bool:
-        """Is one of the two used up, so that no new query can be answered?"""
-        return any(number is not None and number <= 0 for number in (self.queries, self.unstable))
+        """Is one of them used up, so that no new query can be answered?"""
+        return any(number is not None and number <= 0 for number in (self.queries, self.unstable, self.labels))
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is None else f", labels={self.labels}"
+        return f"{type(self).__name__}(queries={self.queries}, unstable={self.unstable}{labels})"
 
     def __str__(self) -> str:
         queries = "any number of queries" if self.queries is None else counted(self.queries, "query", "queries")
+        if self.labels is not None:
+            unstable = "" if self.unstable is None else f", {counted(self.unstable, 'unstable answer')}"
+            return f"{queries}{unstable} and {counted(self.labels, 'label')}"
         if self.unstable is None:
             return queries
         unstable = counted(self.unstable, "unstable answer")
@@ -185,7 +198,8 @@ class BatchCost(Document):
             "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
             (f"Left: {self.left}. " if self.new else "") + self._certainty(),
         ]
-        if self.expected_unstable is not None and self.left.unstable is not None and self.new and not self.is_refused:
+        can_abstain = self.left.unstable is not None or self.left.labels is not None
+        if self.expected_unstable is not None and can_abstain and self.new and not self.is_refused:
             lines.append(
                 "The planner's model, an estimate and not a bound, expects about "
                 f"{self.expected_unstable:,.1f} unstable answers{self._range()}{self._halting()}."
@@ -200,7 +214,10 @@ class BatchCost(Document):
         surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
         if self.is_refused:
             return f"The release will halt before the last row; certain to be answered: {surely}."
-        return f"An unstable answer takes one of them, a stable one none; certain to be answered: {surely}."
+        takes = "An unstable answer takes one of them, a stable one none"
+        if self.left.labels is not None:
+            takes = "A label takes one of the labels, an unstable answer none"
+        return f"{takes}; certain to be answered: {surely}."
 
     def _range(self) -> str:
         if self.unstable_range is None:

@@ -51,6 +51,7 @@ ALGORITHMS: list[Reference] = [
     "pcqr.peers.knn.entry:INDIVIDUAL_KNN",
     "pcqr.peers.knn.entry:PRIVATE_KNN",
     "pcqr.peers.gibbs.entry:GIBBS",
+    "pcqr.peers.confident.entry:CONFIDENT_MAX",
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",

@@ -27,7 +27,8 @@ _pictures: WeakKeyDictionary[Served, bytes] = WeakKeyDictionary()
 
 
 def counts(usage: Usage) -> dict[str, int | None]:
-    return {"queries": usage.queries, "unstable": usage.unstable}
+    labels = {} if usage.labels is None else {"labels": usage.labels}
+    return {"queries": usage.queries, "unstable": usage.unstable} | labels
 
 
 def guarantee_facts(guarantee: Guarantee, words: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ class Counts(BaseModel):
 
     queries: int | None
     unstable: int | None
+    labels: int | None = Field(default=None, description="Labels among them, where their number has a limit.")
 
 
 class Promise(BaseModel):

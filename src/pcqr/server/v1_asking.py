@@ -62,8 +62,8 @@ async def ask(request: Request) -> Response:
     told = await served.ask(points, asker, token)
     await check_whole(told, points.shape[0], served, asker)
     last = told.replies[-1]
-    spent, left = Usage(last.asked, last.unstable), Usage(last.queries_left, last.unstable_left)
-    return await _response({"answers": said(told), "spent": counts(spent), "left": counts(left)}, points.shape[0])
+    used = {"spent": counts(last.spent), "left": counts(last.left)}
+    return await _response({"answers": said(told)} | used, points.shape[0])
 
 
 async def _read(request: Request, served: Served) -> tuple[Table, Points]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.accounting import compose
 from pcqr.audit.statistical.transcripts import SparseVectorRun
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
@@ -15,6 +16,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector
 from pcqr.mechanisms.votes import distance_to_instability
 from pcqr.noise import weighted_choice
+from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.noisy_max.mechanism import LaplaceMax
 
 Votes = tuple[int, int]
@@ -39,6 +41,22 @@ class LaplaceVote:
 
     def __call__(self, votes: Sequence[int], entropy: Entropy) -> str:
         return str(LaplaceMax(self.scale).decide(np.array(votes), entropy))
+
+
+@dataclass(frozen=True)
+class ConfidentVote:
+    """Confident answers to queries with these votes, until one label is given."""
+
+    noise: ConfidentMax
+
+    def __call__(self, queries: Sequence[Sequence[int]], entropy: Entropy) -> str:
+        said = ""
+        for votes in queries:
+            label = self.noise.decide(np.array(votes), entropy)
+            said += "⊥" if label is None else str(label)
+            if label is not None:
+                break
+        return said
 
 
 @dataclass(frozen=True)
@@ -71,6 +89,12 @@ def _at_threshold(measure: Callable[[ArrayLike], int]) -> tuple[tuple[Votes, ...
     return (above,) * 5 + (below,), (below,) * 5 + (above,)
 
 
+CHECKS = 4
+UNPAID = ConfidentMax(threshold=8, check_scale=1.0, answer_scale=10.0, grid=1)
+PAID = ConfidentMax(threshold=8, check_scale=20.0, answer_scale=15.0, grid=1)
+ONE_LABEL = compose([UNPAID.answer], 1e-3, accountant="Rényi")
+
+
 BUGS: Sequence[Bug] = (
     bug(
         "no ½ in the vote",
@@ -89,6 +113,15 @@ BUGS: Sequence[Bug] = (
         broken=LaplaceVote(1.0),
         correct=LaplaceVote(2.0),
         neighbours=((0, 12, 2), (1, 11, 2)),
+    ),
+    bug(
+        "check not paid for",
+        "Whether the teachers agree is checked in every query; only the labels are charged.",
+        source="Confident-GNMax of Papernot et al. 2018, without the cost of its threshold",
+        claim=ONE_LABEL,
+        broken=ConfidentVote(UNPAID),
+        correct=ConfidentVote(PAID),
+        neighbours=(((1, 6, 3),) * CHECKS, ((1, 7, 2),) * CHECKS),
     ),
     bug(
         "gap of sensitivity 2",

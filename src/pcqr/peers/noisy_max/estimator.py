@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import ClassVar
 
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
+from pcqr.peers.dependent import NotReleasable, dependent_epsilon, gaussian_cost
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max
-from pcqr.peers.noisy_max.mechanism import NoisyMax
+from pcqr.peers.noisy_max.mechanism import GaussianMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.planning.request import Request
@@ -102,6 +105,33 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
+
+    def data_dependent_epsilon(self, delta: float | None = None) -> NotReleasable:
+        """What was asked so far has cost by the votes that there were: a **private** figure (proofs/dependent.md).
+
+        Computed from the votes, for the holder of the data alone, where noise is Gaussian. `guarantee_` does not depend
+        on it.
+
+        Parameters
+        ----------
+        delta : float or None, default None
+            δ; None is that of the release.
+
+        Returns
+        -------
+        NotReleasable
+            Whose `reveal_to_data_holder()` is ε.
+
+        Raises
+        ------
+        ParameterError
+            When the noise is not Gaussian.
+        """
+        self._check_fitted()
+        noise = self.plan_.vote.noise
+        if not isinstance(noise, GaussianMax):
+            raise ParameterError("noise", "Gaussian, for a figure that depends on the votes", noise)
+        return dependent_epsilon(self._votes, partial(gaussian_cost, noise), self.delta if delta is None else delta)
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request, noise=self.noise)

@@ -32,7 +32,7 @@ from pcqr.planning.request import Request
 FloatArray = NDArray[np.float64]
 
 _TEACHER_GRID = 120
-_DOUBTS = ((1.0, 0.5), (2.0, 0.5))  # (factor on θ, weight): the search averages over the model being too optimistic
+DOUBTS = ((1.0, 0.5), (2.0, 0.5))  # (factor on θ, weight): the search averages over the model being too optimistic
 _PRECISION = 1e-6  # relative, of the noise
 FORMS: Mapping[str, Callable[[float], NoisyMax]] = {
     "gaussian": lambda rate: GaussianMax(1.0 / rate),
@@ -76,7 +76,7 @@ def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tupl
         "exponential": max(math.sqrt(2.0) * root_rho, pure),
         "laplace": max(math.sqrt(0.5) * root_rho, pure),
     }
-    found = (_largest_rate(FORMS[form], starts[form], request) for form in forms)
+    found = (_smallest_of(FORMS[form], starts[form], request) for form in forms)
     noises = tuple(noise for noise in found if noise is not None)
     if not noises:
         raise InfeasiblePlan(
@@ -90,12 +90,17 @@ def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tupl
 def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray, labels: int = 2) -> FloatArray:
     """v, the share of queries on which `noise` overturns the majority of k = `teachers` teachers, θ = `error`.
 
-    ∫ 2·P(overturned at distance t) dt over t ≤ ½, P taken at a lead of (k/2)·(1 − e^{−t/θ}).
+    P(overturned) at a lead of (k/2)·(1 − e^{−t/θ}), averaged over the queries.
     """
+    return averaged(lambda lead: _overturns(noise, lead, labels), teachers, error)
+
+
+def averaged(chance: Callable[[FloatArray], FloatArray], teachers: FloatArray, error: FloatArray) -> FloatArray:
+    """∫ 2·`chance`(lead at distance t) dt over t ≤ ½; k = `teachers` teachers lead by (k/2)·(1 − e^{−t/θ})."""
     depth = np.minimum(_DEPTHS[:, None], 0.5 / error)
-    chance = _overturns(noise, 0.5 * teachers * -np.expm1(-depth), labels)
-    near = 2.0 * error * np.trapezoid(chance, depth, axis=0)
-    far = (1.0 - 2.0 * error * depth[-1]) * chance[-1]
+    chances = chance(0.5 * teachers * -np.expm1(-depth))
+    near = 2.0 * error * np.trapezoid(chances, depth, axis=0)
+    far = (1.0 - 2.0 * error * depth[-1]) * chances[-1]
     share: FloatArray = near + far
     return share
 
@@ -115,12 +120,12 @@ def _overturns(noise: NoisyMax, lead: FloatArray, labels: int) -> FloatArray:
 def _candidates(request: Request, noise: str | NoisyMax | None) -> list[tuple[float, NoisyMaxStage, Prediction]]:
     """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
     labels = request.hypotheses.labels
-    teachers = _teacher_counts(request)
+    teachers = teacher_counts(request, request.pins.teachers)
     error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
     candidates = []
     for form in _noises(request, noise):
         loss = np.zeros_like(error)
-        for doubt, weight in _DOUBTS:
+        for doubt, weight in DOUBTS:
             loss += weight * _excess(form, teachers, error, np.minimum(0.5, doubt * error), labels)
         best = int(np.argmin(loss))
         expected = float(_excess(form, teachers, error, error, labels)[best])
@@ -149,43 +154,43 @@ def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: F
     return excess
 
 
-def _teacher_counts(request: Request) -> FloatArray:
-    """Odd numbers of teachers to choose from, at most one a record."""
-    if request.pins.teachers is None:
+def teacher_counts(request: Request, pinned: int | None) -> FloatArray:
+    """Odd numbers of teachers to choose from, at most one a record; or the one that is `pinned`."""
+    if pinned is None:
         return np.unique(2.0 * np.floor((np.geomspace(1.0, request.records, _TEACHER_GRID) - 1.0) / 2.0) + 1.0)
-    if request.pins.teachers > request.records:
+    if pinned > request.records:
         raise InfeasiblePlan(
-            f"{request.pins.teachers:,} teachers need as many records; n_samples = {request.records:,}.",
-            f"n ≥ {request.pins.teachers:,} records, or at most {request.records:,} teachers",
+            f"{pinned:,} teachers need as many records; n_samples = {request.records:,}.",
+            f"n ≥ {pinned:,} records, or at most {request.records:,} teachers",
         )
-    return np.array([request.pins.teachers], dtype=np.float64)
+    return np.array([pinned], dtype=np.float64)
 
 
-def _largest_rate(make: Callable[[float], NoisyMax], start: float, request: Request) -> NoisyMax | None:
-    """`make`(rate) for the largest rate, to within `_PRECISION`, that keeps (ε, δ); None if none is near `start`.
+def _smallest_of(make: Callable[[float], NoisyMax], start: float, request: Request) -> NoisyMax | None:
+    """`make`(rate) for the largest rate that keeps (ε, δ); None if none is near `start`."""
 
-    What is returned was itself composed and found within (ε, δ).
-    """
-
-    def kept(rate: float) -> NoisyMax | None:
+    def is_kept(rate: float) -> bool:
         try:
-            noise = make(rate)
             most = request.records  # as many teachers: the most rounding
-            plan = NoisyMaxStage(request.records, most, request.queries, noise, request.hypotheses.labels)
+            plan = NoisyMaxStage(request.records, most, request.queries, make(rate), request.hypotheses.labels)
             stated = noisy_max_guarantee(plan, request.delta)
         except (ParameterError, ZeroDivisionError):  # not to be drawn, or without a finite ε
-            return None
-        return noise if stated.within(request.epsilon, request.delta) else None
+            return False
+        return stated.within(request.epsilon, request.delta)
 
+    rate = largest_rate(is_kept, start)
+    return None if rate is None else make(rate)
+
+
+def largest_rate(is_kept: Callable[[float], bool], start: float) -> float | None:
+    """The largest rate, to within `_PRECISION`, that was found to be kept; None if none is near `start`."""
     low = start * (1.0 - _PRECISION)
-    best = kept(low)
-    if best is None:
+    if not is_kept(low):
         return None
     high = 2.0 * low
-    while (larger := kept(high)) is not None:
-        best, low, high = larger, high, 2.0 * high
+    while is_kept(high):
+        low, high = high, 2.0 * high
     while high > low * (1.0 + _PRECISION):
         middle = math.sqrt(low) * math.sqrt(high)
-        larger = kept(middle)
-        best, low, high = (best, low, middle) if larger is None else (larger, middle, high)
-    return best
+        low, high = (middle, high) if is_kept(middle) else (low, middle)
+    return low

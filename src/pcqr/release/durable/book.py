@@ -26,6 +26,9 @@ from pcqr.release.ledger.tables import ASKED, ENTRIES, REQUESTS, USAGE
 
 _COUNTS = struct.Struct(">QQQ")
 _REPLY = struct.Struct(">bbBQQqqB")
+_REPLY_WITH_LABELS = struct.Struct(">bbBQQqqBq")
+_LABELS_FLAG = 1 << 7
+"""In the byte that says why a request stopped: its replies say how many labels were left."""
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _STOPPED: tuple[Stopped | None, ...] = (None, *get_args(Stopped))
 _NONE = -1
@@ -254,28 +257,32 @@ def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | Non
 
 
 def _written_told(told: Told[int]) -> bytes:
-    """As bytes, of a length that depends on the number of replies alone."""
+    """As bytes, of a length that depends on the number of replies, and on whether labels are counted, alone."""
+    counts_labels = any(reply.labels_left is not None for reply in told.replies)
+    form = _REPLY_WITH_LABELS if counts_labels else _REPLY
     replies = (
-        _REPLY.pack(
+        form.pack(
             *(_NONE if each is None else each for each in (reply.label, reply.coin)),
             _KINDS.index(reply.kind),
             reply.asked,
             reply.unstable,
             *(_NONE if each is None else max(0, each) for each in (reply.queries_left, reply.unstable_left)),
             reply.is_beyond_plan,
+            *((max(0, reply.labels_left or 0),) if counts_labels else ()),
         )
         for reply in told.replies
     )
-    return bytes([_STOPPED.index(told.stopped)]) + b"".join(replies)
+    return bytes([_STOPPED.index(told.stopped) | _LABELS_FLAG * counts_labels]) + b"".join(replies)
 
 
 def _read_told(written: bytes) -> Told[int]:
-    replies = [_read_reply(*fields) for fields in _REPLY.iter_unpack(written[1:])]
-    return Told(replies, _STOPPED[written[0]], is_replay=True)
+    form = _REPLY_WITH_LABELS if written[0] & _LABELS_FLAG else _REPLY
+    replies = [_read_reply(*fields) for fields in form.iter_unpack(written[1:])]
+    return Told(replies, _STOPPED[written[0] & ~_LABELS_FLAG], is_replay=True)
 
 
 def _read_reply(label: int, coin: int, kind: int, asked: int, unstable: int, *rest: int) -> Reply[int]:
-    queries_left, unstable_left, is_beyond_plan = rest
+    queries_left, unstable_left, is_beyond_plan, *labels_left = rest
     return Reply(
         _or_none(label),
         _or_none(coin),
@@ -285,6 +292,7 @@ def _read_reply(label: int, coin: int, kind: int, asked: int, unstable: int, *re
         _or_none(queries_left),
         _or_none(unstable_left),
         bool(is_beyond_plan),
+        *labels_left,
     )
 
 

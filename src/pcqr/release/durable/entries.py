@@ -24,6 +24,9 @@ _MOST_ANSWERS, _MOST_BYTES = 256, 1 << 14
 """In one entry: whoever looks for one of its answers reads it whole."""
 _STATE = struct.Struct(">BQQqqB16s")
 _STATE_VERSION = 2
+_LABELS = struct.Struct(">q")
+_LABELS_VERSION = 3
+"""Of a state that counts labels, which comes after all that the others have."""
 _PUBLISHED_FLAG, _CAUTIOUS_FLAG = 1, 2
 NOTHING = bytes(16)
 """The name of an announcement that there is none."""
@@ -48,20 +51,27 @@ class State:
         left = (_NONE if number is None else max(0, number) for number in (self.left.queries, self.left.unstable))
         flags = _PUBLISHED_FLAG * self.is_published | _CAUTIOUS_FLAG * self.is_cautious
         spent = self.spent.queries or 0, self.spent.unstable or 0
-        return _STATE.pack(_STATE_VERSION, *spent, *left, flags, self.announced)
+        if self.left.labels is None:
+            return _STATE.pack(_STATE_VERSION, *spent, *left, flags, self.announced)
+        written = _STATE.pack(_LABELS_VERSION, *spent, *left, flags, self.announced)
+        return written + _LABELS.pack(max(0, self.left.labels))
 
     @classmethod
     def read(cls, written: bytes) -> State:
         """The state that was `written`; raises ValueError for anything else."""
+        labels_left = None
         try:
+            if written[:1] == bytes([_LABELS_VERSION]):
+                (labels_left,) = _LABELS.unpack(written[_STATE.size :])
+                written = written[: _STATE.size]
             version, asked, unstable, *left, flags, announced = _STATE.unpack(written)
         except struct.error:
             raise ValueError from None
-        if version != _STATE_VERSION:
+        if version != (_STATE_VERSION if labels_left is None else _LABELS_VERSION):
             raise ValueError
         queries_left, unstable_left = (None if number == _NONE else number for number in left)
         marks = bool(flags & _PUBLISHED_FLAG), bool(flags & _CAUTIOUS_FLAG)
-        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left), *marks, announced)
+        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left, labels_left), *marks, announced)
 
 
 def is_earlier(written: bytes) -> bool:

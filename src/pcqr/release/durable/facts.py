@@ -17,7 +17,7 @@ from pcqr.documents.reading import parse, read_object
 from pcqr.documents.table import tag_of
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.learners.estimators import is_estimator
 from pcqr.hypotheses.learners.known import restored, written
 from pcqr.plan import Plan
@@ -101,7 +101,7 @@ def _plain(name: str, value: Any) -> Any:
             plain = [_plain(name, each) for each in plain]
         case Predicate():
             plain = {field: getattr(plain, field) for field in _PREDICATE}
-        case Document() if tag_of(type(plain)) is not None:
+        case Document() if tag_of(type(plain)) is not None and not isinstance(plain, Hypothesis):
             plain = json.loads(plain.to_json())
         case SystemEntropy():
             plain = None

@@ -186,12 +186,13 @@ class Turn:
         rows = announced_in(self._turn.find([before.announced])[before.announced].body)
         known = self.find(rows)
         rows = [key for key in rows if key not in known]
-        queries, unstable = before.left.queries, before.left.unstable
+        unstable = before.left.unstable
         coins = SystemEntropy().below(2, len(rows)).tolist()
         for key, coin in list(zip(rows, coins, strict=True))[: unstable or 0]:
             self.add(key, Entry(np.frombuffer(key, dtype="<f8")[None, :], None, coin))
         self.append()
-        return Usage(*(None if left is None else max(0, left - len(rows)) for left in (queries, unstable)))
+        numbers = (before.left.queries, unstable, before.left.labels)  # of each one a row, whatever was decided
+        return Usage(*(None if left is None else max(0, left - len(rows)) for left in numbers))
 
     def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
         if not isinstance(book, Book) or book.ledger is not self._log.ledger:

@@ -35,6 +35,7 @@ const TONES = {
   AgnosticRelease: "votes",
   UniversalRelease: "published",
   NoisyMaxAggregate: "others",
+  ConfidentMaxAggregate: "others",
 };
 
 let entered = null; // what was typed, for as long as the page is open

@@ -100,6 +100,7 @@ const ALGORITHMS = {
   UniversalRelease: "Votes of teachers first, then a published classifier",
   SubsampleAggregate: "Votes of teachers",
   NoisyMaxAggregate: "Noisy votes of teachers",
+  ConfidentMaxAggregate: "Noisy votes where teachers agree",
   SemiPrivateLearner: "A published classifier",
   PrivateClassifier: "A published classifier",
 };

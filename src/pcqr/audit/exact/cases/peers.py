@@ -1,18 +1,27 @@
-"""What the releases are compared with: noisy majorities, and draws from a posterior, each answer paid for."""
+"""What the releases are compared with: noisy majorities, confident ones and draws from a posterior, all paid for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
-from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, votes_case
+from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, VotesSession, votes_case
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.committees import Committee
+from pcqr.hypotheses.committees.base import Arrays
 from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.peers.confident.algorithm import ConfidentVotes, confident_max, confident_max_guarantee
+from pcqr.peers.confident.mechanism import ConfidentMax
+from pcqr.peers.confident.plan import ConfidentMaxStage
 from pcqr.peers.gibbs.algorithm import GibbsLabels, gibbs_guarantee, gibbs_labels
 from pcqr.peers.gibbs.plan import GibbsStage
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
@@ -32,6 +41,12 @@ def peer_cases(*, full: bool) -> Iterator[Case]:
     pairs = neighbours if full else replacing_the_last((UNANIMOUS,) * 2, (UNANIMOUS, DISSENTING, (0.0, 1)))
     for stage, public in ((GibbsStage(3, 3, 2, 0.5), 2), (GibbsStage(3, 2, 1, 1.0), None)):
         yield gibbs_case(stage, public, pairs)
+    for asked, answered in ((2, 1), (3, 2)) if full else ((2, 1),):
+        yield confident_max_case(asked, answered, neighbours)
+    polls = neighbouring_polls(4, 3)
+    plan = ConfidentMaxStage(4, 4, 2, 1, CONFIDENT, 3)
+    name = f"Confident max, 3 labels: {CONFIDENT}, k = 4, 2 asked, 1 answered"
+    yield polled_case(name, confident_max_guarantee(plan, 1e-3), polls if full else polls[::7], plan, 3)
 
 
 def noisy_max_case(noise: NoisyMax, queries: int, neighbours: Pairs, delta: float = 1e-3) -> Case:
@@ -69,6 +84,65 @@ def neighbouring_votes(teachers: int, labels: int) -> list[tuple[Votes, Votes]]:
                 moved = (count + (label == target) - (label == source) for label, count in enumerate(votes))
                 found.append((votes, tuple(moved)))
     return found
+
+
+CONFIDENT = ConfidentMax(3, 1.5, 1.0, grid=1)
+
+
+def confident_max_case(asked: int, answered: int, neighbours: Pairs, delta: float = 1e-3) -> Case:
+    """All that may be asked, and one query more, which must be refused."""
+    plan = ConfidentMaxStage(len(neighbours[0][0].records), 3, asked, answered, CONFIDENT)
+    name = f"Confident max: {CONFIDENT}, n = {plan.records}, k = 3, {asked} asked, {answered} answered"
+    claimed, prepare = confident_max_guarantee(plan, delta), partial(_confident, plan)
+    return votes_case(name, claimed, neighbours, prepare, asked, asked + 1)
+
+
+class Polled(Committee):
+    """Teachers that are known by their votes alone: those on each query of the menu."""
+
+    kind = "polled"
+
+    def __init__(self, votes: Sequence[Votes]) -> None:
+        self._votes = np.array(votes)
+
+    def counts(self, X: Points) -> NDArray[np.int64]:
+        return self._votes[X[:, 0].astype(np.int64)]
+
+    def arrays(self) -> Arrays:
+        return {"votes": self._votes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Polled:
+        return cls(arrays["votes"].tolist())
+
+
+def polled_case(
+    name: str,
+    claimed: Guarantee,
+    neighbours: Sequence[tuple[Sequence[Votes], Sequence[Votes]]],
+    plan: ConfidentMaxStage,
+    rounds: int,
+) -> Case:
+    """Confident answers on given votes: those on each of some queries, of which any is asked in every round."""
+    menu = tuple(float(query) for query in range(len(neighbours[0][0])))
+    return Case(name, claimed, neighbours, partial(_polled, plan, menu), menu, rounds)
+
+
+def _polled(plan: ConfidentMaxStage, menu: Sequence[float], votes: Sequence[Votes], entropy: Entropy) -> VotesSession:
+    return VotesSession(ConfidentVotes(Polled(votes), plan, entropy), menu, plan.asked, entropy)
+
+
+def _confident(plan: ConfidentMaxStage, table: Table, entropy: Entropy) -> ConfidentVotes:
+    return confident_max(Thresholds(), table.source(), plan, entropy)
+
+
+def neighbouring_polls(teachers: int, labels: int) -> list[tuple[tuple[Votes, ...], tuple[Votes, ...]]]:
+    """The votes on two queries, each with one teacher that changes its mind: all pairs of the first and the last, …"""
+    votes = neighbouring_votes(teachers, labels)
+    return [
+        ((first, other_first), (second, other_second))
+        for (first, second), (other_first, other_second) in zip(votes, reversed(votes), strict=True)
+    ]
 
 
 def _answer(noise: NoisyMax, votes: Votes, entropy: Entropy) -> int:

@@ -1,0 +1,91 @@
+"""A label only where the teachers agree: Confident-GNMax of Papernot et al. 2018, with integer noise on a fine grid.
+
+A noisy check whether the most votes reach a threshold, and only then a noisy argmax. The check is paid for in every
+query, the label where one is given. Votes are private: no count may get into an error or a log.
+Proof: proofs/confident.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pcqr.accounting import DiscreteGaussianEvent
+from pcqr.checks import check_integer, check_positive, keep_plain
+from pcqr.documents import Document
+from pcqr.entropy import Entropy
+from pcqr.guarantee import rounded_up
+from pcqr.noise import LARGEST_SCALE, check_scale, discrete_gaussian, discrete_gaussians
+from pcqr.peers.noisy_max.mechanism import Counts, first_largest, noised
+
+FINEST = 2**30
+"""Parts of a vote: 10⁶ draws of σ = 40 votes then add 10⁻¹⁰ to δ at ε = 15 (proofs/fine_gaussian.md)."""
+
+
+@dataclass(frozen=True)
+class ConfidentMax(Document):
+    """⊥ unless max_y c_y + Z ≥ T, else argmax over y of c_y + Z_y, Z and Z_y Gaussian of deviation σ₁ and σ₂.
+
+    Noise is a discrete Gaussian on multiples of 1/`grid` votes. Among equals the label that comes first.
+
+    The largest count moves by at most 1 and the vector of counts by √2 (ℓ₂): a check is 1/(2σ₁²)-zCDP and a label
+    1/σ₂²-zCDP, and both are, but for what the grid adds to δ, post-processing of continuous Gaussian noise.
+
+    Parameters
+    ----------
+    threshold : int
+        T, in votes. It may exceed the number of teachers: the noise of the check is large.
+    check_scale : float
+        σ₁.
+    answer_scale : float
+        σ₂.
+    grid : int, default 2**30
+        Into how many parts a vote is divided; `check_scale` and `answer_scale` times this are at most 2**50.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.peers.confident.mechanism import ConfidentMax
+    >>> ConfidentMax(threshold=200, check_scale=150.0, answer_scale=40.0).check.noise_multiplier
+    150.0
+    """
+
+    threshold: int
+    check_scale: float
+    answer_scale: float
+    grid: int = FINEST
+
+    def __post_init__(self) -> None:
+        check_integer("threshold", self.threshold, least=0)
+        check_integer("grid", self.grid, least=1)
+        keep_plain(self, floats=("check_scale", "answer_scale"), integers=("threshold", "grid"))
+        for name in ("check_scale", "answer_scale"):
+            check_positive(name, getattr(self, name))
+            check_scale(name, self.grid * getattr(self, name))
+
+    @property
+    def check(self) -> DiscreteGaussianEvent:
+        """What a check costs."""
+        return DiscreteGaussianEvent(self.check_scale)
+
+    @property
+    def answer(self) -> DiscreteGaussianEvent:
+        """What a label costs, once a check is passed."""
+        return DiscreteGaussianEvent(self.answer_scale / rounded_up(math.sqrt(2.0)))
+
+    def decide(self, counts: Counts, entropy: Entropy) -> int | None:
+        """A label, or None for ⊥. All noise is drawn whatever comes of it."""
+        fine = self.grid * counts
+        check = discrete_gaussian(self.grid * self.check_scale, entropy)
+        noisy = noised(fine, discrete_gaussians(self.grid * self.answer_scale, counts.size, entropy))
+        return first_largest(noisy) if int(fine.max()) + check >= self.grid * self.threshold else None
+
+
+def finest_grid(*scales: float) -> int:
+    """The finest grid, a power of two of at most 2³⁰ parts, on which noise of these `scales` can be drawn."""
+    room = LARGEST_SCALE / max(scales)
+    return min(FINEST, 2 ** max(0, math.floor(math.log2(room)))) if room >= 1.0 else 1
