@@ -24,6 +24,8 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Finite, Member
 from pcqr.hypotheses.intervals import Interval, Intervals
+from pcqr.hypotheses.learners.fitting import Fitted
+from pcqr.hypotheses.learners.together import OneTeacher
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
@@ -34,6 +36,8 @@ from pcqr.records.predicates import Predicate
 TAGS = pytest.mark.parametrize("tag", tags())
 FAMILIES = (Hypothesis, Plan)
 BASES = {Hypothesis, Plan, QueryPlan}
+SECRET = {Fitted, OneTeacher}
+"""Teachers that are never published: what is kept of them are the arrays of their committee, if anything."""
 
 
 def everything_in_pcqr() -> Iterator[type]:
@@ -53,7 +57,7 @@ class TestEveryType:
     def test_every_class_of_a_family_has_a_tag(self, family: type) -> None:
         found = {cls for cls in everything_in_pcqr() if issubclass(cls, family) and not inspect.isabstract(cls)}
         assert len(found - BASES) > 5
-        assert {cls.__name__ for cls in found - BASES if tag_of(cls) is None} == set()
+        assert {cls.__name__ for cls in found - BASES - SECRET if tag_of(cls) is None} == set()
 
     def test_every_stage_has_a_tag(self) -> None:
         found = [cls for cls in everything_in_pcqr() if cls.__name__.endswith("Stage")]

@@ -71,7 +71,7 @@ def individual_case(
 ) -> Case:
     name = (
         f"Ind-kNN: {stage.unit.kind}, C = {stage.classes}, n = {stage.records}, b = {stage.budget:g}, "
-        f"σ₁ = {stage.count_scale:g}, {rounds} rounds"
+        f"σ₁ = {stage.count_scale:g}, {rounds} rounds of {len(menu)} moves"
     )
     return Case(name, individual_guarantee(stage, delta), neighbours, partial(_started, stage), menu, rounds)
 
