@@ -138,12 +138,12 @@ def test_only_a_few_keys_are_kept_in_memory(files: Shelf, monkeypatch: pytest.Mo
     with files.create() as ledger:
         for number in range(40):
             add(ledger, b"a%d" % number, b"b%d" % number)
-            assert len(ledger._keys._recent.seqs) <= 10
+            assert len(ledger._keys._recent.seqs()) <= 10
         add(ledger, *(b"c%d" % number for number in range(100)))
-        assert len(ledger._keys._recent.seqs) == 0
+        assert len(ledger._keys._recent.seqs()) == 0
     with files.open(read_only=True) as reader:
         assert len(reader.find([b"a0", b"b39", b"c7"])) == 3
-        assert len(reader._keys._recent.seqs) == 0
+        assert len(reader._keys._recent.seqs()) == 0
 
 
 @given(st.binary(max_size=12), st.binary(max_size=12))

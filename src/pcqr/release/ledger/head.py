@@ -25,6 +25,8 @@ from pcqr.release.ledger.points import reached
 TAG = "pcqr-head-1"
 BLOCK = 4096
 """Bytes from one slot to the next: no disk writes them together."""
+MOST_BYTES = 256
+"""A slot is shorter."""
 
 
 def default_path(identity: str) -> Path:
@@ -43,6 +45,7 @@ class Head:
 
     def __init__(self, path: Path, identity: str, place: str, *, read_only: bool = False) -> None:
         self.path = real(path)
+        self._name = str(self.path)
         self._identity = identity
         self._place = place
         self._is_held = False
@@ -135,7 +138,8 @@ class Head:
             unlock(self._descriptor)
 
     def _read(self) -> tuple[Link, int]:
-        found = [parsed(content) for content in slots(os.pread(self._descriptor, 2 * BLOCK, 0))]
+        content = os.pread(self._descriptor, BLOCK + MOST_BYTES, 0)
+        found = [parsed(each) for each in (content[:MOST_BYTES], content[BLOCK:])]
         whole = [(*each, position) for position, each in enumerate(found) if each is not None]
         if not whole:
             self._missing("is damaged")
@@ -160,7 +164,7 @@ class Head:
     def _check_in_place(self) -> None:
         """A file that was removed or replaced while it was open remembers nothing."""
         try:
-            is_there = os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+            is_there = os.path.samestat(os.fstat(self._descriptor), os.stat(self._name))  # noqa: PTH116 - every turn
         except FileNotFoundError:
             is_there = False
         if not is_there:
@@ -220,10 +224,6 @@ def slot(identity: str, link: Link) -> bytes:
     """A link as a line with its checksum."""
     fields = f"{TAG} {identity} {link.seq:020d} {link.hash.hex()}"
     return f"{fields} {sha256(fields.encode()).hexdigest()}\n".encode()
-
-
-def slots(content: bytes) -> tuple[bytes, bytes]:
-    return content[:BLOCK], content[BLOCK : 2 * BLOCK]
 
 
 @lru_cache(maxsize=4)  # most slots are read again and again, as they were

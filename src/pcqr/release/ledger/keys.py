@@ -2,25 +2,32 @@
 
 Keys are as good as random: put into the index one by one, each would change a page of its own. They are put there in
 bulk and in order, those of many turns at a time. Until then the entries themselves say which keys they have: whoever
-looks for a key reads the end of the ledger once, and remembers.
+looks for a key reads the end of the ledger once, and remembers. The only writer of a ledger has a sieve besides, that
+tells most new keys without a look at either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from pcqr.release.ledger.chain import Entry, follows, split
+from pcqr.release.ledger.chain import Entry, Link, follows, split
 from pcqr.release.ledger.checks import broken
+from pcqr.release.ledger.sieve import Sieve
 from pcqr.release.ledger.store import Keyed, Snapshot, Store
-from pcqr.release.ledger.tables import prefixes
+from pcqr.release.ledger.tables import prefixes, prefixes_in
 
 MOST_RECENT = 65_536
 """Keys at the end of a ledger that are not in its index, at most."""
+FILLING = 8
+"""A sieve is filled once one key was looked for to every so many in the index: to look takes longer than to fill."""
+MOST_IN_SIEVE = 1 << 23
+"""With more keys a new sieve would hold back most of those that are new."""
 
 
 class Keys:
@@ -28,11 +35,14 @@ class Keys:
 
     def __init__(self) -> None:
         self._recent = _Recent(-1)
+        self._sieve: Sieve | None = None
+        self._asked = 0
+        """Keys that were looked for since there was a sieve."""
 
     def find(self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
         """The entries up to `end` that have one of `keys`, each compared with its hash."""
-        recent = self._caught_up(store, connection, end)
-        seqs = [(key, recent.seqs[key]) for key in keys if key in recent.seqs]
+        recent = self._caught_up(store, connection, end).seqs()
+        seqs = [(key, recent[key]) for key in keys if key in recent]
         numbers = prefixes(keys).tolist() if end.indexed > 0 else []
         indexed = store.indexed(connection, numbers)
         if indexed:
@@ -44,6 +54,22 @@ class Keys:
         entries = entries_at(store, connection, {seq for _, seq in seqs})
         return {key: entries[seq] for key, seq in seqs if entries[seq].position(key) is not None}
 
+    def perhaps_known(
+        self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot
+    ) -> Sequence[bytes]:
+        """Those of `keys` that an entry up to `end` may have: no entry has one of the others.
+
+        To be asked in turns of a ledger's only writer. A sieve counts where it ends with the link of `end` itself:
+        that link stands for all entries before it, and so for all keys.
+        """
+        if self._sieve is None or self._sieve.until != end.last:
+            self._sieve = None
+            self._asked += len(keys)
+            if not end.indexed / FILLING <= self._asked or end.indexed > MOST_IN_SIEVE:
+                return keys
+            self._sieve, self._asked = self._filled(store, connection, end), 0
+        return list(compress(keys, self._sieve.may_have(prefixes(keys)).tolist()))
+
     def index(self, store: Store, connection: Connection, entries: Sequence[Entry], before: Snapshot) -> int:
         """Put all keys into the index, those of new `entries` after `before` too, if there are too many without it.
 
@@ -51,20 +77,25 @@ class Keys:
         """
         new = _keyed(entries)
         recent = self._caught_up(store, connection, before) if new else None
-        if recent is None or len(recent.seqs) + sum(size for *_, size in new) <= MOST_RECENT:
+        if recent is None or recent.size + sum(size for *_, size in new) <= MOST_RECENT:
             return before.indexed
-        store.index(connection, _rows(recent.seqs | _seqs(new)))
+        store.index(connection, _rows([*recent.entries, *new]))
         return entries[-1].seq
 
-    def committed(self, entries: Sequence[Entry], indexed: int) -> None:
-        """Remember a turn that was written."""
+    def committed(self, before: Link, entries: Sequence[Entry], indexed: int) -> None:
+        """Remember a turn that was written, after the entry `before`."""
+        new, last = _keyed(entries), entries[-1].link
+        if self._sieve is not None and self._sieve.until == before:
+            for _, keys, size in new:
+                self._sieve.add(prefixes_in(keys, size))
+            self._sieve.until = last
         recent = self._recent
         if indexed > recent.since:
             self._recent = _Recent(indexed)
             return
         with recent.lock:
-            if recent.until == entries[0].before:
-                recent.add(_keyed(entries), entries[-1].seq)
+            if recent.until == before.seq:
+                recent.add(new, last.seq)
 
     def _caught_up(self, store: Store, connection: Connection, end: Snapshot) -> _Recent:
         """The keys that the index lacks at `end`; perhaps more."""
@@ -78,32 +109,53 @@ class Keys:
                 recent.add(store.keyed(connection, recent.until, end.last.seq), end.last.seq)
         return recent
 
+    def _filled(self, store: Store, connection: Connection, end: Snapshot) -> Sieve:
+        """A sieve with all keys up to `end`."""
+        sieve = Sieve(end.last)
+        for part in store.all_indexed(connection):
+            sieve.add(part)
+        for _, keys, size in self._caught_up(store, connection, end).entries:
+            sieve.add(prefixes_in(keys, size))
+        return sieve
+
 
 class _Recent:
-    """The entries that have a key, of those after number `since` and up to `until`."""
+    """The entries that have keys, of those after number `since` and up to `until`."""
 
     def __init__(self, since: int) -> None:
         self.since = self.until = since
-        self.seqs: dict[bytes, int] = {}
+        self.entries: list[Keyed] = []
+        self.size = 0
+        """How many keys they have."""
         self.lock = Lock()
+        self._seqs: dict[bytes, int] = {}
+        self._read = 0
+        """Entries of which `_seqs` has the keys: most writers never ask for it."""
 
     def add(self, entries: Iterable[Keyed], until: int) -> None:
-        self.seqs.update(_seqs(entries))
+        for entry in entries:
+            self.entries.append(entry)
+            self.size += entry[2]
         self.until = until
+
+    def seqs(self) -> dict[bytes, int]:
+        """Which entry has a key."""
+        with self.lock:
+            for seq, keys, size in self.entries[self._read :]:
+                self._seqs.update(dict.fromkeys(split(keys, size), seq))
+            self._read = len(self.entries)
+        return self._seqs
 
 
 def _keyed(entries: Iterable[Entry]) -> list[Keyed]:
     return [(entry.seq, entry.keys, entry.size) for entry in entries if entry.keys is not None]
 
 
-def _seqs(entries: Iterable[Keyed]) -> dict[bytes, int]:
-    return {key: seq for seq, keys, size in entries for key in split(keys, size)}
-
-
-def _rows(seqs: Mapping[bytes, int]) -> NDArray[np.int64]:
-    """What the index has of these keys, in its order. Keys of one entry that begin alike have one row."""
-    columns = prefixes(list(seqs)), np.fromiter(seqs.values(), np.int64, len(seqs))
-    rows = np.stack(columns, axis=1)[np.lexsort(columns[::-1])]
+def _rows(entries: Sequence[Keyed]) -> NDArray[np.int64]:
+    """What the index has of the keys of these entries, in its order. Keys of one that begin alike have one row."""
+    numbers = np.concatenate([prefixes_in(keys, size) for _, keys, size in entries])
+    seqs = np.repeat([seq for seq, *_ in entries], [size for *_, size in entries])
+    rows = np.stack((numbers, seqs), axis=1)[np.lexsort((seqs, numbers))]
     found: NDArray[np.int64] = rows[np.append(True, np.any(rows[1:] != rows[:-1], axis=1))]
     return found
 

@@ -184,8 +184,12 @@ class Ledger:
             with self._store.explaining():
                 before = self._end(connection, self._known, keep=True)
             reached("turn begun")
-            find = lambda keys: self._found(connection, keys, before)  # noqa: E731
-            turn = Turn(before, find, partial(self._store.read, connection), self.place)
+            turn = Turn(
+                before,
+                partial(self._found_in_turn, connection, before),
+                partial(self._store.read, connection),
+                self.place,
+            )
             try:
                 yield turn
             finally:
@@ -211,12 +215,12 @@ class Ledger:
                     self._store.write(connection, entries, turn.state, indexed)
                 self._store.note(connection, turn.notes)
                 reached("entries written")
-                connection.commit()
+                self._store.commit(connection)
             reached("committed")
             self._store.check_in_place()
             self._confirm(entries[-1].link if entries else turn.last)
             if entries:
-                self._keys.committed(entries, indexed)
+                self._keys.committed(turn.last, entries, indexed)
         except BaseException as error:
             self._shut("closed itself when a turn failed", "Open it again, and read what was recorded.")
             if isinstance(error, OSError):
@@ -265,6 +269,12 @@ class Ledger:
     def _found(self, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
         with self._store.explaining():
             return self._keys.find(self._store, connection, keys, end)
+
+    def _found_in_turn(self, connection: Connection, end: Snapshot, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+        if self._store.has_one_writer:
+            with self._store.explaining():
+                keys = self._keys.perhaps_known(self._store, connection, keys, end)
+        return self._found(connection, keys, end) if keys else {}
 
     def _reader(self) -> Store:
         if self._why_closed is not None:

@@ -181,7 +181,7 @@ def _adopted(store: Store, path: Path) -> Head:
         draft = Draft(ADOPTED, json.dumps(facts).encode(), None)
         (entry,) = chained(before.last, bytes.fromhex(store.identity), [draft], before.state)
         store.write(connection, [entry], before.state, before.indexed)
-        connection.commit()
+        store.commit(connection)
     return Head.create(path, store.identity, store.place, entry.link)
 
 

@@ -67,7 +67,7 @@ class PostgresStore(Store):
             except BaseException:
                 head.undo()
                 raise
-            connection.commit()
+            self.commit(connection)
             reached("ledger placed")
 
     def bind(self, purpose: str) -> None:
@@ -119,6 +119,7 @@ class PostgresStore(Store):
 
     def _begin_writing(self, connection: Connection) -> None:
         connection.execution_options(isolation_level="READ COMMITTED")
+        connection.begin()
 
     def _begin_migrating(self, connection: Connection) -> None:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
-from itertools import repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -49,6 +49,8 @@ PAGES_IN_LOG = 2_000
 The writer does so itself, at the end of a turn. A second connection that did so while the writer begins the log anew
 could damage the database: a bug of SQLite until 3.51.3 (https://sqlite.org/wal.html#walresetbug).
 """
+ROWS = 64
+"""Rows of one insertion: in one by one the index would take twice as long."""
 STEP = 20
 """Look-ups are of so many values, or a multiple: statements for few different numbers, as each has its price."""
 _REOPEN = "Whether the last turn was recorded is not known. Open the ledger again, and read it."
@@ -65,6 +67,8 @@ class SqliteStore(Store):
         self.place = place or str(path)
         self._lock: int | None = None
         self._writer: Connection | None = None
+        self._is_left = False
+        """Is this a forked process? The transaction is then its parent's, to be ended there alone."""
         self._check_file()
         self._log = path.with_name(f"{path.name}-wal")
         if not read_only:
@@ -74,6 +78,7 @@ class SqliteStore(Store):
                 )
             self._lock = self._locked()
         self._stat = path.stat()
+        self._files = str(path), str(self._log)
         super().__init__(_engine(self._connector(read_only)), self.place, NAME, read_only=read_only)
 
     @classmethod
@@ -117,7 +122,8 @@ class SqliteStore(Store):
     def check_in_place(self) -> None:
         """SQLite goes on writing to files that were removed or replaced under it. What it writes there is lost."""
         try:
-            is_there = os.path.samestat(self._stat, self.path.stat()) and self._log.exists()
+            is_there = os.path.samestat(self._stat, os.stat(self._files[0]))  # noqa: PTH116 - every turn does so
+            os.stat(self._files[1])  # noqa: PTH116
         except OSError:
             is_there = False
         if not is_there:
@@ -156,8 +162,13 @@ class SqliteStore(Store):
                 self.path.with_name(f"{self.path.name}{end}").unlink(missing_ok=True)
         return is_gone
 
+    def commit(self, connection: Connection) -> None:
+        if not self._is_left:
+            _begun(connection).commit()
+
     def end(self, connection: Connection) -> None:
-        connection.rollback()
+        if not self._is_left:
+            _begun(connection).rollback()
 
     def close(self) -> None:
         if self._writer is not None and not self._writer.closed:
@@ -174,6 +185,7 @@ class SqliteStore(Store):
     def leave(self) -> None:
         """SQLite must not even close a connection in a forked process: this one is never freed."""
         super().leave()
+        self._is_left = True
         for connection in list(self._connections):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
         if self._lock is not None:
@@ -187,12 +199,12 @@ class SqliteStore(Store):
         return self._writer
 
     def _begin_reading(self, connection: Connection) -> None:
-        connection.execution_options(pcqr_begin="BEGIN")
+        """The engine says so: see `_engine`."""
 
     def _begin_writing(self, connection: Connection) -> None:
-        connection.execution_options(pcqr_begin="BEGIN IMMEDIATE")
+        _plain(connection).execute("BEGIN IMMEDIATE")
 
-    # What every turn says, without SQLAlchemy in between: that takes as long as SQLite itself.
+    # What every turn says, its beginning and its end too, without SQLAlchemy in between: that takes longer than SQLite.
 
     def _do(self, connection: Connection, statement: Executable, **values: object) -> sqlite3.Cursor:
         return _plain(connection).execute(self._text(statement), {"number": self._number, **values})
@@ -201,7 +213,9 @@ class SqliteStore(Store):
         _plain(connection).executemany(self._text(statement), rows)
 
     def _insert(self, connection: Connection, statement: Insert, rows: Iterable[tuple[Any, ...]]) -> None:
-        _plain(connection).executemany(_positional(statement), rows)
+        plain, waiting = _plain(connection), iter(rows)
+        while part := tuple(islice(waiting, ROWS)):
+            plain.execute(_positional(statement, len(part)), tuple(chain.from_iterable(part)))
 
     def _looked_up(
         self, connection: Connection, statement: Select[Any], column: ColumnElement[Any], values: Sequence[int]
@@ -288,8 +302,10 @@ _POSITIONS = sqlite.dialect(paramstyle="qmark")
 
 
 @cache
-def _positional(statement: Insert) -> str:
-    return str(statement.compile(dialect=_POSITIONS))
+def _positional(statement: Insert, rows: int) -> str:
+    """The insertion of so many rows."""
+    beginning, values = str(statement.compile(dialect=_POSITIONS)).split(" VALUES ")
+    return f"{beginning} VALUES {', '.join([values] * rows)}"
 
 
 @cache
@@ -302,6 +318,11 @@ def _listing(statement: Select[Any], column: ColumnElement[Any], size: int) -> s
 def _plain(connection: Connection) -> sqlite3.Connection:
     found: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
     return found
+
+
+def _begun(connection: Connection) -> Connection | sqlite3.Connection:
+    """Who is to end the transaction of a turn: SQLAlchemy, if it has come to know of it, which then ends SQLite's."""
+    return connection if connection.in_transaction() else _plain(connection)
 
 
 def _drafted(draft: Path, identity: bytes, purpose: str, place: str) -> Link:
@@ -320,7 +341,7 @@ def _drafted(draft: Path, identity: bytes, purpose: str, place: str) -> Link:
     try:
         with store.begin() as connection, store.explaining():
             first = store.create(identity, purpose, connection)
-            connection.commit()
+            store.commit(connection)
     finally:
         store.close()
     return first
@@ -331,6 +352,8 @@ def _engine(connect: Callable[[], sqlite3.Connection]) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:  # sqlite3 itself would begin late, or not at all
-        _plain(connection).execute(connection.get_execution_options().get("pcqr_begin", "BEGIN"))
+        plain = _plain(connection)
+        if not plain.in_transaction:  # else it is a turn, in which something is asked by way of SQLAlchemy
+            plain.execute("BEGIN")
 
     return engine

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,6 +44,7 @@ Note = tuple[Executable, Sequence[Mapping[str, object]]]
 
 AT_ONCE = 512
 """Values of one look-up: databases limit the parameters of a statement."""
+_PART = 16_384
 _FIELDS = [column for column in ENTRIES.columns if column is not ENTRIES.c.ledger]
 _BEFORE = ENTRIES.alias("before")
 _ONE_EARLIER = and_(_BEFORE.c.ledger == ENTRIES.c.ledger, _BEFORE.c.seq == ENTRIES.c.seq - ENTRIES.c.size)
@@ -51,6 +52,7 @@ _IS_OURS = ENTRIES.c.ledger == bindparam("number")
 _BETWEEN = and_(_IS_OURS, ENTRIES.c.seq > bindparam("after"), ENTRIES.c.seq <= bindparam("final"))
 LINKED = select(*_FIELDS, _BEFORE.c.hash).select_from(ENTRIES.outerjoin(_BEFORE, _ONE_EARLIER)).where(_IS_OURS)
 INDEXED = select(INDEX.c.prefix, INDEX.c.seq).where(INDEX.c.ledger == bindparam("number"))
+_ALL_INDEXED = select(INDEX.c.prefix).where(INDEX.c.ledger == bindparam("number"))
 _ROWS = select(*_FIELDS).where(_BETWEEN).order_by(ENTRIES.c.seq).limit(bindparam("most"))
 _KEYED = select(ENTRIES.c.seq, ENTRIES.c["keys"], ENTRIES.c.size).where(_BETWEEN, ENTRIES.c["keys"].is_not(None))
 _SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state, LEDGERS.c.indexed).where(
@@ -142,7 +144,7 @@ class Store(ABC):
             with self.begin() as connection, self.explaining():
                 self._begin_migrating(connection)
                 tables.migrate(connection)
-                connection.commit()
+                self.commit(connection)
 
     def create(self, identity: bytes, purpose: str, connection: Connection) -> Link:
         """Tables, where there are none, and a ledger with its genesis, inside the caller's transaction."""
@@ -172,11 +174,14 @@ class Store(ABC):
             connection = self._writing()
             try:
                 self._begin_writing(connection)
-                connection.begin()
             except BaseException:
                 connection.close()
                 raise
             return connection
+
+    def commit(self, connection: Connection) -> None:
+        """Of a transaction that `begin` gave."""
+        connection.commit()
 
     def end(self, connection: Connection) -> None:
         """After a transaction that `begin` gave: what was not committed is rolled back."""
@@ -208,6 +213,12 @@ class Store(ABC):
     def indexed(self, connection: Connection, prefixes: Sequence[int]) -> list[tuple[int, int]]:
         """These prefixes of keys, each with the numbers of the entries that have such a key, as the index knows it."""
         return self._looked_up(connection, INDEXED, INDEX.c.prefix, prefixes)
+
+    def all_indexed(self, connection: Connection) -> Iterator[NDArray[np.int64]]:
+        """The prefixes of all keys in the index, in parts."""
+        found = self._do(connection, _ALL_INDEXED)
+        while rows := found.fetchmany(_PART):
+            yield np.fromiter(chain.from_iterable(rows), np.int64, len(rows))
 
     def linked(self, connection: Connection, seqs: Sequence[int]) -> list[tuple[Entry, bytes]]:
         """The entries with these numbers, each with the hash of the one before it (empty where there is none)."""
@@ -243,7 +254,7 @@ class Store(ABC):
             for table in (ENTRIES, INDEX):
                 connection.execute(delete(table).where(table.c.ledger == self._number))
             connection.execute(delete(LEDGERS).where(LEDGERS.c.number == self._number))
-            connection.commit()
+            self.commit(connection)
         return True
 
     def close(self) -> None:

@@ -23,6 +23,8 @@ from sqlalchemy import (
     update,
 )
 
+from pcqr.release.ledger.chain import split
+
 METADATA = MetaData()
 
 META = Table("pcqr_meta", METADATA, Column("version", Integer, nullable=False))
@@ -107,6 +109,15 @@ def prefixes(keys: Sequence[bytes]) -> NDArray[np.int64]:
     return np.array(keys, dtype="S8").view(">i8").astype(np.int64)
 
 
+def prefixes_in(keys: bytes, size: int) -> NDArray[np.int64]:
+    """Those of so many keys of one length, out of their bytes in a row."""
+    width = len(keys) // size
+    if width < _PREFIX:
+        return prefixes(split(keys, size))
+    beginnings = np.frombuffer(keys, np.uint8).reshape(size, width)[:, :_PREFIX]
+    return np.ascontiguousarray(beginnings).view(">i8").ravel().astype(np.int64)
+
+
 def _create_tables(connection: Connection) -> None:
     """As they were in version 1: an entry has one key, or none."""
     first = MetaData()
@@ -166,6 +177,7 @@ def _create_index(connection: Connection) -> None:
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book, _create_index)
 """The n-th, counted from 0, brings a database from version n to version n + 1."""
 _AT_ONCE = 10_000
+_PREFIX = 8
 
 
 def version(connection: Connection) -> int:
