@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from pcqr import AgnosticRelease, Guarantee, Schema, SemiPrivateLearner
+from pcqr import AgnosticRelease, Guarantee, PrivateClassifier, Schema
 from pcqr.cli import account as command
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
@@ -115,7 +115,7 @@ def test_publish_and_answer_charge_it_and_say_what_is_left(files: Path, monkeypa
     assert json.loads(second.output)["account"]["left"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
     monkeypatch.setenv("COLUMNS", "140")
     words = said(run("account", "show", "hospital"))
-    assert "pcqr publish, SemiPrivateLearner, DecisionTrees, n = 4,000" in words
+    assert "pcqr publish, PrivateClassifier, DecisionTrees, n = 4,000" in words
     assert "pcqr answer, AgnosticRelease, Thresholds, n = 4,000" in words
     assert "in 2 charges" in words
 
@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused_with_what_is_left(files: Path) -> None:
         assert result.exit_code == 2
         assert "has no room for this release" in said(result)
         assert "left are ε = 0.5" in said(result)
-    assert charges() == ["SemiPrivateLearner"]
+    assert charges() == ["PrivateClassifier"]
     assert not (files / "answers.csv").exists()
     assert not (files / "b").exists()
 
@@ -155,13 +155,13 @@ def test_a_run_that_is_stopped_after_the_charge_says_that_it_stays_charged(
         raise KeyboardInterrupt
 
     created()
-    monkeypatch.setattr(SemiPrivateLearner, "_start", stopped)
+    monkeypatch.setattr(PrivateClassifier, "_start", stopped)
     monkeypatch.setattr(AgnosticRelease, "_start", stopped)
     for result in (publish(files, "--epsilon", 1, "--account", "hospital"), answer(files, "--account", "hospital")):
         assert result.exit_code == 4
         assert "nothing was released" in said(result)
         assert "What was charged to the account hospital stays charged" in said(result)
-    assert charges() == ["SemiPrivateLearner", "AgnosticRelease"]
+    assert charges() == ["PrivateClassifier", "AgnosticRelease"]
     assert "stays charged" not in said(publish(files, "--epsilon", 1))
 
 
@@ -247,7 +247,7 @@ def test_adopt_after_the_head_was_lost(home: Path, files: Path) -> None:
     assert "nothing says that this is no older copy" in said(run("account", "show", "hospital"))
     assert run("account", "adopt", "hospital").exit_code == 0
     assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 0
-    assert charges() == ["SemiPrivateLearner"]
+    assert charges() == ["PrivateClassifier"]
 
 
 def test_a_head_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:

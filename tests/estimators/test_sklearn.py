@@ -31,7 +31,7 @@ ESTIMATORS = [
     AgnosticRelease(epsilon=1e3, unstable=20, entropy=0),
     UniversalRelease(epsilon=1e3, unstable=20, entropy=0),
     NoisyMaxAggregate(epsilon=1e3, entropy=0),
-    ConfidentMaxAggregate(epsilon=1e3, entropy=0),
+    ConfidentMaxAggregate(epsilon=1e3, threshold=1, most_labels=300, entropy=0),  # else ⊥, to votes of one label too
     SemiPrivateLearner(epsilon=1e3, entropy=0),
     SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
     PrivateClassifier(epsilon=1e3, method="tree", entropy=0),

@@ -158,4 +158,5 @@ def test_the_auditor_finds_the_claims_kept() -> None:
     for case in neighbour_cases(full=False):
         found = verify(case)
         assert found.passed
-        assert 0.2 * case.claimed.epsilon < found.epsilon < case.claimed.epsilon
+        least = 0.2 if case.name.startswith("Ind-kNN") else 0.1  # Rényi divergences of one sampled answer are loose
+        assert least * case.claimed.epsilon < found.epsilon < case.claimed.epsilon

@@ -221,7 +221,7 @@ def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_
         until = time.monotonic() + 10
         while states()["ages"] == "failed" and time.monotonic() < until:
             time.sleep(0.01)
-        assert client.get("/v1/budget?release=ages").json()["spent"] == {"queries": 0, "unstable": 0}
+        assert client.get("/v1/budget?release=ages").json()["spent"] == {"queries": 0, "unstable": 0, "labels": None}
 
 
 def _fails(*_: object) -> None:

@@ -194,10 +194,10 @@ def test_the_budget_and_the_answers_are_told_page_by_page(tmp_path: Path) -> Non
         assert told["mine"] == {
             "name": None,
             "used": told["spent"],
-            "allowance": {"queries": None, "unstable": None},
+            "allowance": {"queries": None, "unstable": None, "labels": None},
         }
-        assert told["untimed"] == {"queries": 0, "unstable": 0}
-        unlimited = {"queries": None, "unstable": None}
+        assert told["untimed"] == {"queries": 0, "unstable": 0, "labels": None}
+        unlimited = {"queries": None, "unstable": None, "labels": None}
         assert told["askers"] == [{"name": None, "used": told["spent"], "allowance": unlimited}]
         found: list[Any] = []
         after: int | None = 0
@@ -254,10 +254,10 @@ def test_the_holder_is_told_what_each_key_may_have_and_what_was_asked_without_a_
         keys.path.write_text(keys.path.read_text().replace('"gone"', '"away"'))
         seen = told(holder)
         assert {each["name"]: each["allowance"] for each in seen["askers"]} == {
-            "ward": {"queries": 7, "unstable": 2},
+            "ward": {"queries": 7, "unstable": 2, "labels": None},
             "gone": None,
         }
-        assert seen["untimed"] == {"queries": 4, "unstable": before.count("unstable")}
+        assert seen["untimed"] == {"queries": 4, "unstable": before.count("unstable"), "labels": None}
         assert told(ward)["askers"] is None
 
 

@@ -45,7 +45,8 @@ def doubted(
     if lead >= plan.bound * plan.tree_from:
         descent.close()  # no more sums, and their memory and progress are free
         return sspp(trees, records, None, DrawStage(plan.tree), entropy)
-    return next(descent)
+    (head,) = descent
+    return head
 
 
 def doubted_guarantee(

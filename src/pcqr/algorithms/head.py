@@ -46,7 +46,8 @@ def descend(
     features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy, *, called: str = "head"
 ) -> Head:
     """Run the descent and return the head to publish: `head_guarantee` holds for it."""
-    return next(descents(features, records, plan, entropy, (plan.steps,), called=called))
+    (head,) = descents(features, records, plan, entropy, (plan.steps,), called=called)
+    return head
 
 
 def descents(
