@@ -217,10 +217,9 @@ class BudgetExhausted(PcqrError, RuntimeError):
         rows = "1 more query" if requested == 1 else f"{requested:,} more queries"
         them, were = "it" if requested == 1 else "them", "was" if len(self.answers) == 1 else "were"
         given = f" ({len(self.answers):,} before {them} {were} answered: see .answers)" if self.answers else ""
-        used_up = "the planned queries" if left.queries == 0 else "the unstable answers"
-        used_up = "the labels that were paid for" if left.labels == 0 else used_up
+        these = "planned queries" if left.queries == 0 else "labels" if left.labels == 0 else "unstable answers"
         super().__init__(
-            f"The release has halted: {used_up} are used up. Spent: {spent}. Requested: {rows}{given}. "
+            f"The release has halted: the {these} are used up. Spent: {spent}. Requested: {rows}{given}. "
             f"Left: {left}. Queries asked before are still answered from the log at no cost."
         )
 
