@@ -93,6 +93,10 @@ def test_bad_parameters_are_refused() -> None:
 def test_shipped_subjects_run_and_leave_something_open(subject: Subject) -> None:
     """Their claims are judged in tests/cli/test_audit.py, which runs the whole audit."""
     for data in (subject.first, subject.second):
-        seen = {observe(subject.mechanism, data, SystemEntropy()) for _ in range(60)}
+        seen: set[object] = set()
+        for run in range(3_000):
+            seen.add(observe(subject.mechanism, data, SystemEntropy()))
+            if run >= 60 and len(seen) > 1:
+                break
         assert len(seen) > 1, "an outcome that is certain would be no test"
         assert all(isinstance(outcome, str) for outcome in seen), "nothing was raised"
