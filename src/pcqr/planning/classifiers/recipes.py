@@ -13,6 +13,9 @@ from dataclasses import dataclass
 WHITENING = 0.55
 """Dense directions are divided by their public standard deviation to this power."""
 
+LITTLE_BELOW, LITTLE_WHITENING = 5_000.0, 0.2
+"""n·ε below which directions that hardly vary drown in noise, and the power there."""
+
 RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
 """(n·ε from which on, the least share of the public rows at which a category is asked for)."""
 
@@ -51,7 +54,8 @@ def rarest_for(records: int, epsilon: float) -> float:
 def plain(records: int, epsilon: float) -> Recipe:
     """Predicates alone."""
     noise = 0.7 if records * epsilon < 30_000.0 else 0.85
-    return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon))
+    whitening = LITTLE_WHITENING if records * epsilon < LITTLE_BELOW else WHITENING
+    return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon), whitening)
 
 
 CAREFUL = Recipe(256, 0, 0, 0.85, 12.0, 100, 300, 0.03, whitening=0.0, longest_way=0.1)
