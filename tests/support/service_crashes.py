@@ -216,6 +216,8 @@ class Run:
                 self.begin()
                 server.kill()
                 server = self.started()
+            else:
+                self._replace_clients()
             is_killed = self._load(server, point)
         finally:
             server.kill()
@@ -281,12 +283,15 @@ class Run:
         return sum(len(client.done) for client in self.clients)
 
     def _settle(self, server: KilledServer) -> None:
-        """Whoever had no reply asks again; then everything is compared. Clients without a quota left are replaced."""
+        """Whoever had no reply asks again; then everything is compared."""
         for client in self.clients:
             self.had_no_reply += client.pending is not None
             while not client.ask_once(server.port):
                 must(not server.has_ended, "the server ended")
         self._check()
+
+    def _replace_clients(self) -> None:
+        """Those without a quota left, by new ones."""
         for place, client in enumerate(self.clients):
             if any(request.status == 403 for request in client.done):
                 self.quotas += 1
