@@ -17,6 +17,7 @@ from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
 from pcqr.records import Encoded, InMemory, Narrow, Records, source
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
+from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
@@ -79,8 +80,13 @@ def in_short_numbers(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -
     return Narrow(short, y, labels)
 
 
+def on_a_device(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
+    return OnDevice(InMemory(X, y, labels), "cpu")
+
+
 Make = Callable[[NDArray[np.float64], NDArray[np.int8], int], Records]
-sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns, in_short_numbers])
+sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns, in_short_numbers, on_a_device])
 
 
 def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> None:

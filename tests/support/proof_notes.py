@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib
+import importlib.util
 import inspect
 import re
 import sys
@@ -26,17 +26,39 @@ import textwrap
 from functools import reduce
 from pathlib import Path
 
+_UNIMPORTED = "pcqr.gpu."
+"""Modules that need torch, which need not be there."""
 NOTES = Path(__file__).parents[2] / "proofs"
 CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<digest>[0-9a-f]{8}))? -->")
 
 
 def digest(module: str, name: str) -> str:
     """Eight hex digits of the syntax tree of `module:name`; raises when there is no such object."""
+    if module.startswith(_UNIMPORTED):
+        return _hashed(_parsed(module, name))
     found: object = reduce(getattr, name.split("."), importlib.import_module(module))
     if isinstance(found, property):
         found = found.fget
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(found)))  # type: ignore[arg-type]
-    return hashlib.sha256(repr(_shape(ast.parse(source))).encode()).hexdigest()[:8]
+    return _hashed(ast.parse(source))
+
+
+def _hashed(tree: ast.Module) -> str:
+    return hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:8]
+
+
+def _parsed(module: str, name: str) -> ast.Module:
+    """A function or a class of a module that is read, not imported."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(module)
+    outer: ast.Module | ast.ClassDef | ast.FunctionDef = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    for part in name.split("."):
+        inner = [node for node in outer.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part]
+        if not inner:
+            raise AttributeError(f"{module} has no {name}")
+        outer = inner[0]
+    return ast.Module([outer], type_ignores=[]) if not isinstance(outer, ast.Module) else outer
 
 
 def _shape(node: object) -> object:

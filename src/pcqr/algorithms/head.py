@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from pcqr.progress import tracked, under_way
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_kernels import Integers, Weights
-from pcqr.records.head_sums import GRID
+from pcqr.records.head_sums import GRID, HeadSums
+from pcqr.records.on_device import DeviceHeadSums
 
 N = TypeVar("N", bound=np.generic)
 Floats = NDArray[np.float64]
@@ -68,20 +69,63 @@ def descents(
     check_records(features, records, plan)
     with under_way(f"{called}, vectors of the records"):
         sums = records.head_sums(features, plan.bound)
-    shape = plan.blocks, plan.coordinates
-    weights, velocity, average = np.zeros((3, *shape))
-    rounded = np.zeros(shape, dtype=np.int32)
+    descent = _descent(sums, plan)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
-        parts = sums.total(*_parts(rounded, plan))
-        total = np.concatenate([part.reshape(plan.blocks, -1) for part in parts], axis=1)
-        noisy = total + discrete_gaussians(plan.scale, total.size, entropy).reshape(shape)
-        _advance(noisy, plan.step_size / plan.sensitivity, plan.momentum, GRID, velocity, weights, rounded)
+        total = descent.total()
+        descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
         stop = min(each for each in stops if each >= step)
         if step > stop - last_quarter(stop):
-            average += weights
+            descent.keep()
         if step == stop:
-            yield Head.of(features, plan.classes, *_parts(average / last_quarter(stop), plan))
-            average[:] = 0.0
+            yield Head.of(features, plan.classes, *_parts(descent.mean(last_quarter(stop)), plan))
+
+
+class _Descent(Protocol):
+    """Where the weights are, here or on a GPU, and how a noisy sum moves them."""
+
+    def total(self) -> Any:
+        """The sum of all records' vectors at the weights. Private."""
+
+    def advance(self, total: Any, noise: Integers) -> None:
+        """One step along `total` plus `noise`, of which there is one draw for every coordinate."""
+
+    def keep(self) -> None:
+        """Let the weights be one of those whose mean is taken."""
+
+    def mean(self, kept: int) -> Floats:
+        """The mean of the `kept` weights since the last one."""
+
+
+def _descent(sums: HeadSums, plan: HeadStage) -> _Descent:
+    if isinstance(sums, DeviceHeadSums):
+        found: _Descent = sums.descent(plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
+        return found
+    return _OnHost(sums, plan)
+
+
+class _OnHost:
+    def __init__(self, sums: HeadSums, plan: HeadStage) -> None:
+        self._sums, self._plan = sums, plan
+        self._shape = plan.blocks, plan.coordinates
+        self._weights, self._velocity, self._average = np.zeros((3, *self._shape))
+        self._rounded = np.zeros(self._shape, dtype=np.int32)
+
+    def total(self) -> Integers:
+        parts = self._sums.total(*_parts(self._rounded, self._plan))
+        return np.concatenate([part.reshape(self._plan.blocks, -1) for part in parts], axis=1)
+
+    def advance(self, total: Integers, noise: Integers) -> None:
+        rate = self._plan.step_size / self._plan.sensitivity
+        noisy = total + noise.reshape(self._shape)
+        _advance(noisy, rate, self._plan.momentum, GRID, self._velocity, self._weights, self._rounded)
+
+    def keep(self) -> None:
+        self._average += self._weights
+
+    def mean(self, kept: int) -> Floats:
+        found = self._average / kept
+        self._average[:] = 0.0
+        return found
 
 
 @compiled

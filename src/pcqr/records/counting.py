@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -70,11 +70,15 @@ class RankedSets:
 
 @dataclass(frozen=True, eq=False)
 class ConjunctionCounts:
-    """`table[row, c]`: the records of class c in which every predicate of the set with that row holds."""
+    """`table[row, c]`: the records of class c in which every predicate of the set with that row holds.
+
+    Where `device` is named, what is made of the counts is computed there, too: the same numbers (proofs/gpu.md).
+    """
 
     predicates: int
     depth: int
     table: Int32Array
+    device: str | None = None
 
     @cached_property
     def sets(self) -> RankedSets:
@@ -93,7 +97,7 @@ class ConjunctionCounts:
         if (self.predicates, self.depth, self.classes) != (other.predicates, other.depth, other.classes):
             raise DataError("counts", "of the same number of predicates, depth and classes", "counts of another shape")
         _check_records(self.records + other.records)
-        return ConjunctionCounts(self.predicates, self.depth, self.table + other.table)
+        return replace(self, table=self.table + other.table)
 
     def of_nodes(self, sets: NDArray[np.signedinteger]) -> IntArray:
         """`[k, signs, c]`: the records of class c at each node that the predicates of `sets[k]` make.

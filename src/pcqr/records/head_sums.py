@@ -45,6 +45,14 @@ def on_grid(weights: Floats) -> Weights:
     return np.clip(np.rint(weights * GRID), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int32)
 
 
+def check_sums(bound: int, records: int) -> None:
+    """Refuse what the proof does not cover. Both are public."""
+    if not 1 <= bound <= LARGEST_BOUND or bound & (bound - 1):
+        raise ParameterError("bound", f"a power of two of at most {LARGEST_BOUND:,}", bound)
+    if records > MOST_RECORDS:
+        raise DataError("X", f"at most {MOST_RECORDS:,} rows", f"{records:,} rows")
+
+
 class HeadSums:
     """The private records as one integer vector each, for any public weights. Holds only secrets."""
 
@@ -52,10 +60,7 @@ class HeadSums:
         self, features: HeadFeatures, blocks: Iterable[tuple[Points, Labels]], records: int, bound: int, classes: int
     ) -> None:
         """`blocks` are the records' points and labels, one block after the other, `records` of them together."""
-        if not 1 <= bound <= LARGEST_BOUND or bound & (bound - 1):
-            raise ParameterError("bound", f"a power of two of at most {LARGEST_BOUND:,}", bound)
-        if records > MOST_RECORDS:
-            raise DataError("X", f"at most {MOST_RECORDS:,} rows", f"{records:,} rows")
+        check_sums(bound, records)
         self._features, self._bound, self._classes = features, bound, classes
         self._vectors = np.empty((records, features.size), dtype=np.int16)
         self._cells = np.empty((features.count, records), dtype=np.uint16)

@@ -20,13 +20,14 @@ What a leaf costs, and how the options of a node are weighed, is `MistakeLaw`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.hypotheses.trees.splits import FloatArray, add_leaf_pairs, add_pairs
+from pcqr.progress import under_way
 from pcqr.records.counting import ConjunctionCounts, Int32Array, IntArray, in_shares
 
 Values = tuple[NDArray[np.signedinteger], FloatArray]
@@ -70,39 +71,48 @@ class MistakeLaw:
     """e^{−θj} for j = 0, 1, …, a table."""
     stop_odds: float
     """Bσ/(1−σ): the prior weight of a stop, that of each predicate being one."""
+    share: float
+    """(1−σ)/B."""
 
     def __init__(self, counts: ConjunctionCounts, inverse_temperature: float, stop: float) -> None:
         self.rate, self.decay = inverse_temperature, _decay(inverse_temperature, counts.records)
         self.stop_odds = counts.predicates * stop / (1.0 - stop)
-        self._share, self._classes = (1.0 - stop) / counts.predicates, counts.classes
+        self.share, self._classes = (1.0 - stop) / counts.predicates, counts.classes
 
     def leaves(self, sums: IntArray) -> Values:
         """L of nodes where the classes have these counts (along the last axis)."""
-        most = sums.max(axis=-1, keepdims=True)
-        mass = np.exp(-self.rate * (most - sums)).sum(axis=-1) / self._classes
-        return sums.sum(axis=-1) - most[..., 0], mass
+        most = sums.max(axis=-1)
+        mass = np.zeros(most.shape)
+        for c in range(self._classes):  # in this order, as on every device
+            mass += self.decayed(most - sums[..., c])
+        return sums.sum(axis=-1) - most, mass / self._classes
+
+    def decayed(self, gaps: NDArray[np.signedinteger]) -> FloatArray:
+        """e^{−θj} for every j of `gaps`."""
+        found: FloatArray = self.decay[np.minimum(gaps, self.decay.size - 1)]
+        return found
 
     def label_costs(self, sums: IntArray) -> IntArray:
         """What a leaf costs at one node, for each label that it may have."""
         mistakes: IntArray = sums.sum() - sums
         return mistakes
 
-    def mean(self, total: FloatArray) -> FloatArray:
-        """(1−σ)/B · `total`."""
-        return total * self._share
-
 
 class PartitionFunction:
     """Z at every node, from `counts` and `law`. A function of the private records.
 
-    Leaves with D literals are by far the most nodes: they are not stored but summed up as they are met.
+    Leaves with D literals are by far the most nodes: they are not stored but summed up as they are met. Counts that
+    name a device have the sums made there, bit for bit the same (proofs/gpu.md).
     """
 
     def __init__(self, counts: ConjunctionCounts, law: MistakeLaw) -> None:
         self.counts, self.law = counts, law
-        self._sets = [counts.sets.of_size(size) for size in range(counts.depth)]
         self._levels: list[list[Values]] = [[]]
         """`_levels[r][s]`: Z(·, r) for the nodes with s literals, s + r ≤ D, indexed [rank of the set, signs]."""
+        if counts.device is not None:
+            self._levels += self._levels_on(counts.device)
+            return
+        self._sets = [counts.sets.of_size(size) for size in range(counts.depth)]
         for remaining in range(1, counts.depth + 1):
             self._levels.append([self._level(size, remaining) for size in range(counts.depth - remaining + 1)])
 
@@ -150,6 +160,15 @@ class PartitionFunction:
         place = self.counts.sets.rows(sets) - self.counts.sets.start[size], signs
         return cost[place].astype(np.int64), mass[place]
 
+    def _levels_on(self, device: str) -> Iterable[list[Values]]:
+        from pcqr.gpu.trees import tree_levels  # noqa: PLC0415 (torch takes seconds to import, and need not be there)
+
+        counts, law = self.counts, self.law
+        with under_way("weighing trees on the GPU"):
+            return tree_levels(
+                counts.table, counts.predicates, counts.depth, law.decay, law.stop_odds, law.share, device
+            )[1:]
+
     def _level(self, size: int, remaining: int) -> Values:
         """Z(·, `remaining`) for all nodes of `size` literals."""
         shape = self._sets[size].shape[0], 1 << size
@@ -158,7 +177,7 @@ class PartitionFunction:
         def fill(low: int, high: int) -> None:
             share = slice(low, high)
             self._add_up(size, remaining, share, cost[share], mass[share])
-            mass[share] = self.law.mean(mass[share])
+            mass[share] *= self.law.share
 
         steps = shape[1] * self.counts.predicates * self.counts.classes
         in_shares(f"weighing trees of depth {remaining}", shape[0], steps, fill)
@@ -178,7 +197,7 @@ class PartitionFunction:
         cost[:], mass[:] = same[0][share], size * same[1][share]
         if law.stop_odds > 0:
             leaf_cost, leaf_mass = law.leaves(self.counts.of_nodes(sets))
-            mass += law.stop_odds * leaf_mass * np.exp(-law.rate * (leaf_cost - cost))
+            mass += law.stop_odds * leaf_mass * law.decayed(leaf_cost - cost)
         add_pairs(*wider, ranked.steps, sets, law.decay, cost, mass)
 
 

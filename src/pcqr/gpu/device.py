@@ -1,0 +1,27 @@
+"""Which device there is. Asked without torch, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+DeviceChoice = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A CUDA device by the name that torch has for it, or None, and then in words why there is none."""
+
+    name: str | None
+    why_not: str = ""
+
+
+def find_gpu() -> Found:
+    """The CUDA device that torch would use, if torch and a device are there."""
+    try:
+        import torch  # noqa: PLC0415
+    except ImportError:
+        return Found(None, "torch is not installed (pip install pcqr[gpu])")
+    if not torch.cuda.is_available():
+        return Found(None, "torch finds no CUDA device")
+    return Found("cuda")
