@@ -14,7 +14,7 @@ from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
 from pcqr.planning.classifiers.head import head_features, head_predicates
 from pcqr.planning.classifiers.piloted import plan_piloted, recipes
-from pcqr.planning.classifiers.rule import LEAD, pilot_share
+from pcqr.planning.classifiers.rule import LEAD, mixed_from, pilot_share
 from pcqr.records.head_features import HeadFeatures
 
 PUBLIC = np.random.default_rng(0).normal(size=(500, 3))
@@ -55,6 +55,12 @@ def test_every_plan_keeps_its_budget_and_uses_it_up(
 def test_pilots_take_the_less_the_larger_the_strength() -> None:
     shares = [pilot_share(records, 1.0) for records in (30_000, 151_515, 250_000, 500_000, 10**8)]
     assert shares == pytest.approx([0.33, 0.33, 0.2, 0.1, 0.1], rel=1e-3)
+
+
+def test_the_stronger_a_head_is_beside_its_pilots_the_less_their_defeat_says_of_it() -> None:
+    shares = [mixed_from(records, 1.0) for records in (30_000, 150_000, 300_000, 10**8)]
+    assert shares == pytest.approx([-0.008, -0.008, -0.016, -16.0 / 3.0])
+    assert plan_piloted(10**8, maps_for(10**8, 1.0, 2), 1.0, 1e-6).mixed_from == -(10**8), "no more than all records"
 
 
 def test_strengths_add_up_by_squares() -> None:

@@ -15,7 +15,7 @@ from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
 from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import Recipe, ferned, mixed, plain
-from pcqr.planning.classifiers.rule import FERNED_FROM, LEAD, MIXED_FROM, PILOTED_FROM, pilot_share
+from pcqr.planning.classifiers.rule import FERNED_FROM, LEAD, PILOTED_FROM, mixed_from, pilot_share
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicates
@@ -70,7 +70,8 @@ def plan_piloted(
         for shape, recipe in zip(shapes, made, strict=True)
     )
     lead = noise_scale(1, LEAD * mu)
-    plan = PilotedStage(pilots, lead, math.ceil(MIXED_FROM * records), math.ceil(FERNED_FROM * records), heads)
+    least = max(-records, math.ceil(mixed_from(records, epsilon) * records))
+    plan = PilotedStage(pilots, lead, least, math.ceil(FERNED_FROM * records), heads)
     guarantee = piloted_guarantee(plan, delta, beside=beside)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")

@@ -46,7 +46,8 @@ LEAD = 0.14
 """The share of μ that the comparison of two pilots has."""
 
 MIXED_FROM, FERNED_FROM = -0.008, 0.0
-"""The lead of the ferned pilot, as a share of the records, from which a head has some ferns, and mostly ferns."""
+"""The lead of the ferned pilot, as a share of the records, from which a head has some ferns, and mostly ferns. From
+n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 
 
 def choose(records: int, epsilon: float, labels: int) -> Method:
@@ -70,3 +71,11 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
 def pilot_share(records: int, epsilon: float) -> float:
     """The share of μ that each pilot has."""
     return min(LARGEST_PILOT, max(SMALLEST_PILOT, PILOT_STRENGTH / (records * epsilon)))
+
+
+def mixed_from(records: int, epsilon: float) -> float:
+    """The lead of the ferned pilot from which a head has some ferns.
+
+    The stronger a head is beside its pilots, the less their defeat says of it: ferns gain more than predicates do.
+    """
+    return MIXED_FROM * max(1.0, records * epsilon / COUNTED_BELOW)
