@@ -40,10 +40,14 @@ SECRET = {Fitted, OneTeacher}
 """Teachers that are never published: what is kept of them are the arrays of their committee, if anything."""
 
 
+ALONE = ("pcqr.__main__", "pcqr.gpu", "pcqr.bench.outside")
+"""A command, and rooms that know nothing of pcqr and import what may not be installed."""
+
+
 def everything_in_pcqr() -> Iterator[type]:
-    """Every class that a module of pcqr defines."""
+    """Every class that a module of pcqr defines, but for those of `ALONE`."""
     for info in pkgutil.walk_packages(pcqr.__path__, "pcqr."):
-        if info.name != "pcqr.__main__":
+        if not info.name.startswith(ALONE):
             module = import_module(info.name)
             yield from (cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == info.name)
 
