@@ -11,7 +11,7 @@ from pcqr.accounting import compose
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan.words import promise
-from pcqr.unit import PRESENCE, RECORD, Unit, check_proved
+from pcqr.unit import PERSON, PRESENCE, RECORD, Unit, check_proved
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,6 @@ from pcqr.unit import PRESENCE, RECORD, Unit, check_proved
     [
         (("household",), "kind"),
         (("record", 1), "rows"),
-        (("person",), "rows"),
         (("person", 0), "rows"),
         (("person", 2.0), "rows"),
         (("person", True), "rows"),
@@ -44,7 +43,9 @@ def test_a_unit_begins_a_sentence() -> None:
     assert RECORD.any_one() == "any one private record"
     assert RECORD.any_one(1000) == "any one of the 1,000 private records"
     assert Unit.person(5).any_one() == "the rows (at most 5) of any one person"
-    assert Unit.person(5).any_one(1000) == "the rows (at most 5) of any one person among the 1,000 private records"
+    assert Unit.person(5).any_one(1000) == "the rows (at most 5) of any one of the 1,000 persons"
+    assert PERSON.any_one() == "all rows of any one person"
+    assert PERSON.any_one(1000) == "all rows of any one of the 1,000 persons"
 
 
 def test_one_person_with_one_row_is_still_another_unit() -> None:
@@ -54,6 +55,30 @@ def test_one_person_with_one_row_is_still_another_unit() -> None:
         assert Unit.person(rows) != RECORD
         with pytest.raises(ParameterError, match=r"^unit must be RECORD, the only unit .* for which pcqr has proofs"):
             check_proved(Unit.person(rows))
+
+
+def test_a_person_with_any_number_of_rows_is_one_with_a_bounded_number_too() -> None:
+    assert Unit("person") == PERSON
+    assert PERSON.adjacency == "replace one person, with all rows"
+    assert PERSON.revealed == "all rows of some persons"
+    assert PERSON.implies(PERSON)
+    assert PERSON.implies(Unit.person(3))
+    assert Unit.person(3).implies(Unit.person(3))
+    for first, second in ((Unit.person(3), PERSON), (Unit.person(3), Unit.person(2)), (PERSON, RECORD)):
+        assert not first.implies(second)
+    assert not RECORD.implies(PERSON)
+    assert not PRESENCE.implies(PERSON)
+
+
+def test_what_holds_for_records_that_were_persons_holds_for_persons() -> None:
+    about = Guarantee(1.0, 1e-6).for_persons("n counts persons")
+    assert (about.unit, about.epsilon, about.delta, about.steps) == (PERSON, 1.0, 1e-6, ("n counts persons",))
+    assert promise(about, 1_000).startswith("Replace all rows of any one of the 1,000 persons, and no set of outcomes")
+    for other in (about, Guarantee(1.0, unit=PRESENCE)):
+        with pytest.raises(ParameterError, match="only unit"):
+            other.for_persons("again")
+    with pytest.raises(ParameterError, match="same unit"):
+        about.compose(Guarantee(1.0))
 
 
 def test_presence_is_less_than_a_record_and_says_so() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError, WeakGuarantee
-from pcqr.unit import RECORD, Unit, check_proved
+from pcqr.unit import PERSON, RECORD, Unit, check_proved
 
 ROUNDING = 1e-12
 _LARGEST_EXPONENT = 700.0  # e^700 is a float64
@@ -275,6 +275,11 @@ class Guarantee(Document):
     def drawn_with(self, *, private_entropy: bool) -> Guarantee:
         """The same guarantee, marked as not private unless the entropy was private."""
         return replace(self, is_private=self.is_private and private_entropy)
+
+    def for_persons(self, step: str) -> Guarantee:
+        """The same figures about persons: of a run whose records were persons, as `step` says (proofs/persons.md)."""
+        check_proved(self.unit)
+        return replace(self, unit=PERSON).explained(step)
 
     def caveats(self, records: int | None = None) -> tuple[str, ...]:
         """A sentence for each figure that is too large to mean much, for n = `records` where it is known."""

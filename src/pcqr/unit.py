@@ -1,16 +1,18 @@
 """Whom a guarantee protects: the unit of privacy, that is, what two neighbouring tables may differ in.
 
-Nearly everything that is proved in pcqr is proved for `RECORD`: one record is replaced by any other. A person who has
-several rows is another unit, and so is a person who may have more of them. So is `PRESENCE`: one record is there or is
-not. It promises less, since replacing a record is removing one and adding another. Guarantees about different units do
-not add up.
+Everything that is proved in pcqr is proved for `RECORD`: one record is replaced by any other; nearly everything for
+`PERSON`, too: all rows of one person are, however many (proofs/persons.md). A person with a bounded number of rows is
+another unit, about which `PERSON` says enough. So is `PRESENCE`: one record is there or is not. It promises less, since
+replacing a record is removing one and adding another. Guarantees about different units do not add up.
 
 Examples
 --------
 >>> from pcqr import Guarantee
->>> from pcqr.unit import PRESENCE, RECORD
+>>> from pcqr.unit import PERSON, PRESENCE, RECORD
 >>> Guarantee(1.0).unit == RECORD
 True
+>>> print(Guarantee(1.0, unit=PERSON))
+pure differential privacy with ε = 1 under 'replace one person, with all rows'
 >>> print(Guarantee(1.0, unit=PRESENCE))
 pure differential privacy with ε = 1 under 'REMOVE OR ADD one record, which is less than to replace one'
 """
@@ -24,7 +26,7 @@ from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 
-__all__ = ["PRESENCE", "RECORD", "Unit"]
+__all__ = ["PERSON", "PRESENCE", "RECORD", "Unit"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Unit(Document):
     kind : {"record", "person", "presence"}
         One row, or all rows of one person, replaced by others; or one row that is there or is left empty.
     rows : int or None, default None
-        The most rows that a person has; None for a record, and for its presence.
+        The most rows that a person has; None: any number. None for a record, and for its presence.
 
     Attributes
     ----------
@@ -57,6 +59,8 @@ class Unit(Document):
     >>> from pcqr.unit import RECORD, Unit
     >>> RECORD.adjacency
     'replace one record'
+    >>> Unit("person").adjacency
+    'replace one person, with all rows'
     >>> Unit.person(5).adjacency
     'replace one person, who has at most 5 rows'
     >>> Unit("presence").adjacency
@@ -69,7 +73,7 @@ class Unit(Document):
     def __post_init__(self) -> None:
         if self.kind not in ("record", "person", "presence"):
             raise ParameterError("kind", "'record', 'person' or 'presence'", self.kind)
-        if self.kind == "person":
+        if self.rows is not None and self.kind == "person":
             check_integer("rows", self.rows, least=1)
         elif self.rows is not None:
             raise ParameterError("rows", f"None for the unit {self.kind!r}, which is one row", self.rows)
@@ -85,8 +89,10 @@ class Unit(Document):
         """What turns a table into a neighbour, in words."""
         if self.kind == "presence":
             return "REMOVE OR ADD one record, which is less than to replace one"
-        if self.rows is None:
+        if self.kind == "record":
             return "replace one record"
+        if self.rows is None:
+            return "replace one person, with all rows"
         return f"replace one person, who has at most {self.rows:,} row{'s' * (self.rows != 1)}"
 
     @property
@@ -95,20 +101,30 @@ class Unit(Document):
         return "Remove" if self.kind == "presence" else "Replace"
 
     def any_one(self, records: int | None = None) -> str:
-        """Any unit of a table, in words, with n = `records` where it is known: what comes after `change`."""
-        if self.rows is None:
+        """Any unit of a table, in words, with n = `records` of them where that is known: what comes after `change`."""
+        if self.kind != "person":
             return "any one private record" if records is None else f"any one of the {records:,} private records"
-        among = "" if records is None else f" among the {records:,} private records"
-        return f"the rows (at most {self.rows:,}) of any one person{among}"
+        which = "any one person" if records is None else f"any one of the {records:,} persons"
+        return f"all rows of {which}" if self.rows is None else f"the rows (at most {self.rows:,}) of {which}"
+
+    def implies(self, other: Unit) -> bool:
+        """Does a guarantee about this unit hold, with the same figures, for the `other` as well?
+
+        A person with any number of rows is one with a bounded number of them, too. All else is for itself.
+        """
+        return self == other or (self.kind == other.kind == "person" and self.rows is None)
 
     @property
     def revealed(self) -> str:
         """What a δ that is too large might show of some units, in words."""
-        return "whole records" if self.rows is None else "all rows of some persons"
+        return "all rows of some persons" if self.kind == "person" else "whole records"
 
 
 RECORD = Unit("record")
-"""One row of the table, replaced by any other: the unit that all proofs are for, unless they say otherwise."""
+"""One row of the table, replaced by any other: what is promised where nobody says whose the rows are."""
+
+PERSON = Unit("person")
+"""All rows of one person, however many, replaced by those of another: what `fit(X, y, groups=…)` promises."""
 
 PRESENCE = Unit("presence")
 """One row of the table, there or not: its place stays, empty, so that n is the same. Only `IndividualKNN` has it."""

@@ -90,10 +90,11 @@ def test_a_second_one_of_that_name_is_refused_and_bad_figures_are() -> None:
 def test_units() -> None:
     created("--unit", "person", "--rows", 5, name="clinic")
     assert "replace one person, who has at most 5 rows" in said(run("account", "show", "clinic"))
-    for options in (("--unit", "person"), ("--rows", 5)):
-        result = run("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", *options)
-        assert result.exit_code == 2
-        assert "--rows" in result.output
+    created("--unit", "person", name="ward")
+    assert "replace one person, with all rows" in said(run("account", "show", "ward"))
+    result = run("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", "--rows", 5)
+    assert result.exit_code == 2
+    assert "--rows" in result.output
 
 
 def test_another_unit_is_refused_before_anything_is_drawn(files: Path) -> None:

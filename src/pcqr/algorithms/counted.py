@@ -42,7 +42,7 @@ def by_rarer_label(
     """
     careful, *others = maps
     _check(trees, careful, others, records, plan)
-    ones = int(records.label_counts()[1]) + discrete_laplace(scale_for(plan.count), entropy)
+    ones = int(records.label_counts()[1]) // records.whole + discrete_laplace(scale_for(plan.count), entropy)
     rarer = min(ones, plan.records - ones)
     if rarer < plan.rare:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)

@@ -41,7 +41,7 @@ def doubted(
     descent = descents(features, records, plan.head, entropy, (plan.midway, plan.head.steps))
     (midway,) = records.mistakes([next(descent)])
     best = least_mistakes(trees.count_on(records).counts)
-    lead = plan.bound * (int(midway) - best) + discrete_gaussian(plan.scale, entropy)
+    lead = plan.bound * (int(midway) - best) // records.whole + discrete_gaussian(plan.scale, entropy)
     if lead >= plan.bound * plan.tree_from:
         descent.close()  # no more sums, and their memory and progress are free
         return sspp(trees, records, None, DrawStage(plan.tree), entropy)

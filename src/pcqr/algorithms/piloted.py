@@ -38,7 +38,7 @@ def piloted_head(maps: Sequence[HeadFeatures], records: Records, plan: PilotedSt
     ]
     with under_way("comparing the pilots"):
         plain, ferned = map(int, records.mistakes(pilots))
-    lead = plan.bound * (plain - ferned) + discrete_gaussian(plan.scale, entropy)
+    lead = plan.bound * (plain - ferned) // records.whole + discrete_gaussian(plan.scale, entropy)
     chosen = choose_head(lead, plan)
     return descend(maps[chosen], records, plan.heads[chosen], entropy)
 

@@ -23,7 +23,7 @@ from pcqr.release.account.figures import Tally, at_least, at_most, exact
 from pcqr.release.account.filters import ConcentratedFilter
 from pcqr.release.account.places import directory, known
 from pcqr.release.account.telling import told_account, told_charge, told_tally
-from pcqr.unit import RECORD, Unit
+from pcqr.unit import Unit
 
 NOTHING_REMEMBERED = "none: nothing remembers what was spent (--account)"
 _MOST_LINES = 40
@@ -78,10 +78,9 @@ def preview_line(account: Account | None, plan: Plan) -> str:
 
 def run_create(job: CreateAccount, *, as_json: bool) -> None:
     """Make it, and say what it allows."""
-    if (job.unit == "person") != (job.rows is not None):
-        allowed = "the most rows of a person, with --unit person" if job.rows is None else "left out with --unit record"
-        raise ParameterError("--rows", allowed, job.rows)
-    unit = RECORD if job.rows is None else Unit.person(job.rows)
+    if job.unit == "record" and job.rows is not None:
+        raise ParameterError("--rows", "left out with --unit record", job.rows)
+    unit = Unit(job.unit, job.rows)
     with _naming("NAME"):
         account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, head=job.head)
     if as_json:

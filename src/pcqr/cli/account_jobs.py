@@ -37,7 +37,8 @@ class CreateAccount:
         typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
     ] = "record"
     rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="With --unit person: the most rows that a person has.")
+        int | None,
+        typer.Option("--rows", min=1, help="With --unit person: the most rows that one has. Default: any number."),
     ] = None
     head: OfAccountHead = None
 

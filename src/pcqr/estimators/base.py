@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy, resolve_entropy
@@ -20,15 +20,16 @@ from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
 from pcqr.estimators.labels import LabelArray, declared, encode_labels, label_cells, plain_name
+from pcqr.estimators.persons import ALL_ROWS, ONE_ROW, Whose
 from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
-from pcqr.records import Encoded, InMemory, Narrow, Records
+from pcqr.records import Encoded, InMemory, Narrow, Persons, Records
 from pcqr.records.narrow import is_narrow
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
@@ -63,8 +64,11 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
 
+    not_for_persons_because: ClassVar[str | None] = None
+    """Why `fit` takes no `groups`, where it does not."""
+
     @np.errstate(all="ignore")  # whether a float underflows depends on the records
-    def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None, groups: Any = None) -> Self:
         """Charge ε and δ whole, and prepare the release. Each `fit` is a new release, charged anew.
 
         Everything is checked before any noise is drawn, and an account is charged in between: a fit that is refused
@@ -81,6 +85,10 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `SurelyPublic`.
         schema : Schema or None, default None
             The declared columns. With it, `X`, `public` and later queries are tables with named columns.
+        groups : array-like of shape (n,) or None, default None
+            Whose each row is: the id of a person, which must not be missing. The guarantee is then about persons, all
+            rows of one together, and n counts persons, whose number is public; that of rows is not
+            (docs/persons.md). None: each row is a record of its own.
 
         Returns
         -------
@@ -92,7 +100,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         ParameterError
             When a parameter of the estimator is not allowed. Parameters are judged before data.
         DataError
-            When records, labels or public rows cannot be used.
+            When records, labels, ids of persons or public rows cannot be used.
         InfeasiblePlan
             When no plan keeps to ε and δ with so few records.
         AccountExhausted
@@ -112,32 +120,27 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         public = public.rows if isinstance(public, SurelyPublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
+        if groups is not None:
+            self._check_persons()
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         table, raw_labels = read_table(self, X, schema), label_cells(y)
-        check_consistent_length(table, raw_labels)
+        whose = Whose(groups)
+        whose.check_lengths(table, raw_labels)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        known = Known(table.shape[0], table.shape[1], shown, schema)
+        known = Known(whose.count(table), table.shape[1], shown, schema)
         try:
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
             names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
-            records = _source(table, labels, names.shape[0])
+            records = whose.grouped(_source(table, labels, names.shape[0]))
             if shown is not None and not surely_public:
                 _check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                 assumptions += (PUBLIC_POINTS,)
-            assumptions += self._assumed(known)
-            if self._is_uninformed(known):
-                guess = self._guess(known)
-                assumptions += (guess,)
-                warnings.warn(
-                    f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
-                    NothingPublic,
-                    stacklevel=3,  # errstate stands between
-                )
+            assumptions += self._assumed(known) + self._guessed(known)
             hypotheses = hypotheses.with_labels(names.shape[0])
             given = Given(records, None if hypotheses.is_fixed else shown, shown)
 
@@ -146,20 +149,12 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             plan = self._make_plan(request)
             hypotheses.check_work(plan.work(n), p)
             guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+            if groups is not None:
+                guarantee = self._about_persons(guarantee, hypotheses)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
-            if account is not None:
-                account.charge(
-                    guarantee,
-                    type(self).__name__,
-                    concentration=concentration(plan),
-                    hypotheses=type(hypotheses).__name__,
-                    plan=type(plan).__name__,
-                    records=n,
-                )
-            elif entropy.is_private:
-                self._count_fit()
-            self._start(hypotheses, given, plan, entropy)
+            self._charge(account, guarantee, hypotheses, plan, n)
+            self._begin(hypotheses, given, plan, entropy)
         finally:
             self._forget()
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
@@ -168,7 +163,15 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         return self
 
     @np.errstate(all="ignore")
-    def plan(self, records: int, features: int | None = None, public: Any = None, schema: Schema | None = None) -> P:
+    def plan(
+        self,
+        records: int,
+        features: int | None = None,
+        public: Any = None,
+        schema: Schema | None = None,
+        *,
+        persons: bool = False,
+    ) -> P:
         """The plan that `fit` would make. From public things alone: nothing private is touched and nothing is spent.
 
         Parameters
@@ -181,6 +184,8 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             Public rows, as for `fit`.
         schema : Schema or None, default None
             The declared columns, as for `fit`.
+        persons : bool, default False
+            Is n a number of persons, as with `groups` of `fit`?
 
         Returns
         -------
@@ -195,18 +200,20 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             When no plan keeps to ε and δ with so few records.
         """
         try:
-            return self._planned(records, features, public, schema)[1]
+            return self._planned(records, features, public, schema, persons=persons)[1]
         finally:
             self._forget()
 
     def _planned(
-        self, records: int, features: int | None, public: Any, schema: Schema | None
+        self, records: int, features: int | None, public: Any, schema: Schema | None, *, persons: bool = False
     ) -> tuple[HypothesisClass, P]:
         """The class and the plan of a `fit`, of which so much is public. `_forget` after it."""
         check_integer("records", records, least=1)
         public = public.rows if isinstance(public, SurelyPublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, records, 1, None)  # parameters are judged first
+        if persons:
+            self._check_persons()
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         shown = None
@@ -220,6 +227,8 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
         plan = self._make_plan(self._request(hypotheses, records, width, points))
         hypotheses.check_work(plan.work(records), width)
+        if persons:
+            plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses))
         return hypotheses, plan
 
     def _let_go(self) -> None:
@@ -235,6 +244,22 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             raise ParameterError("account", "None with a seed: what is not private is not charged", account)
         return account
 
+    def _charge(
+        self, account: Account | None, guarantee: Guarantee, hypotheses: HypothesisClass, plan: P, records: int
+    ) -> None:
+        """Before anything is drawn."""
+        if account is not None:
+            account.charge(
+                guarantee,
+                type(self).__name__,
+                concentration=concentration(plan),
+                hypotheses=type(hypotheses).__name__,
+                plan=type(plan).__name__,
+                records=records,
+            )
+        elif guarantee.is_private:
+            self._count_fit()
+
     @abstractmethod
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         """The parameters, checked, together with the class and the public size of the data."""
@@ -245,6 +270,23 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     @abstractmethod
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
         """Touch the private records for the first time."""
+
+    def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
+        """`_start`, on one row of each person where all their rows are too much."""
+        if isinstance(given.records, Persons) and not self._takes_all_rows(hypotheses):
+            given = replace(given, records=given.records.one_each(entropy))
+        self._start(hypotheses, given, plan, entropy)
+
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        """Is it proved for persons with all their rows (proofs/persons.md)? Else a coin chooses one row of each."""
+        return False
+
+    def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass) -> Guarantee:
+        return guarantee.for_persons(ALL_ROWS if self._takes_all_rows(hypotheses) else ONE_ROW)
+
+    def _check_persons(self) -> None:
+        if self.not_for_persons_because is not None:
+            raise ParameterError("groups", f"None for {type(self).__name__}: {self.not_for_persons_because}", "ids")
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""
@@ -262,6 +304,18 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def _guess(self, known: Known) -> str:  # noqa: ARG002
         """What is done to columns of which nothing is known. Costs accuracy, not privacy."""
         return NOTHING_KNOWN
+
+    def _guessed(self, known: Known) -> tuple[str, ...]:
+        """What is assumed where nothing is known of the columns, with a warning."""
+        if not self._is_uninformed(known):
+            return ()
+        guess = self._guess(known)
+        warnings.warn(
+            f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
+            NothingPublic,
+            stacklevel=4,  # errstate stands between
+        )
+        return (guess,)
 
     def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
         """What else is treated as public."""
@@ -310,36 +364,6 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
-
-
-class PublishedEstimator(PrivateEstimator[P]):
-    """Publishes one hypothesis at `fit`, and predicts by it from then on."""
-
-    hypothesis_: Hypothesis
-
-    @np.errstate(all="ignore")
-    def predict(self, X: Any) -> LabelArray:
-        """The published classifier on rows. Costs nothing, however often.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (rows, columns)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-            Label names.
-
-        Raises
-        ------
-        DataError
-            When the rows cannot be read as those of `fit`.
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self, "plan_")
-        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
 
 
 def _source(table: NDArray[Any] | CompactTable, labels: Labels, count: int) -> Records:

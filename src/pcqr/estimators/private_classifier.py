@@ -18,8 +18,8 @@ from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import PublishedEstimator
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
@@ -162,10 +162,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
 
-    def rehearse(self, records: int, public: Any = None, schema: Schema | None = None) -> Rehearsal:
+    def rehearse(
+        self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
+    ) -> Rehearsal:
         """`plan`, and what would be made by it. Nothing private is touched and nothing is spent."""
         try:
-            hypotheses, plan = self._planned(records, None, public, schema)
+            hypotheses, plan = self._planned(records, None, public, schema, persons=persons)
             return Rehearsal(plan, hypotheses, getattr(self, "_maps", ()))
         finally:
             self._forget()
@@ -208,6 +210,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
+
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        return True
 
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and (self.trees is None or not self.trees.is_fixed)

@@ -156,6 +156,9 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        return True
+
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_subsample(request, self.mode)
 

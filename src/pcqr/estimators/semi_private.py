@@ -8,9 +8,10 @@ from typing import Any
 
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
-from pcqr.estimators.base import PublishedEstimator
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Aim, Budget, DrawPlan
@@ -115,6 +116,9 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
 
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and self.hypotheses is None
+
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:
+        return isinstance(hypotheses, DecisionTrees | Finite)  # which count rows by their weights
 
     def _make_plan(self, request: Request) -> DrawPlan:
         return plan_semi_private(request)

@@ -148,7 +148,7 @@ class Finite(HypothesisClass):
         public: Points | None,  # noqa: ARG002
         choose: Chooser,
     ) -> Member:
-        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature)))
+        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature / records.whole)))
 
     def _member(self, index: int) -> Member:
         return Member(index, self.members[index])

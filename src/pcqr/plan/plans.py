@@ -14,7 +14,7 @@ from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
-from pcqr.unit import Unit, check_proved
+from pcqr.unit import PERSON, Unit, check_proved
 
 Mode = Literal["paper", "calibrated"]
 
@@ -55,8 +55,8 @@ class Plan(Document):
     Raises
     ------
     ParameterError
-        When the guarantee exceeds the budget or is about another unit than the record, or a part is none of what it
-        should be.
+        When the guarantee exceeds the budget or is about another unit than the record or the person, or a part is none
+        of what it should be.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Plan(Document):
     prediction: Prediction | None = None
     proved: float | None = None
     certified: bool = field(init=False)
-    units: ClassVar[tuple[Unit, ...]] = ()
+    units: ClassVar[tuple[Unit, ...]] = (PERSON,)
     """Units other than the record that plans of this kind have a proof for."""
 
     def __post_init__(self) -> None:

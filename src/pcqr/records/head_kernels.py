@@ -105,6 +105,15 @@ def to_residuals(scores: Integers, shift: int, labels: Labels, table: Integers) 
 
 
 @compiled
+def weigh(residuals: Integers, weights: Integers, whole: int) -> None:
+    """Turn r_k of each row into r_k·w/`whole`, towards zero."""
+    for k in range(residuals.shape[0]):
+        for i in range(residuals.shape[1]):
+            share = abs(residuals[k, i]) * weights[i] // whole
+            residuals[k, i] = share if residuals[k, i] > 0 else -share
+
+
+@compiled
 def add_vectors(vectors: Vectors, lengths: Weights, low: int, residuals: Integers, sums: Integers) -> None:
     """Add q_k·v, q_k = r_k·Λ/2¹⁵ towards zero, of every record from `low` on to `sums`[k]."""
     blocks, records = residuals.shape

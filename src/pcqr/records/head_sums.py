@@ -23,6 +23,7 @@ from pcqr.records.head_kernels import (
     fill_weights,
     to_residuals,
     to_slopes,
+    weigh,
 )
 from pcqr.records.slopes import slope_table, weight_table
 from pcqr.threads import in_threads
@@ -57,11 +58,23 @@ class HeadSums:
     """The private records as one integer vector each, for any public weights. Holds only secrets."""
 
     def __init__(
-        self, features: HeadFeatures, blocks: Iterable[tuple[Points, Labels]], records: int, bound: int, classes: int
+        self,
+        features: HeadFeatures,
+        blocks: Iterable[tuple[Points, Labels]],
+        records: int,
+        bound: int,
+        classes: int,
+        *,
+        weights: Integers | None = None,
+        whole: int = 1,
     ) -> None:
-        """`blocks` are the records' points and labels, one block after the other, `records` of them together."""
+        """`blocks` are the records' points and labels, one block after the other, `records` of them together.
+
+        Where there are `weights` they are rows, of which each counts so many parts of a `whole` record.
+        """
         check_sums(bound, records)
         self._features, self._bound, self._classes = features, bound, classes
+        self._weights, self._whole = weights, whole
         self._vectors = np.empty((records, features.size), dtype=np.int16)
         self._cells = np.empty((features.count, records), dtype=np.uint16)
         self._labels = np.empty(records, dtype=np.int8)
@@ -107,6 +120,8 @@ class HeadSums:
             found = np.empty((self.blocks, high - low), dtype=np.int64)
             add_scores(self._vectors, self._lengths, self._cells, low, self._cell_length, dense, cells, found)
             self._to_residuals(found, self._labels[low:high])
+            if self._weights is not None:
+                weigh(found, self._weights[low:high], self._whole)
             if features.count:
                 fill_weights(found, low, self._cell_length, weights)
             part = np.zeros(dense.shape, dtype=np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class Records(ABC):
     """p, the number of columns of a point."""
     labels: int
     """C: labels are 0, …, C−1."""
+    whole: ClassVar[int] = 1
+    """What one record adds to a sum at most: counts and mistakes are in so many parts of a record."""
 
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
@@ -89,6 +91,15 @@ class Records(ABC):
     @abstractmethod
     def gathered(self) -> InMemory:
         """All records in memory, for what cannot be asked otherwise."""
+
+    def part(self, positions: Positions) -> InMemory:
+        """All that a teacher sees of the records at these positions."""
+        return self.rows(positions).gathered()
+
+    def all_labels(self, rows: int) -> Iterator[Labels]:
+        """The labels that occur, `rows` at a time, to be checked one by one."""
+        for _, y in self.answers((), rows):
+            yield y
 
     def answers(self, predicates: Sequence[Predicate], rows: int) -> Iterator[Answers]:
         """Which of the predicates hold in each record, one column each, and the labels; `rows` records at a time."""

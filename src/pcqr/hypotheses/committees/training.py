@@ -57,16 +57,17 @@ def trained(
         return hypotheses.teach(records, parts, seeds)
     if isinstance(hypotheses, TeachesInBulk) and _may_teach_in_bulk(hypotheses, records):
         return _in_bulk(hypotheses, records, parts)
-    members = [trained_alone(hypotheses, records.rows(part).gathered()) for part in tracked("teachers", parts)]
+    members = [trained_alone(hypotheses, records.part(part)) for part in tracked("teachers", parts)]
     return Members(members, hypotheses.labels)
 
 
 def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positions]) -> Committee:
     taught = []
-    rows = 1 if hypotheses.teaches_in_turn else records.point_rows
+    in_turn = hypotheses.teaches_in_turn or records.whole > 1  # how many rows a part of persons has is private
+    rows = 1 if in_turn else records.point_rows
     for group in tracked("teachers", list(groups(parts, rows))):
-        held = records.rows(np.concatenate(group)).gathered()
-        ends = np.cumsum([part.size for part in group])
+        held = records.part(np.concatenate(group))
+        ends = np.array([held.size]) if in_turn else np.cumsum([part.size for part in group])
         taught.append(hypotheses.learn_parts(held.X, held.y.astype(np.int8), ends))
     joined = {name: np.concatenate([arrays[name] for arrays in taught]) for name in taught[0]}
     return hypotheses.committee(joined, records.width)
@@ -94,7 +95,7 @@ def _may_teach_in_bulk(hypotheses: HypothesisClass, records: Records) -> bool:
         return False
     try:
         hypotheses.check_source(records)
-        for _, y in records.answers((), records.point_rows):
+        for y in records.all_labels(records.point_rows):
             as_labels(y, hypotheses.labels)
     except DataError:
         return False

@@ -119,7 +119,7 @@ class Estimators(OnlyLearns, TeachesWithCoins):
         # No `max_nbytes`: larger arrays would be written to a file, where workers find them. They are private.
         with silent(), joblib.Parallel(n_jobs=self.n_jobs, max_nbytes=None) as parallel:
             for group in tracked("teachers", list(groups(parts, rows))):
-                held = (records.rows(part).gathered() for part in group)
+                held = (records.part(part) for part in group)
                 members += parallel(
                     joblib.delayed(fitted)(self.estimator, part.X, part.y, seed, caller)
                     for part, seed in zip(held, coins)  # noqa: B905 - one of `coins` for each part of all groups

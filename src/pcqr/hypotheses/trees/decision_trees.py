@@ -379,7 +379,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         self, records: Records, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> DecisionTree:
         fixed = self.prepared(public, None)
-        return fixed.draw_from(fixed.count_on(records), inverse_temperature, choose)
+        return fixed.draw_from(fixed.count_on(records), inverse_temperature / records.whole, choose)
 
     def _fixed(self) -> tuple[Predicate, ...]:
         if self.predicates is None:

@@ -138,6 +138,9 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
         cost = partial(confident_cost, self.plan_.vote.noise)
         return dependent_epsilon(self._votes, cost, self.delta if delta is None else delta)
 
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        return True
+
     def _make_plan(self, request: Request) -> ConfidentMaxPlan:
         pins = ConfidentPins(self.most_labels, self.threshold, self.check_scale, self.answer_scale, self.teachers)
         return plan_confident_max(request, pins=pins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,6 +106,8 @@ class IndividualKNN(NearRelease[IndividualPlan]):
     >>> release.answer([4.0, 0.5]).label
     0
     """
+
+    not_for_persons_because: ClassVar[str | None] = "near rows have budgets of their own, and a person none yet"
 
     _: KW_ONLY
     adjacency: Adjacency = "replace"

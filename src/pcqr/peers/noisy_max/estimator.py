@@ -133,6 +133,9 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
             raise ParameterError("noise", "Gaussian, for a figure that depends on the votes", noise)
         return dependent_epsilon(self._votes, partial(gaussian_cost, noise), self.delta if delta is None else delta)
 
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        return True
+
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request, noise=self.noise)
 

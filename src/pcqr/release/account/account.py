@@ -310,7 +310,7 @@ class Account:
         return f"Account({self.name!r})"
 
     def _check(self, guarantee: Guarantee) -> None:
-        if guarantee.unit != self.unit:
+        if not guarantee.unit.implies(self.unit):
             raise ParameterError("guarantee", f"about the account's unit, '{self.unit.adjacency}'", guarantee.adjacency)
         if not guarantee.is_private:
             raise ParameterError("guarantee", "that of a private run: a seeded one is not charged", str(guarantee))

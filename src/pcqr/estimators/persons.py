@@ -1,0 +1,84 @@
+"""Who is behind each row: the ids that `fit` gets as `groups`, each read by itself (proofs/persons.md)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from pcqr.errors import DataError
+from pcqr.records import Persons, Records
+from pcqr.records.counting import IntArray
+from pcqr.schema.cells import Cells, cells, distinct
+from pcqr.schema.reading import MISSING_TEXTS, read, text_of
+
+ALL_ROWS = "a record is a person here: n counts persons, and all rows of one count as much as one record together"
+ONE_ROW = "a record is a person here: n counts persons, and one row of each was chosen by a secret coin"
+_ALLOWED = "the id of a person for each row of X"
+_WHOLE = re.compile(r"([+-]?\d{1,1000})(\.0*)?", flags=re.ASCII)
+"""A whole number, as it is spelt in a column of numbers that has become one of texts."""
+
+
+class Whose:
+    """Whose the rows of a table are: each its own record where `groups` is None, else those of persons. **Private.**
+
+    Raises
+    ------
+    DataError
+        When an id is missing, or cannot be one. Neither which one nor how many there are is said.
+    """
+
+    def __init__(self, groups: Any) -> None:
+        self._numbers = None if groups is None else person_numbers(groups)
+
+    def check_lengths(self, table: Any, labels: Cells) -> None:
+        """Refuse what has another length than the table. Where rows are persons', how many there are is private."""
+        if self._numbers is None:
+            check_consistent_length(table, labels)
+            return
+        for name, found in (("y", len(labels)), ("groups", self._numbers.size)):
+            if found != table.shape[0]:
+                raise DataError(name, "as long as X", "another number of rows")
+
+    def count(self, table: Any) -> int:
+        """n, which is public: the number of records, or of persons."""
+        return int(table.shape[0]) if self._numbers is None else 1 + int(self._numbers.max())
+
+    def grouped(self, rows: Records) -> Records:
+        """The records that algorithms see."""
+        return rows if self._numbers is None else Persons(rows, self._numbers)
+
+
+def person_numbers(groups: Any) -> IntArray:
+    """For each row the number of its person, 0, …, N−1. Rows belong together where their ids are read as equal."""
+    if isinstance(groups, str | bytes) or not hasattr(groups, "__len__") or getattr(groups, "ndim", 1) != 1:
+        raise DataError("groups", f"{_ALLOWED}, in a list, an array or a column", "something else")
+    kept, places = distinct(cells(groups))
+    ids = [_id(value) for value in kept]
+    if not ids or None in ids:
+        raise DataError("groups", _ALLOWED, "a missing one")
+    known: dict[str | None, int] = {}
+    persons = np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
+    return persons[places]
+
+
+def _id(value: Any) -> str | None:
+    """The text by which an id is compared; None where it is missing. Whole numbers keep all their digits."""
+    if isinstance(value, str):
+        text = str.__str__(value).strip()
+        whole = _WHOLE.fullmatch(text)
+        return None if text in MISSING_TEXTS else text if whole is None else str(int(whole[1]))
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    try:
+        reading = read(value)
+    except TypeError:
+        raise DataError("groups", "numbers, texts or dates as ids of persons", "something else") from None
+    if isinstance(reading, float):
+        if not math.isfinite(reading):
+            return None
+        return str(int(reading)) if reading.is_integer() else repr(reading)
+    return text_of(reading)
