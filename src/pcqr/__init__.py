@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.knn.sampled_estimator import PrivateKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
+    from pcqr.peers.parties.estimator import MultipartyClassifier
     from pcqr.peers.transfer.student import Student, transfer
     from pcqr.plan import Answer, Plan
     from pcqr.schema import Schema
@@ -55,6 +56,7 @@ _HOME = {
     "Guarantee": "pcqr.guarantee",
     "IndividualKNN": "pcqr.peers.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
+    "MultipartyClassifier": "pcqr.peers.parties.estimator",
     "NoisyMaxAggregate": "pcqr.peers.noisy_max.estimator",
     "ParameterError": "pcqr.errors",
     "PcqrError": "pcqr.errors",
@@ -87,6 +89,7 @@ __all__ = [
     "Guarantee",
     "IndividualKNN",
     "InfeasiblePlan",
+    "MultipartyClassifier",
     "NoisyMaxAggregate",
     "ParameterError",
     "PcqrError",

@@ -11,6 +11,7 @@ import pytest
 from pcqr import (
     AgnosticRelease,
     ConfidentMaxAggregate,
+    MultipartyClassifier,
     NoisyMaxAggregate,
     PrivateClassifier,
     SemiPrivateLearner,
@@ -29,6 +30,9 @@ PARAMETERS: dict[type[Any], set[str]] = {
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},
+    MultipartyClassifier: {
+        *("hypotheses", "epsilon", "delta", "entropy", "classes", "account", "parties", "penalty"),
+    },
     SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes", "account"},
     PrivateClassifier: {"epsilon", "delta", "method", "features", "trees", "entropy", "classes", "account"},
 }

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from support.releases import ALL, RELEASES
 
-from pcqr import ConfidentMaxAggregate, NoisyMaxAggregate, PrivateClassifier, UniversalRelease
+from pcqr import ConfidentMaxAggregate, MultipartyClassifier, NoisyMaxAggregate, PrivateClassifier, UniversalRelease
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Thresholds
 
@@ -32,7 +32,7 @@ def test_a_release_that_was_not_fitted_answers_nothing(release: type[Any], quest
         QUESTIONS[question](release(Thresholds()))
 
 
-@pytest.mark.parametrize("learner", [*ALL, NoisyMaxAggregate, PrivateClassifier])
+@pytest.mark.parametrize("learner", [*ALL, MultipartyClassifier, NoisyMaxAggregate, PrivateClassifier])
 def test_a_fit_that_failed_leaves_nothing_that_predicts(learner: type[Any]) -> None:
     estimator = learner(epsilon=-1.0)
     with pytest.raises(ParameterError, match="epsilon"):

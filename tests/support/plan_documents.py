@@ -18,6 +18,7 @@ from pcqr.peers.knn.sampled import SampledStage
 from pcqr.peers.knn.sampled_plan import SampledPlan
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
+from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.plan import (
     Aim,
     Budget,
@@ -50,6 +51,7 @@ COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, class
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
+PARTIES = PartiesStage(30_561, 385, 2_000, 145, 0.023, 0.04426, 11, 1e8 / 3, 2**30, 3)
 PROMISE: dict[str, Any] = {
     "mode": "calibrated",
     "budget": Budget(1.0, 1e-6),
@@ -73,6 +75,7 @@ EXAMPLES: dict[str, Any] = {
     "gibbs-stage": GibbsStage(5_000, 800, 3, 2 / 3),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "confident-max-stage": CONFIDENT,
+    "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
@@ -85,6 +88,7 @@ EXAMPLES: dict[str, Any] = {
     "gibbs-plan": GibbsPlan(**PROMISE, aim=AIM, draws=GibbsStage(5_000, 800, 300, 2 / 3)),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "confident-max-plan": ConfidentMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT),
+    "parties-plan": PartiesPlan(**PROMISE, student=PARTIES),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
@@ -228,6 +232,23 @@ def confident_votes(draw: st.DrawFn) -> ConfidentMaxStage:
 
 
 @st.composite
+def students(draw: st.DrawFn) -> PartiesStage:
+    parties, records = sorted((draw(whole), draw(whole)))
+    return PartiesStage(
+        records,
+        parties,
+        points=draw(st.integers(1, 2**20)),
+        coordinates=draw(st.integers(1, 2**16)),
+        penalty=draw(st.floats(1e-6, 1e9)),
+        curvature=draw(st.floats(0, 1, exclude_min=True)),
+        steps=draw(whole),
+        scale=draw(scales),
+        grid=2 ** draw(st.integers(0, 30)),
+        labels=draw(st.integers(2, 127)),
+    )
+
+
+@st.composite
 def plans(draw: st.DrawFn, /, kind: type, aimed: bool = False, **stages: st.SearchStrategy[Any]) -> Any:
     """A plan of `kind`, whose guarantee is within its budget."""
     budget = draw(budgets)
@@ -261,6 +282,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "gibbs-stage": posteriors(),
     "individual-stage": individual,
     "confident-max-stage": confident_votes(),
+    "parties-stage": students(),
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
@@ -273,6 +295,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "gibbs-plan": plans(GibbsPlan, aimed=True, draws=posteriors()),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "confident-max-plan": plans(ConfidentMaxPlan, aimed=True, vote=confident_votes()),
+    "parties-plan": plans(PartiesPlan, student=students()),
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),

@@ -36,8 +36,8 @@ class HeadKind(ScoredKind[Head]):
     title = "private head"
     hypothesis = Head
     limits = (
-        "Its probabilities are functions of noisy scores, by the loss that it was learnt with, and of nothing else, so "
-        "they cost nothing. They were not calibrated on the private records; check them against labelled rows of your "
+        "Its probabilities are functions of noisy scores, by the loss of a private head, and of nothing else, so they "
+        "cost nothing. They were not calibrated on the private records; check them against labelled rows of your "
         "own.",
         "Its weights carry noise, all of them by about as much. Another run on the same records gives others; a small "
         "effect says nothing, and a large one nothing about causes.",

@@ -27,6 +27,7 @@ from pcqr.plan import (
     HeadStage,
     PilotedPlan,
     PilotedStage,
+    Plan,
     UniversalPlan,
 )
 from pcqr.records.predicates import Predicate
@@ -70,6 +71,8 @@ def check_published(learner: Learner) -> None:
 
 def made_of(plan: object, hypotheses: HypothesisClass, records: int) -> str:
     """What a plan makes its classifier of, for a reader."""
+    if isinstance(plan, Plan) and plan.origin is not None:
+        return plan.origin[0]
     settings = _settings(plan)
     return _class_in_words(hypotheses, records) if settings is None else _in_words(settings)
 
@@ -93,7 +96,7 @@ def provenance_of(learner: Learner) -> Provenance:
 def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
     """The questions that the plan is for: a head has its own; where a count decided, those of the tree."""
     published = learner.hypothesis_
-    if isinstance(published, Head) and isinstance(learner.plan_, HeadPlan | PilotedPlan):
+    if isinstance(published, Head) and not isinstance(learner.plan_, CountedPlan):
         dense = published.feature_map.dense
         return dense.predicates if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
@@ -122,12 +125,15 @@ _STAGES: dict[type, str] = {
 """The stage of each plan that is not one draw."""
 
 
-def _settings(plan: object) -> Settings | None:
+def _settings(plan: object) -> Any:
+    """The stage with the numbers of a plan that is not one draw, else None."""
+    if isinstance(plan, Plan) and plan.origin is not None:
+        return plan.origin[1]
     stage = _STAGES.get(type(plan))
     return None if stage is None else getattr(plan, stage)
 
 
-def _flat(settings: Settings) -> dict[str, Any]:
+def _flat(settings: Any) -> dict[str, Any]:
     """By name, with those of a part beside those of the whole: parts give their names, and several are numbered."""
     return dict(_named(asdict(settings)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
-from typing import ClassVar, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
@@ -110,6 +110,14 @@ class Plan(Document):
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
         """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""
         return ()
+
+    @property
+    def origin(self) -> tuple[str, Any] | None:
+        """What a published classifier is made of, in words for its card, and the stage with all the numbers.
+
+        None: `pcqr.models` knows, or the class that it was drawn from says it.
+        """
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,7 @@ ALGORITHMS: list[Reference] = [
         planner="pcqr.planning.questions.options:plan_ag_priv_cl",
         option="agnostic",
     ),
+    "pcqr.peers.parties.entry:PARTIES",
     "pcqr.peers.noisy_max.entry:NOISY_MAX",
     "pcqr.peers.knn.entry:INDIVIDUAL_KNN",
     "pcqr.peers.knn.entry:PRIVATE_KNN",

@@ -40,6 +40,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "gap of sensitivity 2",
         "charged for its own vote alone",
         "charged once for fresh draws",
+        "one party, one point",
         "ε spent twice",
         "noise for adding a record",
         "empty cells without noise",
@@ -81,6 +82,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert found["vectors relative to the longest"] > 6.0, "the other 59 vectors move together"
     assert found["type from all cells"] > 10.0, "the other 20 records move together"
     assert found["noise for adding a record"] > 2.0, "half the noise, twice the claim"
+    assert found["one party, one point"] > 3.0, "a quarter of the noise"
 
 
 @pytest.mark.parametrize("bug", STATISTICAL, ids=lambda bug: bug.name)

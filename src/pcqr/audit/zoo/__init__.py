@@ -12,6 +12,7 @@ universal       ε spent twice
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
+parties         noise for a party that moves one point
 classifiers     noise for adding, where a record is replaced; no noise in empty cells; vectors relative to the longest
 messages        a private value in an error message
 tables          a column's type chosen from all cells
@@ -25,6 +26,7 @@ from pcqr.audit.zoo import (
     floats,
     messages,
     neighbours,
+    parties,
     posteriors,
     sparse_vectors,
     tables,
@@ -39,6 +41,7 @@ ZOO: tuple[Bug, ...] = (
     *votes.BUGS,
     *neighbours.BUGS,
     *posteriors.BUGS,
+    *parties.BUGS,
     *universal.BUGS,
     *classifiers.BUGS,
     *floats.BUGS,

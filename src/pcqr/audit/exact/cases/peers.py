@@ -1,10 +1,11 @@
-"""What the releases are compared with: noisy majorities, confident ones and draws from a posterior, all paid for."""
+"""What the releases are compared with: noisy majorities, confident ones, draws from a posterior, noisy students."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, VotesSession, votes_case
+from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
@@ -27,6 +29,11 @@ from pcqr.peers.gibbs.plan import GibbsStage
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.peers.parties.algorithm import parties_guarantee, released
+from pcqr.peers.parties.plan import PartiesStage
+from pcqr.peers.parties.student import curvature_of, unit_vectors, whole_weights
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.vectors import ColumnVectors
 
 Votes = tuple[int, ...]
 """For each label."""
@@ -47,6 +54,9 @@ def peer_cases(*, full: bool) -> Iterator[Case]:
     plan = ConfidentMaxStage(4, 4, 2, 1, CONFIDENT, 3)
     name = f"Confident max, 3 labels: {CONFIDENT}, k = 4, 2 asked, 1 answered"
     yield polled_case(name, confident_max_guarantee(plan, 1e-3), polls if full else polls[::7], plan, 3)
+    yield student_case(2, 3 if full else 2)
+    if full:
+        yield student_case(3, 2)
 
 
 def noisy_max_case(noise: NoisyMax, queries: int, neighbours: Pairs, delta: float = 1e-3) -> Case:
@@ -143,6 +153,55 @@ def neighbouring_polls(teachers: int, labels: int) -> list[tuple[tuple[Votes, ..
         ((first, other_first), (second, other_second))
         for (first, second), (other_first, other_second) in zip(votes, reversed(votes), strict=True)
     ]
+
+
+STUDENT_FEATURES = HeadFeatures(ColumnVectors(centres=(0.0,), scales=(3.0,), constant=4, features=1), None, share=256)
+"""v = (3x, 4): of length 5 at x = ±1."""
+STUDENT_POINTS = np.array([[1.0], [-1.0], [0.0]])
+
+
+def student_case(labels: int, points: int, parties: int = 3, delta: float = 0.01) -> Case:
+    """A published student of the votes on so many points, whatever one party has said there, and says instead."""
+    vectors = unit_vectors(STUDENT_FEATURES, STUDENT_POINTS[:points])
+    draft = PartiesStage(
+        records=parties,
+        parties=parties,
+        points=points,
+        coordinates=vectors.shape[1],
+        penalty=0.5,
+        curvature=curvature_of(vectors),
+        steps=40,
+        scale=1.0,
+        grid=2**5,
+        labels=labels,
+    )
+    plan = replace(draft, scale=draft.sensitivity)
+    name = f"Student of soft votes: {labels} labels, {points} points, P = {parties}, λ = {plan.penalty:g}, "
+    name += f"σ = {plan.scale:.4g}, δ = {delta:g}"
+    neighbours = neighbouring_ballots(labels, points, parties)
+    start = partial(Shown, partial(_student, plan, vectors))
+    return SumCase(name, parties_guarantee(plan, delta), neighbours, start, event=plan.event)
+
+
+def neighbouring_ballots(labels: int, points: int, parties: int) -> list[tuple[tuple[Votes, ...], tuple[Votes, ...]]]:
+    """The votes on each point where one party has said anything and then anything else, and the others agree."""
+    found = []
+    for others in range(labels):
+        for said, instead in combinations(product(range(labels), repeat=points), 2):
+            found.append((_votes(labels, parties, others, said), _votes(labels, parties, others, instead)))
+    return found
+
+
+def _votes(labels: int, parties: int, others: int, said: Sequence[int]) -> tuple[Votes, ...]:
+    return tuple(tuple((parties - 1) * (label == others) + (label == own) for label in range(labels)) for own in said)
+
+
+def _student(
+    plan: PartiesStage, vectors: NDArray[np.float64], votes: Sequence[Votes], entropy: Entropy
+) -> tuple[float, ...]:
+    """The published weights, in units of the noisy integers."""
+    published = released(STUDENT_FEATURES, whole_weights(vectors, np.array(votes), plan), plan, entropy)
+    return tuple(plan.grid * weight for block in published.weights for weight in block)
 
 
 def _answer(noise: NoisyMax, votes: Votes, entropy: Entropy) -> int:

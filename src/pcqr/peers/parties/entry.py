@@ -1,0 +1,14 @@
+"""What the registry knows of this peer."""
+
+from pcqr.registry import Algorithm
+
+PARTIES = Algorithm(
+    name="parties",
+    estimator="pcqr.peers.parties.estimator:MultipartyClassifier",
+    words="publishes a linear student of soft votes on public rows, with noise on its weights; Python only",
+    strength="teachers may be anything that learns, and all public rows are labelled at one price",
+    proof="parties",
+    further=("head",),
+    aliases=("Hamm-Cao-Belkin",),
+    publishes=True,
+)
