@@ -106,7 +106,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     >>> classifier.predict([[2.0, 0.0], [-2.0, 0.0]])
     array([1, 0])
     >>> classifier.plan_.student.parties, classifier.guarantee_.within(1.0, 1e-6)
-    (245, True)
+    (246, True)
     """
 
     hypotheses: HypothesisClass | None = None
