@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.estimators.base import PublishedEstimator
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.learners.together import LogisticTeachers
@@ -136,6 +136,9 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
         return LogisticTeachers()
 
     def _takes_several_labels(self) -> bool:
+        return True
+
+    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
         return True
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
