@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import tables, trees
+from benchmarks import trees
 from benchmarks.tables import Source, set_apart
 from benchmarks.trees import EPSILONS, Case, Cost, page, steps
 from benchmarks.trees_picture import draw
+from pcqr.bench import tables
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pcqr import __version__
-from pcqr.cli import account_jobs, jobs, key_jobs, service_jobs
+from pcqr.cli import account_jobs, bench_jobs, jobs, key_jobs, service_jobs
 from pcqr.cli.options import command
 
 app = typer.Typer(
@@ -227,6 +227,23 @@ def audit(job: jobs.Audit, /, *, as_json: bool) -> None:
     Exit codes: 0 all as expected; 1 something shipped was flagged, or a bug of the zoo escaped; 2 bad input.
     """
     from pcqr.cli.audit import run  # noqa: PLC0415
+
+    run(job, as_json=as_json)
+
+
+@command(app, bench_jobs.Bench)
+def bench(job: bench_jobs.Bench, /, *, as_json: bool) -> None:
+    """Compare: ours, the systems beside us and outside libraries, on the same data, at the same ε and δ.
+
+    Each run is a process of its own and is stored when it ends; the same command goes on where it was stopped. Writes
+    results.json (every run, with the command that makes it again), table.md and accuracy.png.
+
+    Nothing here is private: runs are seeded, and accuracies are measured on rows of the table. Use data that you may
+    look at.
+
+    Exit codes: 0 done, also where a method failed, which its row says; 2 bad input; 4 stopped.
+    """
+    from pcqr.cli.bench import run  # noqa: PLC0415
 
     run(job, as_json=as_json)
 

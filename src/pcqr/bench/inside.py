@@ -1,0 +1,147 @@
+"""The methods that run in pcqr's own environment, by name: a task in, labels of the test rows out.
+
+Every run is seeded, so that it can be repeated, and **not private** for that reason.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pcqr import (
+    AgnosticRelease,
+    BudgetExhausted,
+    ConfidentMaxAggregate,
+    GibbsPrediction,
+    IndividualKNN,
+    NoisyMaxAggregate,
+    PrivateClassifier,
+    PrivateKNN,
+    SubsampleAggregate,
+    SurelyPublic,
+    UniversalRelease,
+    transfer,
+)
+from pcqr.bench.outside.task import UNANSWERED, Labels, Points, Run, Task
+from pcqr.errors import DataError, PcqrWarning
+from pcqr.estimators.answering import Release
+from pcqr.hypotheses import DecisionTrees
+from pcqr.planning.classifiers.rule import Choice
+
+DEPTH = 2
+"""Of the trees that vote."""
+Make = Callable[[Mapping[str, Any]], Release[Any]]
+"""A release, of the parameters that all share: ε, δ, queries, entropy, classes."""
+
+
+def published(task: Task, method: Choice) -> Labels:
+    classes = tuple(range(task.classes))
+    classifier = PrivateClassifier(task.epsilon, task.delta, method=method, entropy=task.seed, classes=classes)
+    classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
+    task.fitted()
+    return classifier.predict(task.X_test).astype(np.int64)
+
+
+def votes(task: Task, make: Make) -> Labels:
+    release = _fitted(task, make, len(task.asked))
+    task.fitted()
+    return task.among_asked(_answers(release, task.X_test[task.asked]))
+
+
+def votes_then_published(task: Task, make: Make) -> Labels:
+    """All test rows, the queries first."""
+    release = _fitted(task, make, len(task.asked))
+    task.fitted()
+    others = np.setdiff1d(np.arange(len(task.X_test)), task.asked)
+    order = np.concatenate([task.asked, others])
+    labels = np.full(len(order), UNANSWERED, dtype=np.int64)
+    labels[order] = _answers(release, task.X_test[order])
+    return labels
+
+
+def student(task: Task, make: Make) -> Labels:
+    """Public rows are the queries, as many as other releases get; what was answered is learned from."""
+    rows = task.public[: len(task.asked)]
+    release = _fitted(task, make, len(rows))
+    _answers(release, rows)
+    learner = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
+    try:
+        taught: Any = transfer(release, learner)
+    except DataError:  # fewer than two labels among the answers
+        _, told = release.answered()
+        task.fitted()
+        return np.full(len(task.X_test), told[0] if told.size else 0, dtype=np.int64)
+    task.fitted()
+    return np.asarray(taught.predict(task.X_test), dtype=np.int64)
+
+
+def majority(task: Task) -> Labels:
+    return np.full(len(task.X_test), np.bincount(task.y).argmax(), dtype=np.int64)
+
+
+def boosting(task: Task) -> Labels:
+    model = HistGradientBoostingClassifier(random_state=task.seed).fit(task.X, task.y)
+    task.fitted()
+    return np.asarray(model.predict(task.X_test), dtype=np.int64)
+
+
+def _fitted(task: Task, make: Make, queries: int) -> Release[Any]:
+    settings = {"epsilon": task.epsilon, "delta": task.delta, "queries": queries}
+    release = make(settings | {"entropy": task.seed, "classes": tuple(range(task.classes))})
+    release.fit(task.X, task.y, public=SurelyPublic(task.public))
+    return release
+
+
+def _answers(release: Release[Any], X: Points) -> Labels:
+    """A label for each row, asked in order; none for those after a halt."""
+    labels = np.full(len(X), UNANSWERED, dtype=np.int64)
+    try:
+        for row, answer in enumerate(release.answers(X)):
+            if answer.label is not None:
+                labels[row] = answer.label
+    except BudgetExhausted:
+        pass
+    return labels
+
+
+def _trees() -> DecisionTrees:
+    return DecisionTrees(depth=DEPTH)
+
+
+_RELEASES: Mapping[str, Make] = {
+    "agnostic": lambda given: AgnosticRelease(_trees(), **given),
+    "subsamp": lambda given: SubsampleAggregate(_trees(), **given),
+    "universal": lambda given: UniversalRelease(_trees(), **given),
+    "gnmax": lambda given: NoisyMaxAggregate(_trees(), noise="gaussian", **given),
+    "lnmax": lambda given: NoisyMaxAggregate(_trees(), noise="laplace", **given),
+    "exponential-max": lambda given: NoisyMaxAggregate(_trees(), noise="exponential", **given),
+    "confident": lambda given: ConfidentMaxAggregate(_trees(), most_labels=given["queries"], **given),
+    "gibbs": lambda given: GibbsPrediction(_trees(), **given),
+    "individual-knn": lambda given: IndividualKNN(**given),
+    "individual-knn-removed": lambda given: IndividualKNN(adjacency="remove", **given),
+    "private-knn": lambda given: PrivateKNN(**given),
+}
+RUNS: Mapping[str, Run] = {
+    "auto": partial(published, method="auto"),
+    "tree": partial(published, method="tree"),
+    "head": partial(published, method="head"),
+    **{name: partial(votes, make=make) for name, make in _RELEASES.items()},
+    "universal": partial(votes_then_published, make=_RELEASES["universal"]),
+    **{f"{name}-student": partial(student, make=_RELEASES[name]) for name in ("subsamp", "gnmax", "confident")},
+    "majority": majority,
+    "boosting": boosting,
+}
+
+
+def run(task: Task) -> Labels:
+    """The labels of the method that the task names."""
+    warnings.simplefilter("ignore", PcqrWarning)  # that a guarantee is weak, or much is unanswered: the rows show it
+    return RUNS[task.method](task)

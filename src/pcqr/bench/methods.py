@@ -1,0 +1,113 @@
+"""Every method of the comparison: what it is, whom its ε protects, and where it runs. Imports no library.
+
+A user's own method is a class, named as `package.module:Class`:
+
+    class Mine:
+        asks = False        # True: `predict` gets the queries alone, as a method that answers by votes would
+
+        def fit(self, X, y, *, public, schema, epsilon, delta, seed): ...
+
+        def predict(self, X): ...       # a label 0, 1, … for each row; None, or −1, where there is none
+
+`X`, `public` and what `predict` gets are encoded rows (float64), `y` labels 0, 1, …; `schema` is the `pcqr.Schema` that
+encoded them. Neither labels of public rows nor those of test rows are given. The class is called without arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pcqr.errors import ParameterError
+
+Family = Literal["ours", "peer", "outside", "reference", "own"]
+Kind = Literal["published", "votes", "votes, then published", "student"]
+
+REPLACE = "replace one record"
+NOT_PRIVATE = "not private"
+SAID = "as its author says"
+
+_OWN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to make labels.
+
+    `words` say what it is and how it is set; `unit` whom ε protects. `environment` is where it runs, None: here, by the
+    function of `pcqr.bench.inside` that has its name; else by the module `module` of `pcqr.bench.outside`.
+    """
+
+    name: str
+    family: Family
+    kind: Kind
+    words: str
+    unit: str = REPLACE
+    environment: str | None = None
+    module: str | None = None
+
+    @property
+    def uses_epsilon(self) -> bool:
+        """Not so: it is run once for all ε."""
+        return self.unit != NOT_PRIVATE
+
+
+_LEARNS = "labels public rows, logistic regression learns them"
+_KNOWN = (
+    Method(
+        "auto", "ours", "published", "`PrivateClassifier()`: a tree or a head, by public numbers and paid questions"
+    ),
+    Method("tree", "ours", "published", '`PrivateClassifier(method="tree")`: one exact draw; pure ε'),
+    Method("head", "ours", "published", '`PrivateClassifier(method="head")`: noisy descent over public predicates'),
+    Method("agnostic", "ours", "votes", "`AgnosticRelease`: relabel, then stable votes"),
+    Method("subsamp", "ours", "votes", "`SubsampleAggregate` (Bassily, Thakkar, Thakurta 2018): stable votes"),
+    Method(
+        "universal", "ours", "votes, then published", "`UniversalRelease`: half of the queries by votes, then a tree"
+    ),
+    Method("gnmax", "peer", "votes", "PATE's GNMax (2018): Gaussian noise on the votes"),
+    Method("lnmax", "peer", "votes", "PATE's LNMax (2017): Laplace noise on the votes"),
+    Method("exponential-max", "peer", "votes", "Dwork and Feldman (2018): exponential mechanism on the votes"),
+    Method("confident", "peer", "votes", "PATE's Confident-GNMax (2018): labels where teachers agree"),
+    Method("gibbs", "peer", "votes", "Gibbs prediction (Dagan and Feldman 2020): a fresh draw of a tree for a query"),
+    Method("individual-knn", "peer", "votes", "Ind-kNN (Zhu et al. 2023), every record with a budget of its own"),
+    Method(
+        *("individual-knn-removed", "peer", "votes", "Ind-kNN with the papers' own promise"),
+        unit="remove one record, which is weaker",
+    ),
+    Method("private-knn", "peer", "votes", "Private-kNN (Zhu et al. 2020): the nearest in a secret sample"),
+    Method("subsamp-student", "peer", "student", f"Knowledge transfer: `subsamp` {_LEARNS}"),
+    Method("gnmax-student", "peer", "student", f"Knowledge transfer: `gnmax` {_LEARNS}"),
+    Method("confident-student", "peer", "student", f"PATE (2018), whole: `confident` {_LEARNS}"),
+    *(
+        Method(name, "outside", "published", words, environment=environment, module=f"with_{environment}")
+        for name, environment, words in (
+            ("dp-sgd-logistic", "opacus", "Opacus: logistic regression by DP-SGD on public predicates, noise doubled"),
+            ("dp-sgd-network", "opacus", "Opacus: two hidden layers of 128 by DP-SGD, noise for replacing by PLD"),
+            ("dp-ebm", "interpret", "interpret's DP-EBM, at half the μ; it reads categories off the records, unpaid"),
+            ("diffprivlib-logistic", "diffprivlib", "diffprivlib: objective perturbation on public predicates; pure ε"),
+            ("diffprivlib-forest", "diffprivlib", "diffprivlib: a random forest, at half of ε; pure ε"),
+            ("mst", "dpmm", "dpmm: synthetic records by MST at a quarter of ρ, 16 public bins, then boosting"),
+            ("aim", "dpmm", "dpmm: synthetic records by AIM (4 MB) at a quarter of ρ, 16 public bins, then boosting"),
+        )
+    ),
+    Method("majority", "reference", "published", "The most common label of the records: the floor", NOT_PRIVATE),
+    Method("boosting", "reference", "published", "Gradient boosting of scikit-learn: the ceiling", NOT_PRIVATE),
+)
+
+KNOWN: Mapping[str, Method] = {method.name: method for method in _KNOWN}
+
+
+def named(text: str) -> Method:
+    """The method that is called so: a name of `KNOWN`, or a class of a user's own."""
+    if text in KNOWN:
+        return KNOWN[text]
+    if not _OWN.fullmatch(text):
+        raise ParameterError("--methods", f"of {', '.join(KNOWN)}, or package.module:Class", text)
+    return Method(text, "own", "published", "A method of the user's own", SAID)
+
+
+def chosen(names: Sequence[str], own: Sequence[str]) -> list[Method]:
+    """The methods of a comparison: all where none is named, each once, in order."""
+    return [named(text) for text in dict.fromkeys((*(names or KNOWN), *own))]

@@ -1,0 +1,184 @@
+"""One run, as it is handed to a method in another process: numbers in, labels out. Needs NumPy alone.
+
+A folder holds `run.json` and, when the run has ended, `labels.npy` and `outcome.json`. The labels of the test rows are
+in neither: no method sees them, and all are scored by one judge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NOT_ASKED, UNANSWERED = -2, -1
+"""In the labels of a run: a test row that was not asked about, and one that got no label."""
+
+Points = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table as it is encoded: a number, or `size` categories in `width` places from `first` on."""
+
+    name: str
+    kind: str
+    first: int
+    width: int
+    size: int
+    low: float | None
+    high: float | None
+
+    def values(self, X: Points) -> Points:
+        """A number a row: the column itself, or the place of the category."""
+        places = X[:, self.first : self.first + self.width]
+        found: Points = places[:, 0] if self.width == 1 else np.argmax(places, axis=1).astype(np.float64)
+        return found
+
+
+@dataclass
+class Task:
+    """The private records, all that is public, and what is asked for.
+
+    `public` rows have no labels. `asked` are places among the test rows: the queries of a method that answers by votes.
+    `predicates` are public questions (column, cut): does x[column] exceed the cut? They are made of the public rows.
+    `settings` are what pcqr has found for the method from public numbers.
+    """
+
+    method: str
+    X: Points
+    y: Labels
+    public: Points
+    X_test: Points
+    asked: Labels
+    classes: int
+    columns: tuple[Column, ...]
+    predicates: tuple[tuple[int, float], ...]
+    schema: Mapping[str, Any] | None
+    epsilon: float
+    delta: float
+    seed: int
+    settings: Mapping[str, Any]
+    begun: float = field(default_factory=time.perf_counter)
+    trained: float | None = None
+
+    @classmethod
+    def read(cls, folder: Path) -> Task:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        table = Path(run["table"])
+        about = json.loads((table / "about.json").read_text(encoding="utf-8"))
+        with np.load(table / "arrays.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in ("X", "y", "public", "X_test")}
+        return cls(
+            method=run["method"],
+            **arrays,
+            asked=np.array(run["asked"], dtype=np.int64),
+            classes=about["classes"],
+            columns=tuple(Column(**column) for column in about["columns"]),
+            predicates=tuple((int(place), float(cut)) for place, cut in about["predicates"]),
+            schema=about["schema"],
+            epsilon=run["epsilon"],
+            delta=run["delta"],
+            seed=run["seed"],
+            settings=run["settings"],
+        )
+
+    @property
+    def records(self) -> int:
+        return int(self.y.size)
+
+    def fitted(self) -> None:
+        """Training ends here, and the time for labels begins."""
+        self.trained = time.perf_counter()
+
+    def native(self, X: Points) -> Points:
+        """Rows with one value a column: numbers, and the places of categories."""
+        return np.stack([column.values(X) for column in self.columns], axis=1)
+
+    def held(self, X: Points) -> Points:
+        """Which predicates hold in each row: zeros and ones."""
+        features = [place for place, _ in self.predicates]
+        return (X[:, features] > np.array([cut for _, cut in self.predicates])).astype(np.float64)
+
+    def among_asked(self, labels: Labels) -> Labels:
+        """Labels of the queries alone, put into their places among the test rows."""
+        placed = np.full(len(self.X_test), NOT_ASKED, dtype=np.int64)
+        placed[self.asked] = labels
+        return placed
+
+
+Run = Callable[[Task], Labels]
+"""The labels of the test rows: 0, 1, …, or `UNANSWERED`, or `NOT_ASKED`."""
+
+
+def carry_out(folder: Path, run: Run, *, tells: tuple[type[Exception], ...] = (), note: str = "") -> int:
+    """Run a method on the task in `folder` and write what came of it; the exit status.
+
+    Of an error only its type is written, since its words may have been made of records; of those in `tells` the words
+    as well.
+    """
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    task = Task.read(folder)
+    try:
+        labels = np.asarray(run(task), dtype=np.int64)
+        if labels.shape != (len(task.X_test),) or labels.min() < NOT_ASKED or labels.max() >= task.classes:
+            raise ValueError("labels of another shape, or of other values, than the task has")
+    except Exception as error:
+        traceback.print_exc()
+        words = f": {error}" if isinstance(error, tells) else ""
+        _write(folder, {"failed": f"{type(error).__name__}{words}"})
+        return 1
+    ended = time.perf_counter()
+    trained = ended if task.trained is None else task.trained
+    np.save(folder / "labels.npy", labels.astype(np.int16), allow_pickle=False)
+    _write(
+        folder,
+        {
+            "fit_seconds": round(trained - task.begun, 3),
+            "label_seconds": round(ended - trained, 3),
+            "megabytes": peak_megabytes(),
+            "note": note,
+        },
+    )
+    return 0
+
+
+def peak_megabytes() -> int | None:
+    """The most memory that this process has had, libraries and table included.
+
+    Not `ru_maxrss`, where Linux tells: that begins with what the process which started this one had.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) // 1024
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource  # noqa: PLC0415
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (1 << 20) if sys.platform == "darwin" else peak // 1024
+
+
+def _end_with(parent: int) -> None:
+    """Whoever started this run is gone, killed perhaps: nobody waits for it any more."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _write(folder: Path, outcome: Mapping[str, Any]) -> None:
+    (folder / "outcome.json").write_text(json.dumps(outcome), encoding="utf-8")

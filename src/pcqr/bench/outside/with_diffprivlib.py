@@ -1,0 +1,73 @@
+"""diffprivlib: logistic regression by a perturbed objective, and a forest whose leaves are private. Pure ε.
+
+**Logistic regression** (Chaudhuri, Monteleoni, Sarwate 2011) is for replacing a record, in the paper as in the code:
+noise of scale 2/ε' for gradients of norm 1. Rows: public predicates in standard units by public rows and a constant,
+divided by their norm. The weight of the penalty is set by public numbers: the noise, whose norm is about 2d/ε, shall
+move the weights by about 10.
+
+**Forest**: splits are drawn within the public bounds, each leaf says one label by permute-and-flip, with half of ε:
+its scores are taken as monotonic, which is for adding or removing a record, and replacing one does both, in two leaves.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from diffprivlib.models import LogisticRegression, RandomForestClassifier
+
+from .task import Labels, Points, Task, carry_out
+from .vectors import unit_vectors
+
+MOVED = 10.0
+TREES, DEPTH = 25, 8
+
+
+def run(task: Task) -> Labels:
+    return forest(task) if task.method == "diffprivlib-forest" else logistic(task)
+
+
+def logistic(task: Task) -> Labels:
+    vectors = unit_vectors(task)
+    X = vectors(task.X)
+    penalty = max(1.0, 2.0 * X.shape[1] / (MOVED * task.epsilon))
+    model = LogisticRegression(
+        epsilon=task.epsilon,
+        data_norm=1.0,
+        C=1.0 / penalty,
+        fit_intercept=False,
+        max_iter=500,
+        random_state=task.seed,
+    )
+    model.fit(X, task.y)
+    task.fitted()
+    return np.asarray(model.predict(vectors(task.X_test)), dtype=np.int64)
+
+
+def forest(task: Task) -> Labels:
+    low, high = _bounds(task)
+    model = RandomForestClassifier(
+        TREES,
+        epsilon=task.epsilon / 2.0,
+        bounds=(low, high),
+        classes=np.arange(task.classes),
+        max_depth=DEPTH,
+        shuffle=True,
+        random_state=task.seed,
+    )
+    model.fit(np.clip(task.X, low, high), task.y)
+    task.fitted()
+    return np.asarray(model.predict(np.clip(task.X_test, low, high)), dtype=np.int64)
+
+
+def _bounds(task: Task) -> tuple[Points, Points]:
+    """Those of the public rows, which say what the columns are: a constant one is given some width."""
+    low, high = task.public.min(axis=0), task.public.max(axis=0)
+    return low, np.where(high > low, high, low + 1.0)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    sys.exit(carry_out(Path(sys.argv[1]), run))

@@ -1,0 +1,177 @@
+"""What the runs say, as Markdown: accuracies for each data set, what did not run, and what each method is."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pcqr.bench.methods import KNOWN, NOT_PRIVATE, Method, named
+from pcqr.bench.runs import Run
+from pcqr.bench.tables import QUESTIONS
+
+MINUS = "–"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All runs of a method on a table at an ε (0: for what uses none)."""
+
+    table: str
+    method: Method
+    epsilon: float
+    runs: Sequence[Run]
+
+    @property
+    def failed(self) -> str | None:
+        """Why no run came to its end; None: one did."""
+        return None if self.done else self.runs[0].failed
+
+    @property
+    def done(self) -> list[Run]:
+        return [run for run in self.runs if run.failed is None]
+
+    def mean(self, figure: str = "accuracy") -> float | None:
+        values = self._values(figure)
+        return statistics.fmean(values) if values else None
+
+    def spread(self, figure: str = "accuracy") -> float | None:
+        """The standard deviation over runs; None for less than two."""
+        values = self._values(figure)
+        return statistics.stdev(values) if len(values) > 1 else None
+
+    @property
+    def seconds(self) -> float:
+        return statistics.fmean((run.fit_seconds or 0.0) + (run.label_seconds or 0.0) for run in self.done)
+
+    @property
+    def megabytes(self) -> int:
+        return max((run.megabytes or 0 for run in self.done), default=0)
+
+    def _values(self, figure: str) -> list[float]:
+        return [value for run in self.done if (value := getattr(run, figure)) is not None]
+
+
+def summaries(runs: Iterable[Run]) -> list[Summary]:
+    """One for each table, method and ε; methods in the order of the registry, a user's own first."""
+    cells: dict[tuple[str, str, float], list[Run]] = {}
+    for run in runs:
+        cells.setdefault((run.cell.table, run.cell.method, run.cell.epsilon), []).append(run)
+    found = [Summary(table, named(method), epsilon, made) for (table, method, epsilon), made in cells.items()]
+    places = {name: place for place, name in enumerate(KNOWN, start=1)}
+    tables = list(dict.fromkeys(each.table for each in found))
+    return sorted(found, key=lambda s: (tables.index(s.table), places.get(s.method.name, 0), s.epsilon))
+
+
+def markdown(runs: Sequence[Run]) -> str:
+    """The whole page."""
+    found = summaries(runs)
+    parts = ["# pcqr bench", "", *_reading(runs), ""]
+    for table in dict.fromkeys(each.table for each in found):
+        parts += [*section(table, [each for each in found if each.table == table]), ""]
+    parts += ["## The methods", "", *methods([each.method for each in found]), ""]
+    return "\n".join(parts)
+
+
+def _reading(runs: Sequence[Run]) -> list[str]:
+    deltas = sorted({run.cell.delta for run in runs})
+    queries = sorted({run.cell.queries for run in runs})
+    return [
+        f"Accuracy in per cent, mean ± standard deviation over runs; δ = {', '.join(f'{d:g}' for d in deltas)}. "
+        "In brackets: the accuracy on the rows that got a label, and their share. A row without a label counts as the "
+        "label that the method gave most often.",
+        "",
+        f"Methods that answer by votes are asked {', '.join(f'{q:,}' for q in queries)} of the test rows, others for "
+        "every seed; teachers are trees of depth 2 over public predicates. All others label all test rows. Seconds and "
+        "megabytes: a whole run, and the most that its process had, libraries and table included.",
+    ]
+
+
+def section(table: str, found: Sequence[Summary]) -> list[str]:
+    """The tables of one data set."""
+    title, _, question = QUESTIONS.get(table, table).partition(": ")
+    lines = [f"## {title}{f': {question}' if question else ''}", "", *_matrix(found, _cell, costs=True)]
+    if len({run.rows for each in found for run in each.done}) > 1:
+        lines += ["", "On the queries alone, the same rows for every method:", ""]
+        lines += _matrix(found, _cell_on_queries, costs=False)
+    failures = dict.fromkeys((each.method.name, each.failed) for each in found if each.failed is not None)
+    lines += ["", *(f"- {name}: {failed}" for name, failed in failures)] if failures else []
+    return lines
+
+
+def _matrix(found: Sequence[Summary], cell: Callable[[Summary], str], *, costs: bool) -> list[str]:
+    epsilons = sorted({each.epsilon for each in found if each.epsilon > 0})
+    header = ["method", *(f"ε = {epsilon:g}" for epsilon in epsilons)]
+    header += ["seconds", "MB", "runs"] if costs else []
+    rows = []
+    for name in dict.fromkeys(each.method.name for each in found):
+        ours = {each.epsilon: each for each in found if each.method.name == name}
+        if 0.0 in ours:
+            row = [cell(ours[0.0]), *[""] * (len(epsilons) - 1)]
+        else:
+            row = [cell(ours[epsilon]) if epsilon in ours else "" for epsilon in epsilons]
+        rows.append(
+            [f"{name}{_mark(next(iter(ours.values())).method)}", *row, *(_costs(ours.values()) if costs else ())]
+        )
+    return lined(header, rows)
+
+
+def _mark(method: Method) -> str:
+    if method.family == "ours":
+        return " (ours)"
+    return f" ({method.unit})" if method.unit == NOT_PRIVATE else ""
+
+
+def _cell(each: Summary) -> str:
+    return _told(each, "accuracy") + _answered(each)
+
+
+def _cell_on_queries(each: Summary) -> str:
+    return _told(each, "accuracy_queries")
+
+
+def _told(each: Summary, figure: str) -> str:
+    mean, spread = each.mean(figure), each.spread(figure)
+    if mean is None:
+        return MINUS
+    return f"{100 * mean:.1f}" + ("" if spread is None else f" ±{100 * spread:.1f}")
+
+
+def _answered(each: Summary) -> str:
+    share, right = each.mean("answered"), each.mean("accuracy_answered")
+    if share is None or share == 1.0:
+        return ""
+    return f" ({MINUS if right is None else f'{100 * right:.1f}'} on {100 * share:.0f} %)"
+
+
+def _costs(found: Iterable[Summary]) -> list[str]:
+    done = [each for each in found if each.done]
+    if not done:
+        return [MINUS, MINUS, "0"]
+    seconds = sorted(each.seconds for each in done)
+    span = (
+        _seconds(seconds[0])
+        if _seconds(seconds[0]) == _seconds(seconds[-1])
+        else f"{_seconds(seconds[0])} to {_seconds(seconds[-1])}"
+    )
+    counts = sorted({len(each.done) for each in done})
+    return [
+        span,
+        f"{max(each.megabytes for each in done):,}",
+        " to ".join(f"{n}" for n in {counts[0]: 0, counts[-1]: 0}),
+    ]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def methods(those: Iterable[Method]) -> list[str]:
+    """What each is, and whom its ε protects."""
+    rows = [[each.name, each.family, each.kind, each.unit, each.words] for each in dict.fromkeys(those)]
+    return lined(["method", "family", "kind", "ε is for", "what it is"], rows)
+
+
+def lined(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]

@@ -1,0 +1,179 @@
+"""One run of one method in a process of its own: what is handed to it, how long it may take, how it is scored.
+
+What a method writes to standard error is shown on request only: a library's words may have been made of records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pcqr
+from pcqr.bench.descent import settings_for
+from pcqr.bench.environments import python_of
+from pcqr.bench.methods import Method
+from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED
+from pcqr.bench.runs import Cell, Run
+from pcqr.bench.tables import LabelArray, Task, queries_of
+from pcqr.hypotheses import DecisionTrees
+from pcqr.schema import Schema
+
+CARRIED = "pcqr_outside"
+"""What `pcqr.bench.outside` is called where pcqr is not."""
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where runs are made: a folder for this session alone, since it holds records, and what holds for all runs."""
+
+    folder: Path
+    environments: Path
+    time_limit: float
+    show_errors: bool = False
+
+    def put(self, task: Task) -> None:
+        """Write a table where processes find it; an earlier one of this name is replaced."""
+        place = self.folder / task.name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        np.savez(place / "arrays.npz", X=task.X, y=task.y.astype(np.int64), public=task.public, X_test=task.X_test)
+        predicates = DecisionTrees().prepared(task.public, None).predicates or ()
+        about = {
+            "classes": task.classes,
+            "columns": columns_of(task.schema),
+            "predicates": [[int(each.feature), float(each.cut)] for each in predicates],
+            "schema": task.schema.to_dict(),
+        }
+        (place / "about.json").write_text(json.dumps(about), encoding="utf-8")
+
+    def run(self, task: Task, method: Method, cell: Cell) -> Run:
+        """One run, whatever becomes of it; `put` was called for the task before."""
+        python = python_of(method.environment, self.environments)
+        if python is None:
+            return Run(cell, failed=f"not installed: pcqr bench --install {method.environment}")
+        folder = self.folder / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        asked = queries_of(len(task.X_test), cell.queries, cell.seed)
+        given = {
+            "method": method.name,
+            "table": str(self.folder / task.name),
+            "asked": asked.tolist(),
+            "epsilon": cell.epsilon,
+            "delta": cell.delta,
+            "seed": cell.seed,
+            "settings": settings_for(method.name, task.y.size, cell.epsilon, cell.delta),
+        }
+        (folder / "run.json").write_text(json.dumps(given), encoding="utf-8")
+        failed = self._process([str(python), "-m", self._module(method), str(folder)], method)
+        found = _read(folder / "outcome.json")
+        failed = found.get("failed", failed)
+        if failed is not None:
+            return Run(cell, failed=failed)
+        labels = np.load(folder / "labels.npy", allow_pickle=False)
+        times = {name: found[name] for name in ("fit_seconds", "label_seconds", "megabytes", "note")}
+        return Run(cell, **score(labels, task.y_test, asked), **times)
+
+    def _module(self, method: Method) -> str:
+        if method.module is None:
+            return "pcqr.bench.worker"
+        outside = Path(__file__).parent / "outside"
+        shutil.copytree(outside, self.folder / CARRIED, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*__"))
+        (self.folder / CARRIED / "__init__.py").touch()
+        return f"{CARRIED}.{method.module}"
+
+    def _process(self, line: Sequence[str], method: Method) -> str | None:
+        """Why it did not come to its end; None: it did."""
+        paths = [str(self.folder)]
+        if method.environment is None:
+            own = [str(Path.cwd())] if method.family == "own" else []
+            paths = [str(Path(pcqr.__file__).parents[1]), *own, *filter(None, [os.environ.get("PYTHONPATH")])]
+        process = subprocess.Popen(  # noqa: S603
+            line,
+            cwd=None if method.environment is None else self.folder,
+            env=os.environ | dict.fromkeys(ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(paths)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None if self.show_errors else subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(timeout=self.time_limit)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {self.time_limit:g} s"
+        finally:
+            _end(process)
+        return None if status == 0 else f"ended with status {status}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The process and all that it has started: at a time limit, or because we are stopped ourselves."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def score(labels: Any, truth: LabelArray, asked: Any) -> dict[str, Any]:
+    """Accuracy on all rows that were asked about, on those that got a label, and on the queries.
+
+    A row without a label counts as if it had the label that the method has given most often (label 0 where it gave
+    none): anyone who sees its answers can guess as well.
+    """
+    given = labels[labels >= 0]
+    guess = int(np.bincount(given).argmax()) if given.size else 0
+    guessed = np.where(labels == UNANSWERED, guess, labels)
+    about = labels != NOT_ASKED
+    right = guessed == truth
+    answered = labels >= 0
+    return {
+        "accuracy": float(right[about].mean()),
+        "accuracy_answered": float(right[answered].mean()) if answered.any() else None,
+        "accuracy_queries": float(right[asked].mean()),
+        "answered": float(answered[about].mean()),
+        "rows": int(about.sum()),
+    }
+
+
+def columns_of(schema: Schema) -> list[dict[str, Any]]:
+    """The columns as `pcqr.bench.outside.task.Column` has them."""
+    found, first = [], 0
+    for column in schema.columns:
+        low, high = column.limits or (None, None)
+        kind = "codes" if column.kind == "categorical" else "number"
+        width = column.width if kind == "codes" else 1
+        found.append(_column(column.name, kind, first, width, low, high))
+        if kind == "number" and column.width == 2:
+            found.append(_column(f"{column.name} is missing", "codes", first + 1, 1, 0.0, 1.0))
+        first += column.width
+    return found
+
+
+def _column(name: str, kind: str, first: int, width: int, low: float | None, high: float | None) -> dict[str, Any]:
+    size = 0 if kind == "number" else max(2, width)
+    bounds = (0.0, float(size - 1)) if kind == "codes" else (low, high)
+    return {"name": name, "kind": kind, "first": first, "width": width, "size": size} | dict(
+        zip(("low", "high"), bounds, strict=True)
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+    return {}

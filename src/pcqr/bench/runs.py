@@ -1,0 +1,116 @@
+"""What was measured: one file a run, written when it ends, so that an interrupted comparison goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pcqr.errors import DataError
+from pcqr.files import write_whole
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a run is of. `epsilon` is 0 for what is not private; `fingerprint` tells tables of one name apart."""
+
+    table: str
+    fingerprint: str
+    method: str
+    epsilon: float
+    delta: float
+    queries: int
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file: readable, and another one for every cell."""
+        words = re.sub(r"[^A-Za-z0-9.]+", "_", f"{self.table}-{self.method}-{self.epsilon:g}-{self.seed}")
+        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return f"{words}-{digest[:10]}.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of it: figures, or why there are none (`failed`). `limit`: the seconds that it might take.
+
+    `accuracy` counts a row without a label as a guess (`pcqr.bench.running.score`), `answered` is the share of `rows`
+    that got one, `accuracy_queries` is that on the queries alone.
+    """
+
+    cell: Cell
+    accuracy: float | None = None
+    accuracy_answered: float | None = None
+    accuracy_queries: float | None = None
+    answered: float | None = None
+    rows: int | None = None
+    fit_seconds: float | None = None
+    label_seconds: float | None = None
+    megabytes: int | None = None
+    note: str = ""
+    failed: str | None = None
+    limit: float | None = None
+    command: str = ""
+    version: str = ""
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> Run:
+        return cls(**{**fields, "cell": Cell(**fields["cell"])})
+
+    @property
+    def needs_environment(self) -> bool:
+        """Could not begin: nothing to keep."""
+        return self.failed is not None and self.failed.startswith("not installed")
+
+    @property
+    def was_stopped(self) -> bool:
+        """By the time limit."""
+        return self.failed is not None and self.failed.startswith("stopped after")
+
+
+class Runs:
+    """Those of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "runs"
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def find(self, cell: Cell) -> Run | None:
+        path = self._folder / cell.file
+        return _read(path) if path.exists() else None
+
+    def store(self, run: Run) -> None:
+        write_whole(self._folder / run.cell.file, json.dumps({"format": FORMAT} | asdict(run), indent=1) + "\n")
+
+    def all(self) -> list[Run]:
+        return sorted((_read(path) for path in self._folder.glob("*.json")), key=lambda run: _order(run.cell))
+
+
+def write_results(path: Path, runs: Iterable[Run]) -> None:
+    """All runs in one file."""
+    write_whole(path, json.dumps({"format": FORMAT, "runs": [asdict(run) for run in runs]}, indent=1) + "\n")
+
+
+def read_results(path: Path) -> list[Run]:
+    """What `write_results` wrote."""
+    return [Run.read(fields) for fields in json.loads(path.read_text(encoding="utf-8"))["runs"]]
+
+
+def _read(path: Path) -> Run:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        if fields.pop("format") != FORMAT:
+            raise ValueError
+        return Run.read(fields)
+    except (ValueError, KeyError, TypeError):
+        raise DataError(str(path), "a run that this version of pcqr has stored", "another file") from None
+
+
+def _order(cell: Cell) -> tuple[Any, ...]:
+    return cell.table, cell.method, cell.epsilon, cell.seed, cell.file

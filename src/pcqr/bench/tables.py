@@ -1,0 +1,202 @@
+"""The tables that methods are compared on, split and encoded in one way.
+
+Adult comes with pcqr and has its own split and a published schema; `toy` is made here. Others are read from a folder of
+Parquet files, or are the user's own: split 75/25 with seed 0 and encoded by a schema that 2,000 public rows make
+(`Schema.from_public`). The public rows are taken out of the test part with seed 1: their labels are not used and they
+are not scored. Of a small table at most half of the test part is public.
+
+NumPy's generator is used here, and nowhere else in pcqr but in `entropy`: it splits tables, and no release sees it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.datasets import load_adult, read_table
+from pcqr.errors import DataError, MissingExtra, ParameterError
+from pcqr.schema import Schema
+from pcqr.schema.cells import category
+
+PUBLIC = 2_000
+TRAIN_SHARE = 0.75
+TOY = 16_000
+FEWEST = 100
+"""The least rows of a table: a quarter of them is the test part, and half of that is public."""
+
+MOST_LABELS = 127
+
+FloatArray = NDArray[np.float64]
+LabelArray = NDArray[np.int8]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Private records, public rows without labels, and the records to score on, all encoded."""
+
+    name: str
+    X: FloatArray
+    y: LabelArray
+    public: FloatArray
+    X_test: FloatArray
+    y_test: LabelArray
+    schema: Schema
+    classes: int = 2
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of the most common label, which a classifier has to beat."""
+        return float(np.bincount(self.y_test).max() / self.y_test.size)
+
+    def fingerprint(self) -> str:
+        """Tells tables apart that have one name."""
+        digest = hashlib.sha256()
+        for array in (self.X, self.y, self.public, self.X_test, self.y_test):
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Parquet file: its label column, which labels count as 1, and which columns are features (None: all others)."""
+
+    file: str
+    label: str
+    is_one: Callable[[Any], Any]
+    drop: Sequence[str] = ()
+    keep: Sequence[str] | None = None
+
+    def task(self, name: str, folder: Path) -> Task:
+        try:
+            import pandas as pd  # noqa: PLC0415
+        except ImportError:
+            raise MissingExtra("Reading or writing Parquet", "data") from None
+        if not (folder / self.file).is_file():
+            raise ParameterError("--data", f"a folder that has {self.file}", str(folder))
+        frame = pd.read_parquet(folder / self.file)
+        y = np.asarray(self.is_one(frame[self.label]), dtype=np.int8)
+        frame = frame.drop(columns=[self.label, *self.drop])
+        if self.keep is not None:
+            frame = frame[list(self.keep)]
+        return _split(name, {column: frame[column] for column in frame.columns}, y, 2, None)
+
+
+SOURCES: Mapping[str, Source] = {
+    "bank": Source("bank_marketing.parquet", "y", lambda y: y == "yes", drop=("duration",)),
+    "covertype": Source("covertype.parquet", "Cover_Type", lambda y: y == 2),
+    "diabetes": Source("diabetes130.parquet", "readmitted", lambda y: y != "NO", drop=("encounter_id", "patient_nbr")),
+    "flights": Source(
+        "nycflights13.parquet",
+        "delayed",
+        lambda y: y == 1,
+        keep=(
+            *("month", "day", "hour", "sched_dep_time", "sched_arr_time"),
+            *("carrier", "origin", "dest", "distance"),
+        ),
+    ),
+}
+HERE = ("toy", "adult")
+"""Tables that need no file."""
+TABLES = ("adult", *SOURCES)
+QUESTIONS = {
+    "toy": "A table that is made here: a rule with noise",
+    "adult": "UCI Adult: income over $50,000",
+    "bank": "Bank marketing: takes the deposit",
+    "covertype": "Covertype: lodgepole pine or not",
+    "diabetes": "Diabetes 130: readmitted",
+    "flights": "NYC flights 2013: over 15 minutes late",
+}
+
+
+def load(name: str, folder: Path | None) -> Task:
+    """A table by its name; `folder` has the Parquet files of those that are not here."""
+    if name == "toy":
+        return toy()
+    if name == "adult":
+        data = load_adult()
+        public, test = set_apart(np.arange(data.y_test.size))
+        return Task(
+            name, data.X_train, data.y_train, data.X_test[public], data.X_test[test], data.y_test[test], data.schema
+        )
+    if name not in SOURCES:
+        raise ParameterError("--tables", f"of {', '.join((*HERE, *SOURCES))}", name)
+    if folder is None:
+        raise ParameterError("--data", f"the folder of {SOURCES[name].file}, which {name} needs", None)
+    return SOURCES[name].task(name, folder)
+
+
+def toy() -> Task:
+    """16,000 rows of two numbers and a category; the label is a rule of them, wrong in one row of ten."""
+    rng = np.random.default_rng(0)
+    age, hours = rng.integers(18, 90, size=TOY), rng.normal(40.0, 10.0, size=TOY).round()
+    job = rng.choice(["clerk", "cook", "nurse"], size=TOY)
+    y = ((hours > 42) & (age > 30) | (job == "nurse") & (age > 60)) ^ (rng.random(TOY) < 0.1)
+    return _split("toy", {"age": age, "hours": hours, "job": list(job)}, y.astype(np.int8), 2, None)
+
+
+def own(
+    path: Path, label: str, *, labels: Sequence[str] | None, drop: Sequence[str] = (), schema: Schema | None = None
+) -> Task:
+    """A user's own table. Label names that are not given are read off all its rows: nothing here is private."""
+    table = read_table(path)
+    for option, names in (("--label", (label,)), ("--drop", drop)):
+        for name in names:
+            if name not in table:
+                raise ParameterError(option, f"the name of one of the {len(table)} columns in the first line", name)
+    found = [category(value) for value in table.pop(label)]
+    table = {name: values for name, values in table.items() if name not in drop}
+    if not table:
+        raise DataError(str(path), "a table with a column besides the label and those that are left out", "none")
+    declared = sorted({name for name in found if name is not None}) if labels is None else map(category, labels)
+    place: dict[str | None, int] = {name: number for number, name in enumerate(declared)}
+    if not 2 <= len(place) <= MOST_LABELS or None in place or any(name not in place for name in found):
+        raise DataError(f"label column {label!r}", f"one of 2 to {MOST_LABELS} labels in every row", "others")
+    y = np.array([place[name] for name in found], dtype=np.int8)
+    return _split(path.name.split(".")[0], table, y, len(place), schema)
+
+
+def set_apart(rows: Places) -> tuple[Places, Places]:
+    """(public rows, rows to score on) of the test part `rows`."""
+    order = np.random.default_rng(1).permutation(rows)
+    public = min(PUBLIC, order.size // 2)
+    return order[:public], order[public:]
+
+
+def queries_of(rows: int, number: int, seed: int) -> Places:
+    """Which of the test rows are the queries of a run: others for every seed, the same for every method."""
+    return np.random.default_rng([2, seed]).permutation(rows)[:number]
+
+
+def _split(name: str, table: Mapping[str, Any], y: LabelArray, classes: int, schema: Schema | None) -> Task:
+    if y.size < FEWEST:
+        raise DataError(name, f"a table of at least {FEWEST} rows", f"{y.size}")
+    order = np.random.default_rng(0).permutation(y.size)
+    train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
+    public, test = set_apart(rest)
+    schema = Schema.from_public(_rows(table, public)) if schema is None else schema.without(*_absent(schema, table))
+    X, X_public, X_test = (schema.encode(_rows(table, rows)) for rows in (train, public, test))
+    return Task(name, X, y[train], X_public, X_test, y[test], schema, classes)
+
+
+def _absent(schema: Schema, table: Mapping[str, Any]) -> list[str]:
+    return [name for name in schema.names if name not in table]
+
+
+def _rows(table: Mapping[str, Any], which: Places) -> dict[str, Any]:
+    """Rows of columns of any kind: of pandas, of NumPy, lists."""
+    return {
+        name: values.iloc[which]
+        if hasattr(values, "iloc")
+        else values[which]
+        if isinstance(values, np.ndarray)
+        else [values[row] for row in which]
+        for name, values in table.items()
+    }

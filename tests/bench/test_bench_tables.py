@@ -1,0 +1,84 @@
+"""Tables of a comparison: how they are split, and a user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pcqr import DataError, ParameterError, Schema
+from pcqr.bench.tables import PUBLIC, SOURCES, load, own, queries_of, set_apart, toy
+from pcqr.schema import Column
+
+
+def write(path: Path, rows: int = 400) -> Path:
+    lines = [f"{row % 50},{'abc'[row % 3]},{'yes' if row % 50 > 20 else 'no'},{row}" for row in range(rows)]
+    path.write_text("\n".join(["age,job,y,number", *lines]), encoding="utf-8")
+    return path
+
+
+def test_the_toy_is_the_same_every_time_and_has_a_category() -> None:
+    first, second = toy(), toy()
+    assert first.fingerprint() == second.fingerprint()
+    assert (len(first.X), len(first.public), len(first.X_test)) == (12_000, 2_000, 2_000)
+    assert first.schema.columns[2].kind == "categorical"
+    assert 0.5 < first.majority < 0.7
+
+
+def test_public_rows_are_not_scored_and_at_most_half_of_the_test_part() -> None:
+    public, test = set_apart(np.arange(5_000))
+    assert len(public) == PUBLIC
+    assert not set(public) & set(test)
+    public, test = set_apart(np.arange(100))
+    assert len(public) == len(test) == 50
+
+
+def test_queries_are_others_for_every_seed() -> None:
+    assert list(queries_of(900, 50, 1)) == list(queries_of(900, 50, 1)) != list(queries_of(900, 50, 2))
+    assert len(set(queries_of(900, 50, 1))) == 50
+    assert len(queries_of(30, 50, 1)) == 30
+
+
+def test_an_own_table_is_split_and_encoded_by_its_public_rows(tmp_path: Path) -> None:
+    task = own(write(tmp_path / "mine.csv"), "y", labels=None, drop=["number"])
+    assert task.name == "mine"
+    assert task.classes == 2
+    assert (len(task.X), len(task.public), len(task.X_test)) == (300, 50, 50)
+    assert task.schema.names == ("age", "job")
+    assert np.array_equal(task.y, task.X[:, 0] > 20)  # no, yes
+    assert np.array_equal(own(tmp_path / "mine.csv", "y", labels=["yes", "no"], drop=["number"]).y, task.X[:, 0] <= 20)
+
+
+def test_an_own_table_may_have_a_schema_and_several_labels(tmp_path: Path) -> None:
+    schema = Schema((Column("age", bounds=(0, 30)), Column("number"), Column("y", "categorical", ("no", "yes"))))
+    task = own(write(tmp_path / "mine.csv"), "job", labels=None, schema=schema)
+    assert task.classes == 3
+    assert task.X[:, 0].max() == 30.0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"label": "z"}, "--label must be the name of one of the 4 columns"),
+        ({"label": "y", "drop": ["z"]}, "--drop must be"),
+        ({"label": "y", "drop": ["age", "job", "number"]}, "a column besides the label"),
+        ({"label": "y", "labels": ["no", "maybe"]}, "one of 2 to 127 labels in every row"),
+        ({"label": "number"}, "one of 2 to 127 labels in every row"),
+    ],
+)
+def test_an_own_table_that_does_not_do(options: dict[str, object], words: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.csv")
+    with pytest.raises((ParameterError, DataError), match=words) as raised:
+        own(path, **({"labels": None} | options))  # type: ignore[arg-type]
+    assert "49" not in str(raised.value)
+
+
+def test_a_table_too_small_or_unknown_or_without_its_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="at least 100 rows"):
+        own(write(tmp_path / "small.csv", 60), "y", labels=None)
+    with pytest.raises(ParameterError, match="--tables must be of toy, adult, bank"):
+        load("moon", None)
+    with pytest.raises(ParameterError, match="--data must be the folder of bank_marketing"):
+        load("bank", None)
+    assert len(SOURCES) == 4

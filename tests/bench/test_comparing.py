@@ -1,0 +1,186 @@
+"""A whole comparison: which runs are made, which are taken from file, and what is written about them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from pcqr import DataError, ParameterError
+from pcqr.bench import comparing
+from pcqr.bench.comparing import Comparison
+from pcqr.bench.environments import ENVIRONMENTS, NotInstalled, install, python_of
+from pcqr.bench.methods import KNOWN, chosen, named
+from pcqr.bench.picture import draw
+from pcqr.bench.report import markdown, summaries
+from pcqr.bench.runs import Cell, Run, Runs, read_results, write_results
+from pcqr.bench.tables import toy
+
+TOY = toy()
+SOURCE = "--tables toy"
+
+
+class FakeBench:
+    """Makes up runs, and remembers which."""
+
+    made: ClassVar[list[Cell]] = []
+    failed: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def put(self, task: Any) -> None: ...
+
+    def run(self, _: Any, method: Any, cell: Cell) -> Run:
+        self.made.append(cell)
+        if method.name in self.failed:
+            return Run(cell, failed=self.failed[method.name])
+        share = 0.5 if method.kind == "votes" else 1.0
+        figure = 0.7 + 0.1 * min(1.0, cell.epsilon) + 0.01 * cell.seed
+        return Run(cell, figure, figure + 0.05, figure, share, 10 if share < 1 else 80, 1.5, 0.5, 100)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
+    monkeypatch.setattr(comparing, "Bench", FakeBench)
+    monkeypatch.setattr(FakeBench, "made", [])
+    monkeypatch.setattr(FakeBench, "failed", {})
+    return FakeBench.made
+
+
+def comparison(folder: Path, *names: str, **others: Any) -> Comparison:
+    settings: dict[str, Any] = {"epsilons": [0.1, 1.0], "delta": 1e-6, "queries": 20, "seeds": [0, 1]}
+    settings |= {"environments": folder, "time_limit": 60.0}
+    return Comparison(chosen(names or ("head", "subsamp", "majority"), ()), **(settings | others))
+
+
+def go(one: Comparison, folder: Path) -> list[Run]:
+    return one.made([(TOY, SOURCE)], Runs(folder), lambda *_: None)
+
+
+def test_every_combination_is_run_once_and_what_uses_no_epsilon_once_a_seed(made: list[Cell], tmp_path: Path) -> None:
+    found = go(comparison(tmp_path), tmp_path)
+    assert len(made) == len(found) == len(set(made)) == 2 * (2 + 2 + 1)
+    assert {cell.epsilon for cell in made if cell.method == "majority"} == {0.0}
+
+
+def test_a_second_start_makes_only_what_is_missing(made: list[Cell], tmp_path: Path) -> None:
+    first = go(comparison(tmp_path, seeds=[0]), tmp_path)
+    made.clear()
+    second = go(comparison(tmp_path), tmp_path)
+    assert {cell.seed for cell in made} == {1}
+    assert first == [run for run in second if run.cell.seed == 0]
+    made.clear()
+    go(comparison(tmp_path, delta=1e-7), tmp_path)
+    assert len(made) == 10  # another δ, other runs
+    made.clear()
+    go(comparison(tmp_path, again=True), tmp_path)
+    assert len(made) == 10
+
+
+def test_failures_are_kept_and_tried_again_on_request_or_with_more_time(
+    made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBench, "failed", {"head": "stopped after 60 s", "subsamp": "RuntimeError"})
+    go(comparison(tmp_path), tmp_path)
+    made.clear()
+    go(comparison(tmp_path), tmp_path)
+    assert made == []
+    go(comparison(tmp_path, time_limit=90.0), tmp_path)
+    assert {cell.method for cell in made} == {"head"}
+    made.clear()
+    go(comparison(tmp_path, retry=True), tmp_path)
+    assert {cell.method for cell in made} == {"head", "subsamp"}
+
+
+def test_a_missing_environment_is_not_kept(made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeBench, "failed", {"head": "not installed: pcqr bench --install dpmm"})
+    found = go(comparison(tmp_path, "head"), tmp_path)
+    assert all(run.needs_environment for run in found)
+    made.clear()
+    go(comparison(tmp_path, "head"), tmp_path)
+    assert len(made) == 4
+
+
+def test_results_are_written_and_read_again(made: list[Cell], tmp_path: Path) -> None:
+    found = go(comparison(tmp_path), tmp_path)
+    write_results(tmp_path / "results.json", found)
+    assert read_results(tmp_path / "results.json") == found
+    assert sorted(Runs(tmp_path).all(), key=repr) == sorted(found, key=repr)
+    assert all(run.command.startswith("pcqr bench --tables toy --epsilons ") for run in found)
+    assert made
+
+
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    cell = Cell("toy", "f", "head", 1.0, 1e-6, 20, 0)
+    for content in ("{", "{}", json.dumps({"format": 99}), json.dumps({"format": 1, "cell": {}})):
+        (tmp_path / "runs" / cell.file).write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match="a run that this version of pcqr has stored"):
+            runs.find(cell)
+
+
+def test_files_of_cells_have_readable_names_of_their_own() -> None:
+    cell = Cell("my table/../x", "f", "a.b:C", 0.1, 1e-6, 20, 3)
+    assert cell.file.startswith("my_table_.._x_a.b_C_0.1_3-")
+    assert "/" not in cell.file
+    assert replace(cell, fingerprint="g").file != cell.file
+
+
+def test_the_page_says_means_spreads_shares_and_failures(
+    made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBench, "failed", {"auto": "RuntimeError"})
+    found = go(comparison(tmp_path, "head", "subsamp", "majority", "auto"), tmp_path)
+    page = markdown(found)
+    assert "| head (ours) | 71.5 ±0.7 | 80.5 ±0.7 | 2.0 | 100 | 2 |" in page
+    assert "| subsamp (ours) | 71.5 ±0.7 (76.5 on 50 %) |" in page
+    assert "| majority (not private) | 70.5 ±0.7 |  |" in page
+    assert "- auto: RuntimeError" in page
+    assert "On the queries alone" in page
+    assert [each.method.name for each in summaries(found)][:2] == ["auto", "auto"]
+    assert made
+
+
+def test_the_picture_is_drawn_also_of_nothing(made: list[Cell], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw(tmp_path / "some.png", go(comparison(tmp_path), tmp_path))
+    draw(tmp_path / "none.png", [])
+    assert (tmp_path / "some.png").stat().st_size > (tmp_path / "none.png").stat().st_size > 0
+    assert made
+
+
+def test_methods_are_found_by_name_once_and_own_ones_come_besides() -> None:
+    assert [each.name for each in chosen((), ())] == list(KNOWN)
+    assert [each.name for each in chosen(("head", "head"), ("a.b:C",))] == ["head", "a.b:C"]
+    assert named("a.b:C").family == "own"
+    for wrong in ("heads", "a.b", ":C", "a:b:c", "a b:C"):
+        with pytest.raises(ParameterError, match="--methods must be of auto, tree, head"):
+            named(wrong)
+
+
+def test_an_environment_counts_once_it_is_whole_and_of_these_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("venv.create", lambda place, **_: place.mkdir(parents=True))
+    status, lines = [1], list[list[str]]()
+
+    def pip(line: list[str], **_: Any) -> Any:
+        lines.append(line)
+        return SimpleNamespace(returncode=status[0])
+
+    monkeypatch.setattr("subprocess.run", pip)
+    with pytest.raises(NotInstalled, match="pip ended with status 1"):
+        install("dpmm", tmp_path)
+    assert python_of("dpmm", tmp_path) is None
+    status[0] = 0
+    install("dpmm", tmp_path)
+    assert python_of("dpmm", tmp_path) is not None
+    assert lines[-1][-len(ENVIRONMENTS["dpmm"]) :] == list(ENVIRONMENTS["dpmm"])
+    (tmp_path / "dpmm" / "installed.txt").write_text("dpmm==0.0.1", encoding="utf-8")
+    assert python_of("dpmm", tmp_path) is None
+    with pytest.raises(ParameterError, match="--install must be one of opacus"):
+        install("numpy", tmp_path)

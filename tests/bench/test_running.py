@@ -1,0 +1,163 @@
+"""One run in a process of its own: how it is scored, and what becomes of it where it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import support.bench
+
+from pcqr.bench.methods import KNOWN, Method, named
+from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Column, Task, carry_out
+from pcqr.bench.running import Bench, columns_of, score
+from pcqr.bench.runs import Cell, Run
+from pcqr.bench.tables import Task as Table
+from pcqr.bench.tables import toy
+from pcqr.schema import Column as Declared
+from pcqr.schema import Schema
+
+TOY = toy()
+SMALL = Table("toy", TOY.X[:300], TOY.y[:300], TOY.public[:50], TOY.X_test[:80], TOY.y_test[:80], TOY.schema)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setenv("PYTHONPATH", str(Path(support.bench.__file__).parents[1]))
+    made = Bench(tmp_path / "session", tmp_path / "environments", 60.0)
+    made.put(SMALL)
+    return made
+
+
+def run(bench: Bench, name: str, seed: int = 0) -> Run:
+    method = named(name)
+    return bench.run(SMALL, method, Cell("toy", "f", name, 1.0, 1e-6, 20, seed))
+
+
+def test_scores() -> None:
+    truth = np.array([0, 1, 1, 0, 1], dtype=np.int8)
+    labels = np.array([0, 1, UNANSWERED, NOT_ASKED, 1])
+    found = score(labels, truth, np.array([0, 2]))
+    assert found == {
+        "accuracy": 1.0,  # the third row is taken for a 1, which was said most often
+        "accuracy_answered": 1.0,
+        "accuracy_queries": 1.0,
+        "answered": 0.75,
+        "rows": 4,
+    }
+    silent = score(np.full(5, UNANSWERED), truth, np.array([0, 1]))
+    assert silent["accuracy"] == 0.4  # label 0
+    assert silent["accuracy_answered"] is None
+    assert silent["answered"] == 0.0
+    assert silent["accuracy_queries"] == 0.5
+
+
+def test_columns_are_found_again_in_encoded_rows() -> None:
+    schema = Schema(
+        (
+            Declared("job", "categorical", ("cook", "nurse"), other=True),
+            Declared("age", bounds=(0, 99), missing=True),
+            Declared("height"),
+        )
+    )
+    X = schema.encode({"job": ["nurse", None], "age": [30, None], "height": [1.5, 2.5]})
+    columns = tuple(Column(**column) for column in columns_of(schema))
+    assert [column.name for column in columns] == ["job", "age", "age is missing", "height"]
+    assert [column.size for column in columns] == [4, 0, 2, 0]
+    assert [list(column.values(X)) for column in columns] == [[1, 3], [30, 0], [0, 1], [1.5, 2.5]]
+    assert (columns[1].low, columns[1].high) == (0, 99)
+
+
+def test_a_method_sees_no_label_of_a_test_row_and_gets_public_predicates(bench: Bench) -> None:
+    run(bench, "support.bench:Common")
+    task = Task.read(bench.folder / "run")
+    assert not any("y_test" in path.name for path in bench.folder.rglob("*"))
+    with np.load(bench.folder / "toy" / "arrays.npz") as stored:
+        assert set(stored.files) == {"X", "y", "public", "X_test"}
+    held = task.held(task.public)
+    assert held.shape == (50, len(task.predicates))
+    assert set(np.unique(held)) == {0.0, 1.0}
+    assert task.native(task.X).shape == (300, 5)  # two numbers that may be missing, and a category
+
+
+def test_an_own_method_runs_and_the_same_seed_gives_the_same(bench: Bench) -> None:
+    first, second, other = (run(bench, "support.bench:Common", seed) for seed in (0, 0, 1))
+    assert first.failed is None
+    assert first.rows == 80
+    assert first.answered == 1.0
+    assert first.accuracy == second.accuracy != other.accuracy
+    assert first.fit_seconds is not None
+    assert (first.megabytes or 0) > 20
+
+
+def test_an_own_method_may_answer_queries_alone(bench: Bench) -> None:
+    found = run(bench, "support.bench:Asked")
+    assert (found.rows, found.answered) == (20, 0.5)
+
+
+def test_memory_is_that_of_the_run_and_not_of_who_started_it(bench: Bench) -> None:
+    ballast = np.ones(100_000_000)  # 800 MB
+    found = run(bench, "support.bench:Common")
+    assert ballast.all()
+    assert found.megabytes is not None
+    assert found.megabytes < 700
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("support.bench:Broken", "RuntimeError"),
+        ("support.bench:Killed", "ended with status 9"),
+        ("support.bench:Wrong", "ValueError"),
+        ("support.bench:Nowhere", "--method must be package.module:Class of a class that can be imported"),
+        ("nowhere:Nothing", "--method must be"),
+    ],
+)
+def test_a_failure_is_a_row_that_says_so_without_a_record(method: str, words: str, bench: Bench) -> None:
+    found = run(bench, method)
+    assert found.failed is not None
+    assert words in found.failed
+    assert "secret" not in found.failed
+    assert found.accuracy is None
+
+
+def test_a_run_that_takes_too_long_is_stopped(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.with_suffix(".wait").touch()
+    monkeypatch.setenv("PCQR_TEST_NOTES", str(notes))
+    hurried = Bench(bench.folder, bench.environments, 1.0)
+    found = run(hurried, "support.bench:Waits")
+    assert found.failed == "stopped after 1 s"
+    assert found.was_stopped
+
+
+def test_a_library_that_is_not_installed_is_a_row_that_says_how(bench: Bench) -> None:
+    method = Method("far", "outside", "published", "", environment="dpmm", module="far")
+    found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
+    assert found.failed == "not installed: pcqr bench --install dpmm"
+    assert found.needs_environment
+
+
+def test_errors_of_ours_keep_their_words(bench: Bench) -> None:
+    run(bench, "support.bench:Common")
+
+    def fail(_: Any) -> Any:
+        raise KeyError("a record")
+
+    assert carry_out(bench.folder / "run", fail) == 1
+    assert "record" not in (bench.folder / "run" / "outcome.json").read_text(encoding="utf-8")
+    assert carry_out(bench.folder / "run", fail, tells=(KeyError,)) == 1
+    assert "a record" in (bench.folder / "run" / "outcome.json").read_text(encoding="utf-8")
+
+
+def test_every_known_method_has_a_run_here_or_a_module_outside() -> None:
+    from pcqr.bench.inside import RUNS
+
+    outside = Path(support.bench.__file__).parents[2] / "src" / "pcqr" / "bench" / "outside"
+    for method in KNOWN.values():
+        if method.environment is None:
+            assert method.name in RUNS
+        else:
+            assert (outside / f"{method.module}.py").is_file()
+    assert set(RUNS) <= set(KNOWN)
