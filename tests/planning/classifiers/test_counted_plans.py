@@ -15,6 +15,7 @@ from pcqr.errors import ParameterError
 from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
 from pcqr.planning.classifiers.counted import careful_map, plan_counted
 from pcqr.planning.classifiers.piloted import head_maps
+from pcqr.planning.classifiers.recipes import mixed
 from pcqr.records.vectors import PredicateVectors
 
 MAPS = CAREFUL_MAP, MAP
@@ -49,6 +50,18 @@ def test_with_ferns_pilots_choose() -> None:
     plan = plan_counted(request_for(40_000, 1.0), TREES, (CAREFUL_MAP, *maps))
     assert isinstance(plan.otherwise, PilotedStage)
     assert counted_guarantee(plan, TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
+
+
+def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
+    public = np.random.default_rng(0).random((200, COLUMNS))
+    (some,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, public, None)
+    assert (some.share, some.count, some.depth) == (128, 200, 9)
+    otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, some)).otherwise
+    assert isinstance(otherwise, DoubtedStage)
+    recipe = mixed(80_000, 1.0)
+    assert otherwise.head.steps == recipe.least_steps, "planned by the recipe that the map was made by"
+    (without,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, None, None)
+    assert without.ferns is None
 
 
 def test_thresholds_are_functions_of_public_numbers() -> None:

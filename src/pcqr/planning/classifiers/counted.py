@@ -18,6 +18,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
+from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import (
     coordinates,
     head_features,
@@ -28,7 +29,7 @@ from pcqr.planning.classifiers.head import (
     stage_for,
 )
 from pcqr.planning.classifiers.piloted import plan_piloted
-from pcqr.planning.classifiers.recipes import CAREFUL, Recipe, plain
+from pcqr.planning.classifiers.recipes import CAREFUL, Recipe
 from pcqr.planning.classifiers.rule import (
     COUNT_SHARE,
     DOUBT,
@@ -71,9 +72,9 @@ def plan_counted(request: Request, trees: DecisionTrees, maps: Sequence[HeadFeat
     if len(others) > 1:
         otherwise = plan_piloted(n, others, epsilon, rest, beside=(count,))
     elif n * epsilon < DOUBTED_FROM:
-        otherwise = plan_head(n, others[0], plain(n, epsilon), epsilon, rest, beside=(count,))
+        otherwise = plan_head(n, others[0], recipe_of(others[0], n, epsilon), epsilon, rest, beside=(count,))
     else:
-        otherwise = plan_doubted(request, trees, others[0], plain(n, epsilon), rest, count)
+        otherwise = plan_doubted(request, trees, others[0], recipe_of(others[0], n, epsilon), rest, count)
     rare, uneven = math.ceil(RARE_BELOW / epsilon), math.ceil(UNEVEN_BELOW * n)
     plan = CountedStage(count.epsilon, rare, tree, depth, uneven, stops_early, otherwise)
     guarantee = counted_guarantee(plan, trees, request.features, request.delta)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from pcqr.errors import DataError, ParameterError
-from pcqr.planning.classifiers.recipes import Recipe, plain
+from pcqr.planning.classifiers.recipes import Recipe, mixed, plain
 from pcqr.records.arrays import Points
 from pcqr.records.directions import MOST_COORDINATES
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
@@ -74,8 +74,8 @@ def dense_features(columns: int, public: Points | None, schema: Schema | None) -
     return HeadFeatures(vectors, None, WHOLE_SHARE)
 
 
-def recipe_of(features: HeadFeatures, records: int, epsilon: float) -> Recipe:
-    """The recipe that `features` were made by, for n = `records` and ε = `epsilon`."""
+def recipe_of(features: HeadFeatures, records: int, epsilon: float, classes: int = 2) -> Recipe:
+    """The recipe that `features`, the only ones of a head, were made by, for n = `records` and ε = `epsilon`."""
     if isinstance(features.dense, ColumnVectors):
         return DENSE_AS_IT_IS if features.dense.directions is None else DENSE
-    return plain(records, epsilon)
+    return mixed(records, epsilon, classes) if features.ferns else plain(records, epsilon)

@@ -15,7 +15,7 @@ from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
 from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import Recipe, ferned, mixed, plain
-from pcqr.planning.classifiers.rule import FERNED_FROM, LEAD, PILOTED_FROM, mixed_from, pilot_share
+from pcqr.planning.classifiers.rule import FERNED_FROM, LEAD, PILOTED_FROM, has_some_ferns, mixed_from, pilot_share
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicates
@@ -38,9 +38,12 @@ def head_maps(
     public: Points | None,
     schema: Schema | None,
 ) -> tuple[HeadFeatures, ...]:
-    """The public feature maps of a head: the plain one, or all three where pilots choose among them."""
-    alone = records * epsilon < PILOTED_FROM
-    made = (plain(records, epsilon),) if alone else recipes(records, epsilon, classes)
+    """The public feature maps of a head: one that the rule names, or all three where pilots choose among them."""
+    made: tuple[Recipe, ...] = recipes(records, epsilon, classes)
+    if records * epsilon < PILOTED_FROM:
+        made = made[:1]
+    elif has_some_ferns(records, epsilon):
+        made = made[1:2]
     maps = tuple(head_features(recipe, predicates, columns, public, schema) for recipe in made)
     return maps if all(features.ferns for features in maps[1:]) else maps[:1]
 

@@ -56,5 +56,5 @@ def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> 
     if len(maps) > 1:
         piloted = plan_piloted(n, maps, epsilon, delta, classes=labels)
         return PilotedPlan(**request.promise(piloted_guarantee(piloted, delta)), piloted=piloted)
-    head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon), epsilon, delta, classes=labels)
+    head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon, labels), epsilon, delta, classes=labels)
     return HeadPlan(**request.promise(head_guarantee(head, delta)), head=head)

@@ -39,6 +39,10 @@ share of the records."""
 PILOTED_FROM = 30_000.0
 """n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
 
+MANY_RECORDS, UNASKED_BELOW = 60_000, 100_000.0
+"""With so many records, and n·ε from where pilots begin to below the second number, a head has some ferns, unasked: of
+seven questions none was answered worse so, and pilots and a count would cost more than they find out."""
+
 PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 50_000.0, 0.33, 0.1
 """A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
 
@@ -54,13 +58,19 @@ def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
     One tree while n·ε < 3,000. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head
-    where one is uncommon, else a head, which from 6,000 on is doubted midway. From 30,000 on pilots choose the head.
-    With more than two `labels` a head from 3,000 on.
+    where one is uncommon, else a head, which from 6,000 on is doubted midway. From 30,000 on pilots choose the head;
+    with 60,000 records or more they do so from 100,000 on, and before that it has some ferns, without a count. With
+    more than two `labels` a head from 3,000 on.
     """
     strength = records * epsilon
     if strength < HEAD_FROM:
         return "tree"
-    return "head" if labels > 2 or strength >= COUNTED_BELOW else "counted"
+    return "head" if labels > 2 or strength >= COUNTED_BELOW or has_some_ferns(records, epsilon) else "counted"
+
+
+def has_some_ferns(records: int, epsilon: float) -> bool:
+    """Whether a head has some ferns, whatever the records are."""
+    return records >= MANY_RECORDS and PILOTED_FROM <= records * epsilon < UNASKED_BELOW
 
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
