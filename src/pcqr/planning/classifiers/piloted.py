@@ -40,10 +40,10 @@ def head_maps(
 ) -> tuple[HeadFeatures, ...]:
     """The public feature maps of a head: one that the rule names, or all three where pilots choose among them."""
     made: tuple[Recipe, ...] = recipes(records, epsilon, classes)
-    if records * epsilon < PILOTED_FROM:
-        made = made[:1]
-    elif has_some_ferns(records, epsilon):
+    if has_some_ferns(records, epsilon):
         made = made[1:2]
+    elif records * epsilon < PILOTED_FROM:
+        made = made[:1]
     maps = tuple(head_features(recipe, predicates, columns, public, schema) for recipe in made)
     return maps if all(features.ferns for features in maps[1:]) else maps[:1]
 

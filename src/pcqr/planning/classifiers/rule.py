@@ -39,9 +39,9 @@ share of the records."""
 PILOTED_FROM = 30_000.0
 """n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
 
-MANY_RECORDS, UNASKED_BELOW = 60_000, 100_000.0
-"""With so many records, and n·ε from where pilots begin to below the second number, a head has some ferns, unasked: of
-seven questions none was answered worse so, and pilots and a count would cost more than they find out."""
+UNASKED_FROM, UNASKED_BELOW = ((60_000, 30_000.0), (300_000, 12_000.0)), 100_000.0
+"""With so many records, and so much n·ε but less than the last number, a head has some ferns, unasked: pilots would
+cost more than they find out."""
 
 PILOT_STRENGTH, LARGEST_PILOT, SMALLEST_PILOT = 50_000.0, 0.33, 0.1
 """A pilot has so much of n·ε, as far as its share of μ lies within the limits."""
@@ -59,18 +59,20 @@ def choose(records: int, epsilon: float, labels: int) -> Method:
 
     One tree while n·ε < 3,000. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head
     where one is uncommon, else a head, which from 6,000 on is doubted midway. From 30,000 on pilots choose the head;
-    with 60,000 records or more they do so from 100,000 on, and before that it has some ferns, without a count. With
-    more than two `labels` a head from 3,000 on.
+    with 60,000 records or more they do so from 100,000 on, and before that it has some ferns, without a count; with
+    300,000 it has some from 12,000 on. With more than two `labels` a head from 3,000 on.
     """
     strength = records * epsilon
     if strength < HEAD_FROM:
         return "tree"
-    return "head" if labels > 2 or strength >= COUNTED_BELOW or has_some_ferns(records, epsilon) else "counted"
+    unasked = strength >= PILOTED_FROM and has_some_ferns(records, epsilon)
+    return "head" if labels > 2 or strength >= COUNTED_BELOW or unasked else "counted"
 
 
 def has_some_ferns(records: int, epsilon: float) -> bool:
     """Whether a head has some ferns, whatever the records are."""
-    return records >= MANY_RECORDS and PILOTED_FROM <= records * epsilon < UNASKED_BELOW
+    strength = records * epsilon
+    return strength < UNASKED_BELOW and any(records >= many and strength >= least for many, least in UNASKED_FROM)
 
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
