@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from pcqr.estimators import (
         AgnosticRelease,
+        Groups,
         PrivateClassifier,
         SemiPrivateLearner,
         SubsampleAggregate,
@@ -53,6 +54,7 @@ _HOME = {
     "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
     "GibbsPrediction": "pcqr.peers.gibbs.estimator",
+    "Groups": "pcqr.estimators",
     "Guarantee": "pcqr.guarantee",
     "IndividualKNN": "pcqr.peers.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
@@ -86,6 +88,7 @@ __all__ = [
     "CopyCannotAnswer",
     "DataError",
     "GibbsPrediction",
+    "Groups",
     "Guarantee",
     "IndividualKNN",
     "InfeasiblePlan",

@@ -48,6 +48,8 @@ class Unit(Document):
         What turns a table into a neighbour, in words.
     revealed : str
         What a δ that is too large might show of some units, in words.
+    plural, another : str
+        What n counts, and what a unit is replaced by.
 
     Raises
     ------
@@ -106,6 +108,16 @@ class Unit(Document):
             return "any one private record" if records is None else f"any one of the {records:,} private records"
         which = "any one person" if records is None else f"any one of the {records:,} persons"
         return f"all rows of {which}" if self.rows is None else f"the rows (at most {self.rows:,}) of {which}"
+
+    @property
+    def plural(self) -> str:
+        """What n counts."""
+        return "persons" if self.kind == "person" else "records"
+
+    @property
+    def another(self) -> str:
+        """What `any_one` is replaced by."""
+        return "those of any other" if self.kind == "person" else "any other"
 
     def implies(self, other: Unit) -> bool:
         """Does a guarantee about this unit hold, with the same figures, for the `other` as well?

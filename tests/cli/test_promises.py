@@ -15,7 +15,7 @@ def test_a_promise_is_about_the_unit() -> None:
     stated = Guarantee(1.0, 1e-6)
     assert promise(stated, 1000).startswith("Replace any one of the 1,000 private records, and no set of outcomes")
     person = promise(replace(stated, unit=Unit.person(4)), 1000)
-    assert person.startswith("Replace the rows (at most 4) of any one person among the 1,000 private records, and no ")
+    assert person.startswith("Replace the rows (at most 4) of any one of the 1,000 persons, and no ")
 
 
 def test_json_says_the_adjacency_in_words() -> None:

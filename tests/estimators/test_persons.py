@@ -14,6 +14,7 @@ from pcqr import (
     AgnosticRelease,
     ConfidentMaxAggregate,
     GibbsPrediction,
+    Groups,
     IndividualKNN,
     NoisyMaxAggregate,
     PrivateClassifier,
@@ -181,6 +182,27 @@ def test_an_account_of_records_refuses_persons(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="about the account's unit, 'replace one record'"):
         SubsampleAggregate(queries=5, account=account).fit(X, Y, groups=GROUPS)
     assert account.charges == ()
+
+
+def test_more_rows_of_a_person_may_count_where_rows_are_weighed() -> None:
+    """Two thirds of the persons have one row of label 0, and each of the others has three of label 1."""
+    persons = np.concatenate([np.arange(2_000), np.repeat(np.arange(2_000, 3_000), 3)])
+    labels, points = (persons >= 2_000).astype(int), np.ones((5_000, 1))
+    public = np.array([[0.0], [1.5], [3.0]])
+    said = []
+    for rows in (1, 3):
+        classifier = PrivateClassifier(1.0, method="tree", classes=(0, 1), entropy=0)
+        fitted = classifier.fit(points, labels, public=public, groups=Groups(persons, rows=rows))
+        assert fitted.guarantee_.unit == PERSON
+        said += fitted.predict([[1.0]]).tolist()
+    assert said == [0, 1]
+    wrong: tuple[Any, ...] = (0, 65, 1.5)
+    for rows in wrong:
+        with pytest.raises(ParameterError, match=r"^rows must be"):
+            PrivateClassifier(entropy=0).fit(X, Y, public=PUBLIC, groups=Groups(GROUPS, rows=rows))
+    for estimator in (ALL_ROWS[0], ONE_ROW[2]):
+        with pytest.raises(ParameterError, match=r"^groups.rows must be 1 for \w+, which weighs no rows"):
+            estimator.fit(X, Y, public=PUBLIC, groups=Groups(GROUPS, rows=2))
 
 
 def test_all_rows_of_a_person_go_to_one_teacher() -> None:

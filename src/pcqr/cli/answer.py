@@ -15,14 +15,24 @@ from rich.console import Console
 from pcqr import SurelyPublic, registry
 from pcqr.cli.account import account_facts, account_line, account_of, has_room, preview_line, stays_charged
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
-from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, naming, read_inputs, read_shown
+from pcqr.cli.inputs import (
+    Points,
+    Shown,
+    check_label,
+    check_public,
+    label_names,
+    naming,
+    public_size,
+    read_inputs,
+    read_shown,
+)
 from pcqr.cli.jobs import Answer
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.releases import made_release, most_labels
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS
-from pcqr.datasets.tables import check_suffix, table_size
+from pcqr.datasets.tables import check_suffix
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.estimators.answering import Release, first_batch_cost
 from pcqr.plan import Usage, counted
@@ -74,7 +84,7 @@ def run(job: Answer, *, as_json: bool) -> None:
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
-                release.fit(inputs.table, inputs.places, public=SurelyPublic(public))
+                release.fit(inputs.table, inputs.places, public=SurelyPublic(public), groups=inputs.groups)
             answers.begin(signals, points.shape[0], show=job.show)
             halted = None
             answering = bar.add_task("answering", total=points.shape[0])
@@ -114,15 +124,14 @@ def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple
 def preview(job: Answer, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
     account = account_of(job, COMMAND)
-    with naming("--private"):
-        columns, records = table_size(job.private)
+    columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns, queries=job.queries, categories=job.categories)
     points = shown.queries
     nothing = dict.fromkeys(columns, ())
     shown.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
-    plan = _release(job, shown, len(names)).plan(records, points.shape[1])
+    plan = _release(job, shown, len(names)).plan(records, points.shape[1], persons=job.person is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
     if as_json:

@@ -11,11 +11,10 @@ from rich.console import Console
 from pcqr import SurelyPublic, registry
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
-from pcqr.cli.inputs import Points, Shown, check_label, label_names, naming, read_inputs, read_shown
+from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
 from pcqr.cli.releases import made_release, most_labels
 from pcqr.cli.stopping import Signals
-from pcqr.datasets.tables import table_size
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input
 from pcqr.plan import UniversalPlan, VotingPlan
@@ -44,7 +43,9 @@ def run(job: Fit, *, as_json: bool) -> None:
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar, stages(bar, "fitting"):
-                release.fit(inputs.table, inputs.y, public=SurelyPublic(_public(job, inputs.shown)))
+                release.fit(
+                    inputs.table, inputs.y, public=SurelyPublic(_public(job, inputs.shown)), groups=inputs.groups
+                )
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
                 release.save(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
@@ -75,14 +76,13 @@ def _public(job: Fit, shown: Shown) -> Points | None:
 
 def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     """What `run` would make, and what can be expected of it. Of the private file: column names and number of rows."""
-    with naming("--private"):
-        columns, records = table_size(job.private)
+    columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns, categories=job.categories)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     release = made_release(job, shown, _planned(job), names)
-    plan = release.plan(records, len(shown.schema.features), _public(job, shown))
+    plan = release.plan(records, len(shown.schema.features), _public(job, shown), persons=job.person is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     if as_json:
         facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "account": account_facts(account)}

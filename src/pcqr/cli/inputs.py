@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
 from pcqr.cli.jobs import OnPrivateFiles
-from pcqr.datasets.tables import Columns, read_table
+from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
+from pcqr.estimators.persons import person_numbers
 from pcqr.records import Encoded, Records
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
@@ -44,17 +45,20 @@ class Shown:
 class Inputs:
     """What the files hold, read by the schema.
 
-    `places` are those of the labels among `names`, which are the declared ones, or 0 and 1.
+    `places` are those of the labels among `names`, which are the declared ones, or 0 and 1; `groups` says whose each
+    row is, where that was asked for.
     """
 
     table: CompactTable
     places: Labels
     names: tuple[Any, ...]
     shown: Shown
+    groups: NDArray[np.int64] | None = None
 
     @property
     def records(self) -> int:
-        return len(self.table)
+        """n, which is public: the number of rows or, where they are persons', of persons."""
+        return len(self.table) if self.groups is None else 1 + int(self.groups.max())
 
     @property
     def source(self) -> Records:
@@ -76,7 +80,7 @@ def read_inputs(
     declared = label_names(job.labels, most=most_labels)
     places = labels_of(private, job.label, declared)
     table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
-    inputs = Inputs(table, places, declared or (0, 1), shown)
+    inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job))
     if job.public is not None and shown.public is not None:
         check_public(shown.public, inputs.source, option="--public", path=job.public, surely_public=job.surely_public)
     return inputs
@@ -176,6 +180,30 @@ def labels_of(private: Columns, name: str, declared: tuple[str, ...] | None) -> 
         if numbers is not None and np.isin(numbers, (0.0, 1.0)).all():
             return numbers[:, 0].astype(np.int8)
     raise DataError(f"label column {name!r}", allowed, "other values, or missing ones")
+
+
+def persons_of(private: Columns, job: OnPrivateFiles) -> NDArray[np.int64] | None:
+    """For each row the number of its person; None where nobody asked."""
+    if job.person is None:
+        return None
+    if job.person not in private:
+        raise ParameterError("--person", f"the name of one of the {len(private)} columns in the first line", job.person)
+    if job.person == job.label or job.person in job.drop:
+        raise ParameterError("--person", "another column than those of --label and --drop", job.person)
+    try:
+        return person_numbers(private[job.person])
+    except DataError as error:
+        raise DataError(f"person column {job.person!r}", "the id of a person in every row", error.received) from None
+
+
+def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:
+    """The columns of the private file and n: its rows or, of the column of --person, how many different ids it has."""
+    if job.person is None:
+        with naming("--private"):
+            return table_size(job.private)
+    private = read(job.private, "--private")
+    persons = persons_of(private, job)
+    return tuple(private), 0 if persons is None else 1 + int(persons.max())
 
 
 def check_label(columns: Collection[str], name: str) -> None:

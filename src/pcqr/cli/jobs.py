@@ -31,6 +31,8 @@ from pcqr.cli.options import (
     Mode,
     OnUnstable,
     Overwrite,
+    Person,
+    PersonRows,
     PlannedClass,
     Private,
     PublicRows,
@@ -46,6 +48,7 @@ class OnPrivateFiles:
 
     private: Path
     label: str
+    person: str | None
     public: Path | None
     surely_public: bool
     schema: Path | None
@@ -57,7 +60,7 @@ class OnPrivateFiles:
 
     @property
     def not_features(self) -> tuple[str, ...]:
-        return (self.label, *self.drop)
+        return (self.label, *self.drop, *(() if self.person is None else (self.person,)))
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -127,6 +130,7 @@ class Answer(Voting):
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
+    person: Person = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
@@ -169,6 +173,7 @@ class Fit(Voting):
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
+    person: Person = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     ledger: LedgerOption = None
@@ -283,6 +288,8 @@ class Publish(OnPrivateFiles):
         typer.Option(help="The label names, which are public, e.g. '<=50K,>50K'. Default: 0 and 1."),
     ] = None
     drop: Drop = field(default_factory=list)
+    person: Person = None
+    person_rows: PersonRows = 1
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None

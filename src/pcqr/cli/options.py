@@ -102,6 +102,19 @@ AlgorithmOption = Annotated[
 # What several commands ask for.
 Private = Annotated[Path, typer.Option(help="The private records: .csv, .csv.gz or .parquet.")]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of the private records that says whose each row is. It is no feature, and the guarantee is "
+        "then about persons, all rows of one together. Their number is public (docs/persons.md)."
+    ),
+]
+PersonRows = Annotated[
+    int,
+    typer.Option(
+        min=1, help="How many rows of a person may count: 1 for few mistakes a person, more for few mistakes a row."
+    ),
+]
 SurelyPublic = Annotated[
     bool,
     typer.Option(

@@ -13,15 +13,14 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pcqr import PrivateClassifier, SurelyPublic
+from pcqr import Groups, PrivateClassifier, SurelyPublic
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
-from pcqr.cli.inputs import Shown, check_label, label_names, naming, read_inputs, read_shown
+from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.rehearsal import announcement, told, try_out
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
-from pcqr.datasets.tables import table_size
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import Rehearsal
 from pcqr.files import InUse, own_directory
@@ -91,7 +90,10 @@ def run(job: Publish, *, as_json: bool) -> None:
                     made.learner = _learner(job, method, inputs.names).set_params(account=account)
                     try:
                         shown = inputs.shown
-                        made.learner.fit(inputs.table, inputs.y, public=_public(shown), schema=shown.schema)
+                        groups = _groups(job, inputs)
+                        made.learner.fit(
+                            inputs.table, inputs.y, public=_public(shown), schema=shown.schema, groups=groups
+                        )
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
@@ -157,6 +159,10 @@ def _learner(job: Publish, method: Choice, names: Sequence[Any]) -> PrivateClass
     )
 
 
+def _groups(job: Publish, inputs: Inputs) -> Groups | None:
+    return None if inputs.groups is None else Groups(inputs.groups, job.person_rows)
+
+
 def _public(shown: Shown) -> SurelyPublic | None:
     """The rows that were compared with the private ones already."""
     return None if shown.rows is None else SurelyPublic(shown.rows)
@@ -167,7 +173,9 @@ def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int,
     if method in TWO_CLASSES_ONLY and len(names) > 2:
         raise ParameterError("--method", "tree or head for more than two labels", method)
     try:
-        rehearsal = _learner(job, method, names).rehearse(records, _public(shown), shown.schema)
+        rehearsal = _learner(job, method, names).rehearse(
+            records, _public(shown), shown.schema, persons=job.person is not None
+        )
     except ParameterError as error:  # in the words of the command line
         if error.name not in {field.name for field in fields(job)}:
             raise
@@ -178,8 +186,7 @@ def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int,
 
 def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
     """What `run` would do. Of the private file: column names and number of rows."""
-    with naming("--private"):
-        columns, records = table_size(job.private)
+    columns, records = public_size(job)
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns)

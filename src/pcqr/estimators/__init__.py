@@ -2,12 +2,14 @@
 
 from pcqr.estimators.frozen import fitted_on_public
 from pcqr.estimators.given import SurelyPublic
+from pcqr.estimators.persons import Groups
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.estimators.semi_private import SemiPrivateLearner
 
 __all__ = [
     "AgnosticRelease",
+    "Groups",
     "PrivateClassifier",
     "SemiPrivateLearner",
     "SubsampleAggregate",

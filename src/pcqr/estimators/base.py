@@ -20,7 +20,7 @@ from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
 from pcqr.estimators.labels import LabelArray, declared, encode_labels, label_cells, plain_name
-from pcqr.estimators.persons import ALL_ROWS, ONE_ROW, Whose
+from pcqr.estimators.persons import HEARD, Groups, Hearing, Whose
 from pcqr.estimators.tables import is_mixed, read_points, read_table
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
@@ -85,7 +85,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `SurelyPublic`.
         schema : Schema or None, default None
             The declared columns. With it, `X`, `public` and later queries are tables with named columns.
-        groups : array-like of shape (n,) or None, default None
+        groups : array-like of shape (n,), Groups or None, default None
             Whose each row is: the id of a person, which must not be missing. The guarantee is then about persons, all
             rows of one together, and n counts persons, whose number is public; that of rows is not
             (docs/persons.md). None: each row is a record of its own.
@@ -121,7 +121,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         if groups is not None:
-            self._check_persons()
+            self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
         if schema is None and is_mixed(public):
@@ -213,7 +213,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, records, 1, None)  # parameters are judged first
         if persons:
-            self._check_persons()
+            self._check_persons(hypotheses)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         shown = None
@@ -273,20 +273,22 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
         """`_start`, on one row of each person where all their rows are too much."""
-        if isinstance(given.records, Persons) and not self._takes_all_rows(hypotheses):
+        if isinstance(given.records, Persons) and self._hears(hypotheses) == "one row":
             given = replace(given, records=given.records.one_each(entropy))
         self._start(hypotheses, given, plan, entropy)
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        """Is it proved for persons with all their rows (proofs/persons.md)? Else a coin chooses one row of each."""
-        return False
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        """How a person is heard (proofs/persons.md). What is proved for records alone hears one row of each."""
+        return "one row"
 
     def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass) -> Guarantee:
-        return guarantee.for_persons(ALL_ROWS if self._takes_all_rows(hypotheses) else ONE_ROW)
+        return guarantee.for_persons(HEARD[self._hears(hypotheses)])
 
-    def _check_persons(self) -> None:
+    def _check_persons(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
         if self.not_for_persons_because is not None:
             raise ParameterError("groups", f"None for {type(self).__name__}: {self.not_for_persons_because}", "ids")
+        if isinstance(groups, Groups) and groups.rows != 1 and self._hears(hypotheses) != "weights":
+            raise ParameterError("groups.rows", f"1 for {type(self).__name__}, which weighs no rows", groups.rows)
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""

@@ -4,22 +4,61 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from pcqr.checks import check_integer
 from pcqr.errors import DataError
 from pcqr.records import Persons, Records
 from pcqr.records.counting import IntArray
+from pcqr.records.persons import WHOLE
 from pcqr.schema.cells import Cells, cells, distinct
 from pcqr.schema.reading import MISSING_TEXTS, read, text_of
 
-ALL_ROWS = "a record is a person here: n counts persons, and all rows of one count as much as one record together"
-ONE_ROW = "a record is a person here: n counts persons, and one row of each was chosen by a secret coin"
+Hearing = Literal["all rows", "weights", "one row"]
+HEARD: dict[Hearing, str] = {
+    "all rows": "a record is a person here: n counts persons, and all rows of one go to one teacher",
+    "weights": "a record is a person here: n counts persons, and all rows of one count at most as one record together",
+    "one row": "a record is a person here: n counts persons, and one row of each is chosen by a secret coin",
+}
+"""How a person is heard, as a step of its guarantee (proofs/persons.md)."""
 _ALLOWED = "the id of a person for each row of X"
 _WHOLE = re.compile(r"([+-]?\d{1,1000})(\.0*)?", flags=re.ASCII)
 """A whole number, as it is spelt in a column of numbers that has become one of texts."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Whose each row is, and how many rows of somebody may count: `fit(X, y, groups=Groups(ids, rows=3))`.
+
+    With `rows` = b a person of r rows counts as min(r, b)/b in the sums that trees and heads are made of. With b = 1,
+    as for ids alone, everybody counts the same, and a classifier aims at few mistakes a person. A larger b comes nearer
+    to few mistakes a row, with more noise: those who have one row count 1/b. The guarantee is the same.
+
+    Parameters
+    ----------
+    ids : array-like of shape (n,)
+        The id of a person for each row.
+    rows : int, default 1
+        b, at most 64. Public: do not choose it by the private records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import Groups, PrivateClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, public, visitors = rng.normal(size=(5_000, 2)), rng.normal(size=(200, 2)), rng.integers(0, 2_000, size=5_000)
+    >>> classifier = PrivateClassifier(epsilon=1.0, method="tree", entropy=0)  # seeded: NOT PRIVATE
+    >>> classifier = classifier.fit(X, X[:, 0] > 0.5, public=public, groups=Groups(visitors, rows=2))
+    >>> classifier.guarantee_.adjacency
+    'replace one person, with all rows'
+    """
+
+    ids: Any
+    rows: int = 1
 
 
 class Whose:
@@ -32,7 +71,9 @@ class Whose:
     """
 
     def __init__(self, groups: Any) -> None:
-        self._numbers = None if groups is None else person_numbers(groups)
+        given = groups if isinstance(groups, Groups) else Groups(groups)
+        check_integer("rows", given.rows, least=1, most=WHOLE)
+        self._numbers, self.rows = None if given.ids is None else person_numbers(given.ids), given.rows
 
     def check_lengths(self, table: Any, labels: Cells) -> None:
         """Refuse what has another length than the table. Where rows are persons', how many there are is private."""
@@ -49,7 +90,7 @@ class Whose:
 
     def grouped(self, rows: Records) -> Records:
         """The records that algorithms see."""
-        return rows if self._numbers is None else Persons(rows, self._numbers)
+        return rows if self._numbers is None else Persons(rows, self._numbers, self.rows)
 
 
 def person_numbers(groups: Any) -> IntArray:

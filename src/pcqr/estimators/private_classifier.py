@@ -19,6 +19,7 @@ from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
@@ -211,8 +212,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        return True
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "weights"
 
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and (self.trees is None or not self.trees.is_fixed)

@@ -16,6 +16,7 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given
 from pcqr.estimators.kept import V, for_publication
+from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VoteStage, VotingPlan
@@ -156,8 +157,8 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        return True
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "all rows"
 
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_subsample(request, self.mode)

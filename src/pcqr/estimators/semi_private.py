@@ -9,6 +9,7 @@ from typing import Any
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.finite import Finite
@@ -117,8 +118,8 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and self.hypotheses is None
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:
-        return isinstance(hypotheses, DecisionTrees | Finite)  # which count rows by their weights
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:
+        return "weights" if isinstance(hypotheses, DecisionTrees | Finite) else "one row"
 
     def _make_plan(self, request: Request) -> DrawPlan:
         return plan_semi_private(request)

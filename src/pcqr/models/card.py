@@ -32,15 +32,14 @@ def model_card(model: PublishedModel) -> str:
 def guarantee_in_words(guarantee: Guarantee, records: int | None) -> str:
     """The guarantee as one sentence about one unit."""
     factor = f"e^{rounded_text(guarantee.epsilon, 3)} ≈ {rounded_text(math.exp(min(guarantee.epsilon, 700.0)), 3)}"
-    which = guarantee.unit.any_one(records)
+    which = f"{guarantee.unit.any_one(records)} by {guarantee.unit.another}"
     if guarantee.is_pure:
         return (
-            f"Replace {which} by any other, and no model becomes more than {factor} times as likely "
-            f"to be the one that is published."
+            f"Replace {which}, and no model becomes more than {factor} times as likely to be the one that is published."
         )
     # With δ > 0 a statement about single models would say too little: it is sets of them that δ is added to.
     return (
-        f"Replace {which} by any other: whatever one looks for in the published model, the probability of finding it "
+        f"Replace {which}: whatever one looks for in the published model, the probability of finding it "
         f"becomes at most {factor} times what it was, plus {rounded_text(guarantee.delta, 3)}."
     )
 
@@ -63,7 +62,7 @@ def _promise(model: PublishedModel) -> str:
     facts = (
         f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
         + (" (pure)." if guarantee.is_pure else " (not pure: δ is added to the probability of any set of models)."),
-        f"Adjacency: {guarantee.adjacency}. The number of records is public.",
+        f"Adjacency: {guarantee.adjacency}. The number of {guarantee.unit.plural} is public.",
         *steps,
         *slack,
         *proof,

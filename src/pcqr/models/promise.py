@@ -10,13 +10,16 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.models.canvas import Caption
 from pcqr.models.vocabulary import printable
-from pcqr.unit import RECORD
+from pcqr.unit import PERSON, RECORD
+
+UNITS = (RECORD, PERSON)
+"""Whom a published model protects."""
 
 
 def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
-    """All versions so far, up to the `newest`, say the adjacency in words, and know that of records alone."""
-    if guarantee.unit != RECORD:
-        raise ParameterError("guarantee.unit", f"RECORD in a model file of version {newest}", guarantee.unit)
+    """All versions so far, up to the `newest`, say the adjacency in words: that of records, or of persons."""
+    if guarantee.unit not in UNITS:
+        raise ParameterError("guarantee.unit", f"RECORD or PERSON in a model file of version {newest}", guarantee.unit)
     return guarantee.facts()
 
 
@@ -25,8 +28,9 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
     keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
     entries = read_object(value, where, keys)
     adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
-    if adjacency != RECORD.adjacency:
-        raise ParameterError(f"{where}.adjacency", f"{RECORD.adjacency!r}, the only one in use", adjacency)
+    units = {unit.adjacency: unit for unit in UNITS}
+    if adjacency not in units:
+        raise ParameterError(f"{where}.adjacency", f"one of {', '.join(map(repr, units))}", adjacency)
 
     def texts(key: str) -> tuple[str, ...]:
         listed = read_list(entries[key], f"{where}.{key}")
@@ -38,6 +42,7 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
         proof=read_text(entries["proof"], f"{where}.proof"),
         assumptions=texts("assumptions"),
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
+        unit=units[adjacency],
         steps=texts("steps"),
     )
 

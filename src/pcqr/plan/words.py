@@ -42,11 +42,11 @@ def plan_lines(plan: Plan) -> dict[str, str]:
     """The plan in words, from public numbers only."""
     lines: dict[str, str] = {"mode": plan.mode}
     if isinstance(plan, VotingPlan):
-        vote = plan.vote
+        vote, units = plan.vote, plan.guarantee.unit.plural
         lines |= {
-            "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} records",
+            "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} {units}",
             "relabelling": "none" if vote.inverse_temperature is None else f"η = {vote.inverse_temperature:.4g}",
-            "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} records",
+            "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} {units}",
             "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
         }
     if isinstance(plan, DrawPlan):

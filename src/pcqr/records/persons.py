@@ -13,6 +13,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.progress import under_way
@@ -39,6 +40,8 @@ class Persons(Records):
         All rows, whoever's they are.
     person_of : ndarray of integers of shape (rows,)
         For each row the number of its person: each of 0, …, N−1 occurs.
+    most : int, default 1
+        b: in sums a person of r rows counts as min(r, b)/b of a record. Public.
 
     Examples
     --------
@@ -55,14 +58,16 @@ class Persons(Records):
 
     whole: ClassVar[int] = WHOLE
 
-    def __init__(self, rows: Records, person_of: IntArray) -> None:
+    def __init__(self, rows: Records, person_of: IntArray, most: int = 1) -> None:
         counts = np.bincount(person_of)
         if person_of.shape != (rows.size,) or person_of.min() < 0 or not counts.all():
             raise DataError("person_of", "one of the numbers 0, …, N−1 of persons for each row", "others")
+        check_integer("rows", most, least=1, most=WHOLE)
         if counts.size > MOST_PERSONS:
             raise DataError("groups", f"at most {MOST_PERSONS:,} persons", f"{counts.size:,} persons")
         if rows.size > MOST_RECORDS:
             raise DataError("X", f"at most {MOST_RECORDS:,} rows", "more")  # how many is private
+        self._most = most
         self._hold(rows, np.argsort(person_of, kind="stable"), counts)
 
     def rows(self, positions: Positions) -> Persons:
@@ -74,8 +79,11 @@ class Persons(Records):
 
     def one_each(self, entropy: Entropy) -> Records:
         """One row of each person, by a secret coin each: ordinary records, of which a person has one."""
-        coins = entropy.words(self.size) % self._counts.astype(np.uint64)
-        return self._rows.rows(self._places[self._starts + coins.astype(np.int64)])
+        coins = np.zeros(self.size, dtype=np.int64)
+        for count in np.unique(self._counts):
+            alike = np.flatnonzero(self._counts == count)
+            coins[alike] = entropy.below(int(count), alike.size)
+        return self._rows.rows(self._places[self._starts + coins])
 
     def relabelled(self, labelling: Labelling) -> Persons:
         return self._with(self._rows.relabelled(labelling), self._places, self._counts)
@@ -95,15 +103,16 @@ class Persons(Records):
     # Sums over persons, in WHOLEths of a person -----------------------------------------------------------------------
 
     def label_counts(self) -> IntArray:
+        """Here everybody counts as a whole, so that both labels together count N."""
         counts = np.zeros(self.labels, dtype=np.int64)
-        for piece, weights in self._pieces():
+        for piece, weights in self._pieces(row_weights(self._counts)):
             for y in piece.all_labels(piece.size):
                 np.add.at(counts, y, weights)
         return counts
 
     def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
         wrong = np.zeros(len(labellings), dtype=np.int64)
-        for piece, weights in self._pieces():
+        for piece, weights in self._pieces(self._weights()):
             held = piece.gathered()
             wrong += [int(weights[labelling.predict(held.X) != held.y].sum()) for labelling in labellings]
         return wrong
@@ -116,14 +125,13 @@ class Persons(Records):
                 counts *= np.int32(weight)
                 table = counts if table is None else np.add(table, counts, out=table)
         if table is None:
-            raise AssertionError("Everybody has a row with a weight.")
+            raise AssertionError("Everybody has a row with a weight: `most` is at most WHOLE.")
         return ConjunctionCounts(len(predicates), depth, table)
 
     def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
-        blocks = ((held.X, held.y) for held in (piece.gathered() for piece, _ in self._pieces()))
-        return HeadSums(
-            features, blocks, self._places.size, bound, self.labels, weights=self._weights(), whole=self.whole
-        )
+        weights = self._weights()
+        blocks = ((held.X, held.y) for held in (piece.gathered() for piece, _ in self._pieces(weights)))
+        return HeadSums(features, blocks, self._places.size, bound, self.labels, weights=weights, whole=self.whole)
 
     def coinciding(self, shown: Points) -> int:
         return self._rows.coinciding(shown)
@@ -132,11 +140,10 @@ class Persons(Records):
         return f"{type(self).__name__}({self.size} persons, {self.width} columns, {self.labels} labels)"
 
     def _weights(self) -> IntArray:
-        return row_weights(self._counts)
+        return row_weights(self._counts, self._most)
 
-    def _pieces(self) -> Iterator[tuple[Records, IntArray]]:
-        """The rows, person after person, with their weights, so many at a time as memory allows."""
-        weights = self._weights()
+    def _pieces(self, weights: IntArray) -> Iterator[tuple[Records, IntArray]]:
+        """The rows, person after person, with these weights, so many at a time as memory allows."""
         for start in range(0, self._places.size, self.point_rows):
             piece = slice(start, start + self.point_rows)
             yield self._rows.rows(self._places[piece]), weights[piece]
@@ -149,6 +156,7 @@ class Persons(Records):
 
     def _with(self, rows: Records, places: IntArray, counts: IntArray) -> Persons:
         made = Persons.__new__(Persons)
+        made._most = self._most
         made._hold(rows, places, counts)
         return made
 
@@ -159,10 +167,14 @@ class Persons(Records):
         self.size, self.width, self.labels = counts.size, rows.width, rows.labels
 
 
-def row_weights(counts: NDArray[np.int64]) -> IntArray:
-    """For persons with so many rows the weight of each row, person after person: those of a person add up to WHOLE."""
+def row_weights(counts: NDArray[np.int64], most: int = 1) -> IntArray:
+    """For persons with so many rows the weight of each row, person after person.
+
+    Those of a person of r rows add up to min(r, `most`)/`most` of WHOLE, rounded down.
+    """
     rank, of = ranks(counts), np.repeat(counts, counts)
-    weights: IntArray = WHOLE * (rank + 1) // of - WHOLE * rank // of
+    share = WHOLE * np.minimum(of, most) // most
+    weights: IntArray = share * (rank + 1) // of - share * rank // of
     return weights
 
 

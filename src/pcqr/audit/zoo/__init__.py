@@ -13,6 +13,7 @@ floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 parties         noise for a party that moves one point
+persons         somebody's rows at several teachers
 classifiers     noise for adding, where a record is replaced; no noise in empty cells; vectors relative to the longest
 messages        a private value in an error message
 tables          a column's type chosen from all cells
@@ -27,6 +28,7 @@ from pcqr.audit.zoo import (
     messages,
     neighbours,
     parties,
+    persons,
     posteriors,
     sparse_vectors,
     tables,
@@ -47,6 +49,7 @@ ZOO: tuple[Bug, ...] = (
     *floats.BUGS,
     *buffers.BUGS,
     *teachers.BUGS,
+    *persons.BUGS,
     *messages.BUGS,
     *tables.BUGS,
 )

@@ -10,6 +10,7 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given
+from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.confident.algorithm import ConfidentVotes, confident_max
@@ -138,8 +139,8 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
         cost = partial(confident_cost, self.plan_.vote.noise)
         return dependent_epsilon(self._votes, cost, self.delta if delta is None else delta)
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        return True
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "all rows"
 
     def _make_plan(self, request: Request) -> ConfidentMaxPlan:
         pins = ConfidentPins(self.most_labels, self.threshold, self.check_scale, self.answer_scale, self.teachers)

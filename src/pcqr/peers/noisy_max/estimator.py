@@ -11,6 +11,7 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given
+from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.dependent import NotReleasable, dependent_epsilon, gaussian_cost
@@ -133,8 +134,8 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
             raise ParameterError("noise", "Gaussian, for a figure that depends on the votes", noise)
         return dependent_epsilon(self._votes, partial(gaussian_cost, noise), self.delta if delta is None else delta)
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        return True
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "all rows"
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
         return plan_noisy_max(request, noise=self.noise)

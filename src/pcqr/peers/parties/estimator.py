@@ -14,6 +14,7 @@ from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.given import Given, Known
+from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
@@ -138,8 +139,8 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     def _takes_several_labels(self) -> bool:
         return True
 
-    def _takes_all_rows(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        return True
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "all rows"
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         check_delta(self.delta)  # Gaussian noise is not pure

@@ -8,6 +8,7 @@ from pcqr.audit.exact.cases.mechanisms import mechanism_cases
 from pcqr.audit.exact.cases.neighbours import neighbour_cases
 from pcqr.audit.exact.cases.noise import noise_cases
 from pcqr.audit.exact.cases.peers import peer_cases
+from pcqr.audit.exact.cases.persons import person_cases
 from pcqr.audit.exact.cases.publication import publication_cases
 from pcqr.audit.exact.cases.raw import raw_cases
 from pcqr.audit.exact.cases.votes import vote_cases
@@ -25,6 +26,7 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         classifier_cases,
         peer_cases,
         neighbour_cases,
+        person_cases,
         raw_cases,
     )
     return tuple(case for cases in parts for case in cases(full=full))

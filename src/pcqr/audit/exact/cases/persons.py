@@ -1,0 +1,108 @@
+"""Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
+
+The cases of other rooms on tables of persons: votes, committees, published trees, a step of the head, and relabelling
+on one row of each.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.log import PrivLabel
+from pcqr.audit.exact.cases.classifiers import HEAD_FEATURES, UNEVEN_FEATURES, head_step_case, head_step_plan
+from pcqr.audit.exact.cases.committees import KINDS, poll_case
+from pcqr.audit.exact.cases.publication import sspp_case
+from pcqr.audit.exact.cases.tables import Pairs, Record, Table
+from pcqr.audit.exact.cases.votes import DISSENTING, ONE_SIDED, UNANIMOUS, sub_samp_case, votes_case
+from pcqr.audit.exact.verify import Case
+from pcqr.entropy import Entropy
+from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.plan import DrawStage, VoteStage
+from pcqr.records import InMemory, Persons
+
+Person = tuple[Record, ...]
+"""Rows, one at least."""
+
+
+@dataclass(frozen=True)
+class PersonTable(Table):
+    """A private table of persons. `records` has one row of each: there are as many as persons."""
+
+    persons: tuple[Person, ...] = ()
+
+    @classmethod
+    def of(cls, persons: Sequence[Person]) -> PersonTable:
+        return cls(tuple(person[0] for person in persons), tuple(persons))
+
+    def source(self, labels: int = 2) -> Persons:  # type: ignore[override]  # asked as any other
+        rows = self.as_rows()
+        numbers = np.repeat(np.arange(len(self.persons)), [len(person) for person in self.persons])
+        return Persons(InMemory(rows.points, rows.labels, labels), numbers)
+
+    def as_rows(self) -> Table:
+        """The same rows, as though each were a record of its own."""
+        return Table(tuple(row for person in self.persons for row in person))
+
+    def __str__(self) -> str:
+        return f"[{', '.join(str(Table(person)) for person in self.persons)}]"
+
+
+def replacing_the_last_person(common: Sequence[Person], lasts: Sequence[Person]) -> Pairs:
+    """All pairs of tables that have the `common` persons and one more, who differs."""
+    return list(itertools.combinations([PersonTable.of((*common, last)) for last in lasts], 2))
+
+
+def about_persons(case: Case) -> Case:
+    """`case` on tables of persons, with the same figures about them."""
+    return replace(case, name=f"Persons: {case.name}", claimed=case.claimed.for_persons("records are persons"))
+
+
+ONCE: Person = (UNANIMOUS,)
+OF_TWO_MINDS: Person = (UNANIMOUS, DISSENTING, UNANIMOUS)
+LASTS: tuple[Person, ...] = (
+    ((0.0, 0),),
+    ((1.0, 1),),
+    ((1.0, 1), (2.0, 0)),
+    ((0.0, 1), (1.0, 1), (2.0, 1)),
+    ((1.0, 1),) * 70,
+    ((0.0, 1),) * 50 + ((2.0, 0),) * 60,
+)
+"""From one row to more rows than a whole has parts."""
+CUTS = tuple(Predicate(0, cut) for cut in (0.5, 1.5))
+
+
+def _one_row_each(plan: VoteStage, table: PersonTable, entropy: Entropy) -> PrivLabel:
+    return ag_priv_cl(Thresholds(), table.source().one_each(entropy), None, plan, entropy)
+
+
+def person_cases(*, full: bool) -> Iterator[Case]:
+    three = replacing_the_last_person((ONCE, OF_TWO_MINDS), LASTS)
+    four = replacing_the_last_person((ONCE, OF_TWO_MINDS, ONCE), (LASTS[0], LASTS[3]))
+    rounds = 3 if full else 2
+    yield about_persons(sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, ONE_SIDED), three, rounds))
+    yield about_persons(sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds))
+    for kind in KINDS:
+        if kind.hypotheses.labels == 2:
+            common: tuple[Person, ...] = (kind.common[:2], kind.common[2:], kind.common[:1])
+            lasts: tuple[Person, ...] = (kind.lasts[:1], kind.lasts[1:3], kind.lasts[:3] * 2)
+            pairs = replacing_the_last_person(common if full else common[:2], lasts)
+            yield about_persons(poll_case(kind.name, kind.hypotheses, 2, pairs, kind.menu))
+    two = replacing_the_last_person((OF_TWO_MINDS,), LASTS)
+    for depth in (1, 2) if full else (1,):
+        trees = DecisionTrees(depth=depth, predicates=CUTS)
+        yield about_persons(sspp_case(trees, DrawStage(0.5), None, two))
+        yield about_persons(sspp_case(trees, DrawStage(0.5), None, replacing_the_last_person((ONCE,) * 20, LASTS)))
+    for features, bound in ((HEAD_FEATURES, 16), (UNEVEN_FEATURES, 8)):
+        few = two if full else two[:4]
+        yield about_persons(head_step_case(features, head_step_plan(features, bound, 1.0), few, 0.01))
+    plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
+    claimed, short = ag_priv_cl_guarantee(plan, Thresholds(), 1), replacing_the_last_person((ONCE, ONCE), LASTS[:4])
+    name = "AgPrivCl, one row of each: Thresholds, n = 3, k = 3, η = 0.5"
+    yield about_persons(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))
