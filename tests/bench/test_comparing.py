@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,7 +41,7 @@ class FakeBench:
             return Run(cell, failed=self.failed[method.name])
         share = 0.5 if method.kind == "votes" else 1.0
         figure = 0.7 + 0.1 * min(1.0, cell.epsilon) + 0.01 * cell.seed
-        return Run(cell, figure, figure + 0.05, figure, share, 10 if share < 1 else 80, 1.5, 0.5, 100)
+        return Run(cell, figure, figure + 0.05, figure, share, 10 if share < 1 else 80, 1.5, 0.5, 2.0, 100)
 
 
 @pytest.fixture
@@ -160,6 +161,16 @@ def test_methods_are_found_by_name_once_and_own_ones_come_besides() -> None:
     for wrong in ("heads", "a.b", ":C", "a:b:c", "a b:C"):
         with pytest.raises(ParameterError, match="--methods must be of auto, tree, head"):
             named(wrong)
+
+
+def test_pcqrs_own_environment_will_do_where_it_has_these_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = dict(pin.split("==") for pin in ENVIRONMENTS["opacus"]) | {"torch": "2.13.0+cpu"}
+    monkeypatch.setattr("pcqr.bench.environments.version", here.__getitem__)
+    assert python_of("opacus", tmp_path) == Path(sys.executable)
+    here["opacus"] = "1.5.0"
+    assert python_of("opacus", tmp_path) is None
 
 
 def test_an_environment_counts_once_it_is_whole_and_of_these_versions(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 import support.bench
 
+from pcqr.bench import running
 from pcqr.bench.methods import KNOWN, Method, named
 from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Column, Task, carry_out
 from pcqr.bench.running import Bench, columns_of, score
@@ -137,6 +140,18 @@ def test_a_library_that_is_not_installed_is_a_row_that_says_how(bench: Bench) ->
     found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
     assert found.failed == "not installed: pcqr bench --install dpmm"
     assert found.needs_environment
+
+
+def test_what_is_carried_outside_needs_no_pcqr_and_a_run_without_an_outcome_has_failed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "python_of", lambda *_: Path(sys.executable))
+    method = Method("far", "outside", "published", "", environment="dpmm", module="vectors")
+    found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
+    assert found.failed == "ended without an outcome"
+    seen = "import pcqr_outside.vectors, pcqr_outside.replacing, sys; sys.exit('pcqr' in sys.modules)"
+    line = [sys.executable, "-c", seen]
+    assert subprocess.run(line, cwd=bench.folder, check=False).returncode == 0  # noqa: S603
 
 
 def test_errors_of_ours_keep_their_words(bench: Bench) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import platformdirs
@@ -53,13 +54,23 @@ def install(name: str, folder: Path) -> Path:
 
 
 def python_of(name: str | None, folder: Path) -> Path | None:
-    """The interpreter of an environment, None: pcqr's own. None where it was not made, or with other versions."""
-    if name is None:
+    """The interpreter of an environment, None: pcqr's own. None where it was not made, or with other versions.
+
+    pcqr's own will do as well where it has just these versions, as the extra `bench` may give it.
+    """
+    if name is None or _are_here(ENVIRONMENTS[name]):
         return Path(sys.executable)
     done = folder / name / _DONE
     if not done.is_file() or tuple(done.read_text(encoding="utf-8").split()) != tuple(ENVIRONMENTS[name]):
         return None
     return _python(folder / name)
+
+
+def _are_here(pins: Sequence[str]) -> bool:
+    try:
+        return all(version(library).split("+")[0] == pin for library, pin in (each.split("==") for each in pins))
+    except PackageNotFoundError:
+        return False
 
 
 def _python(place: Path) -> Path:

@@ -22,6 +22,7 @@ from pcqr import (
     ConfidentMaxAggregate,
     GibbsPrediction,
     IndividualKNN,
+    MultipartyClassifier,
     NoisyMaxAggregate,
     PrivateClassifier,
     PrivateKNN,
@@ -34,20 +35,22 @@ from pcqr.bench.outside.task import UNANSWERED, Labels, Points, Run, Task
 from pcqr.errors import DataError, PcqrWarning
 from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.rule import Choice
 
 DEPTH = 2
 """Of the trees that vote."""
 Make = Callable[[Mapping[str, Any]], Release[Any]]
 """A release, of the parameters that all share: ε, δ, queries, entropy, classes."""
 
+Publish = Callable[[Mapping[str, Any]], Any]
+"""A classifier, of ε, δ, entropy and classes."""
 
-def published(task: Task, method: Choice) -> Labels:
-    classes = tuple(range(task.classes))
-    classifier = PrivateClassifier(task.epsilon, task.delta, method=method, entropy=task.seed, classes=classes)
+
+def published(task: Task, make: Publish) -> Labels:
+    given = {"epsilon": task.epsilon, "delta": task.delta, "entropy": task.seed}
+    classifier = make(given | {"classes": tuple(range(task.classes))})
     classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
     task.fitted()
-    return classifier.predict(task.X_test).astype(np.int64)
+    return np.asarray(classifier.predict(task.X_test), dtype=np.int64)
 
 
 def votes(task: Task, make: Make) -> Labels:
@@ -130,9 +133,10 @@ _RELEASES: Mapping[str, Make] = {
     "private-knn": lambda given: PrivateKNN(**given),
 }
 RUNS: Mapping[str, Run] = {
-    "auto": partial(published, method="auto"),
-    "tree": partial(published, method="tree"),
-    "head": partial(published, method="head"),
+    "auto": partial(published, make=lambda given: PrivateClassifier(**given)),
+    "tree": partial(published, make=lambda given: PrivateClassifier(method="tree", **given)),
+    "head": partial(published, make=lambda given: PrivateClassifier(method="head", **given)),
+    "parties": partial(published, make=lambda given: MultipartyClassifier(**given)),
     **{name: partial(votes, make=make) for name, make in _RELEASES.items()},
     "universal": partial(votes_then_published, make=_RELEASES["universal"]),
     **{f"{name}-student": partial(student, make=_RELEASES[name]) for name in ("subsamp", "gnmax", "confident")},

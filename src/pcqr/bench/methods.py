@@ -77,6 +77,7 @@ _KNOWN = (
         unit="remove one record, which is weaker",
     ),
     Method("private-knn", "peer", "votes", "Private-kNN (Zhu et al. 2020): the nearest in a secret sample"),
+    Method("parties", "peer", "published", "Hamm, Cao and Belkin (2016): soft votes of parties, a student with noise"),
     Method("subsamp-student", "peer", "student", f"Knowledge transfer: `subsamp` {_LEARNS}"),
     Method("gnmax-student", "peer", "student", f"Knowledge transfer: `gnmax` {_LEARNS}"),
     Method("confident-student", "peer", "student", f"PATE (2018), whole: `confident` {_LEARNS}"),

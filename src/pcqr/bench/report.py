@@ -42,7 +42,7 @@ class Summary:
 
     @property
     def seconds(self) -> float:
-        return statistics.fmean((run.fit_seconds or 0.0) + (run.label_seconds or 0.0) for run in self.done)
+        return statistics.fmean(run.processor_seconds or 0.0 for run in self.done)
 
     @property
     def megabytes(self) -> int:
@@ -66,14 +66,15 @@ def summaries(runs: Iterable[Run]) -> list[Summary]:
 def markdown(runs: Sequence[Run]) -> str:
     """The whole page."""
     found = summaries(runs)
-    parts = ["# pcqr bench", "", *_reading(runs), ""]
+    parts = ["# pcqr bench", "", *reading(runs), ""]
     for table in dict.fromkeys(each.table for each in found):
         parts += [*section(table, [each for each in found if each.table == table]), ""]
     parts += ["## The methods", "", *methods([each.method for each in found]), ""]
     return "\n".join(parts)
 
 
-def _reading(runs: Sequence[Run]) -> list[str]:
+def reading(runs: Sequence[Run]) -> list[str]:
+    """How its tables are to be read."""
     deltas = sorted({run.cell.delta for run in runs})
     queries = sorted({run.cell.queries for run in runs})
     return [
@@ -82,8 +83,9 @@ def _reading(runs: Sequence[Run]) -> list[str]:
         "label that the method gave most often.",
         "",
         f"Methods that answer by votes are asked {', '.join(f'{q:,}' for q in queries)} of the test rows, others for "
-        "every seed; teachers are trees of depth 2 over public predicates. All others label all test rows. Seconds and "
-        "megabytes: a whole run, and the most that its process had, libraries and table included.",
+        "every seed; teachers are trees of depth 2 over public predicates. All others label all test rows. Seconds are "
+        "those of the processor, to train and to label; megabytes are the most that the process had, libraries and "
+        "table included.",
     ]
 
 

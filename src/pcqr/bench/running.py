@@ -78,12 +78,13 @@ class Bench:
         }
         (folder / "run.json").write_text(json.dumps(given), encoding="utf-8")
         failed = self._process([str(python), "-m", self._module(method), str(folder)], method)
-        found = _read(folder / "outcome.json")
+        found = _read(folder / "outcome.json") or {"failed": failed or "ended without an outcome"}
         failed = found.get("failed", failed)
         if failed is not None:
             return Run(cell, failed=failed)
         labels = np.load(folder / "labels.npy", allow_pickle=False)
-        times = {name: found[name] for name in ("fit_seconds", "label_seconds", "megabytes", "note")}
+        costs = ("fit_seconds", "label_seconds", "processor_seconds", "megabytes", "note")
+        times = {name: found[name] for name in costs}
         return Run(cell, **score(labels, task.y_test, asked), **times)
 
     def _module(self, method: Method) -> str:

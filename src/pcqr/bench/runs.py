@@ -41,7 +41,8 @@ class Run:
     """What came of it: figures, or why there are none (`failed`). `limit`: the seconds that it might take.
 
     `accuracy` counts a row without a label as a guess (`pcqr.bench.running.score`), `answered` is the share of `rows`
-    that got one, `accuracy_queries` is that on the queries alone.
+    that got one, `accuracy_queries` is that on the queries alone. `processor_seconds` are those of all threads, which
+    unlike the others do not grow when the machine is busy.
     """
 
     cell: Cell
@@ -52,6 +53,7 @@ class Run:
     rows: int | None = None
     fit_seconds: float | None = None
     label_seconds: float | None = None
+    processor_seconds: float | None = None
     megabytes: int | None = None
     note: str = ""
     failed: str | None = None

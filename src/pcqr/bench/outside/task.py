@@ -71,6 +71,7 @@ class Task:
     seed: int
     settings: Mapping[str, Any]
     begun: float = field(default_factory=time.perf_counter)
+    begun_processing: float = field(default_factory=time.process_time)
     trained: float | None = None
 
     @classmethod
@@ -147,6 +148,7 @@ def carry_out(folder: Path, run: Run, *, tells: tuple[type[Exception], ...] = ()
         {
             "fit_seconds": round(trained - task.begun, 3),
             "label_seconds": round(ended - trained, 3),
+            "processor_seconds": round(time.process_time() - task.begun_processing, 3),
             "megabytes": peak_megabytes(),
             "note": note,
         },

@@ -16,23 +16,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from dpmm.models.aim import AIMGM
-from dpmm.models.base.mechanisms import cdp_rho
+from dpmm.models.base.mechanisms.cdp2adp import cdp_eps, cdp_rho
 from dpmm.models.mst import MSTGM
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from .replacing import largest
 from .task import Labels, Points, Task, carry_out
 
 BINS = 16
 AIM_MEGABYTES = 4
 """The size of AIM's model: with the 80 of its authors one run takes hours."""
 LABEL = "label"
+ROUNDED = 1.0 - 1e-9
 
 
 def budget(epsilon: float, delta: float) -> float:
     """The ε to ask for: a quarter of ρ."""
-    quarter = cdp_rho(epsilon, delta) / 4.0
-    return epsilon * largest(lambda share: cdp_rho(share * epsilon, delta) <= quarter, 1e-3, 1.0)
+    return float(cdp_eps(ROUNDED * cdp_rho(epsilon, delta) / 4.0, delta))
 
 
 def run(task: Task) -> Labels:
