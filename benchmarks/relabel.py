@@ -1,0 +1,183 @@
+"""What relabelling does to votes: how many queries are unstable with it and without it.
+
+    python -m benchmarks.relabel [--runs 10] [--redraw]
+
+UCI Adult, 32,561 private records, 2,000 public rows without labels, trees of depth 2, δ = 10⁻⁶; m distinct queries from
+the test part, fresh for every run and the same for every way. Three ways to answer them at the same ε:
+
+    relabelled      AgPrivCl: the records get the labels of a privately drawn tree, then teachers vote
+    as they are     SubSamp: teachers vote on labels as they are, with as many teachers as its planner likes
+    same teachers   SubSamp with k and T of AgPrivCl's plan: nothing but the relabelling differs, and what it costs
+
+*Unstable* is the share of ⊥ among the queries that were decided, over all runs together; a release halts once T queries
+were unstable, and *no label* counts those that came later as well. Seeds make a run repeatable (NOT PRIVATE). Results
+are stored after every run, and a later call goes on where the last one stopped. Draws docs/images/relabel.png and
+writes a table of docs/comparison.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy import markdown, mean_and_spread, write_json
+from benchmarks.adult import distinct_rows
+from benchmarks.pages import put_between
+from benchmarks.tables import Task, load
+from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate
+from pcqr.estimators.answering import Release
+from pcqr.hypotheses import DecisionTrees
+
+EPSILONS, QUERIES = (1.0, 2.0, 4.0), (100, 300, 1_000, 10_000)
+WAYS = ("relabelled", "as they are", "same teachers")
+DELTA, DEPTH, RUNS = 1e-6, 2, 10
+RESULTS, PAGE = Path("benchmarks/results/relabel.json"), Path("docs/comparison.md")
+PICTURE = Path("docs/images/relabel.png")
+HEADER = ("ε", "m", "labels", "k", "T", "unstable", "no label", "of the labels right")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One release: how many of m queries were decided, got ⊥, got the right label."""
+
+    epsilon: float
+    queries: int
+    way: str
+    seed: int
+    teachers: int
+    allowed: int
+    decided: int
+    unstable: int
+    right: int
+
+    @property
+    def cell(self) -> tuple[float, int, str]:
+        return self.epsilon, self.queries, self.way
+
+    @property
+    def unlabelled(self) -> float:
+        """The share of the m queries without a label: ⊥, or too late."""
+        return 1.0 - (self.decided - self.unstable) / self.queries
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs of one way at one ε and m."""
+
+    runs: Sequence[Run]
+
+    @property
+    def plan(self) -> tuple[int, int]:
+        """k and T: the same in every run."""
+        return self.runs[0].teachers, self.runs[0].allowed
+
+    @property
+    def unstable(self) -> tuple[float, float]:
+        """⊥ over decided queries of all runs together (a mean of shares would favour those that halted early)."""
+        share = sum(run.unstable for run in self.runs) / sum(run.decided for run in self.runs)
+        return share, mean_and_spread([run.unstable / run.decided for run in self.runs])[1]
+
+    @property
+    def unlabelled(self) -> tuple[float, float]:
+        return mean_and_spread([run.unlabelled for run in self.runs])
+
+    @property
+    def right(self) -> float:
+        """Right labels over labels, of all runs together."""
+        return sum(run.right for run in self.runs) / sum(run.decided - run.unstable for run in self.runs)
+
+
+def release(way: str, epsilon: float, queries: int, seed: int, task: Task) -> Release[Any]:
+    """The release of a way, planned and not yet fitted."""
+    settings: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "queries": queries, "entropy": seed}
+    trees = DecisionTrees(depth=DEPTH)
+    if way == "relabelled":
+        return AgnosticRelease(trees, **settings)
+    if way == "same teachers":
+        relabelled = AgnosticRelease(trees, **settings).plan(*task.X.shape, public=task.public).vote
+        settings |= {"teachers": relabelled.teachers, "unstable": relabelled.sparse_vector.unstable}
+    return SubsampleAggregate(trees, **settings)
+
+
+def perform(task: Task, epsilon: float, queries: int, way: str, seed: int) -> Run:
+    rows = distinct_rows(task.X_test, queries, np.random.default_rng(seed))
+    if rows.size < queries:
+        raise AssertionError(f"There are {rows.size} distinct queries, not {queries}.")
+    asked = release(way, epsilon, queries, seed, task)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that public rows of Adult are equal to records
+        asked.fit(task.X, task.y, public=task.public)
+    try:
+        answers = list(asked.answers(task.X_test[rows]))
+    except BudgetExhausted as halted:
+        answers = list(halted.answers)
+    vote = asked.plan_.vote
+    return Run(
+        epsilon=epsilon,
+        queries=queries,
+        way=way,
+        seed=seed,
+        teachers=vote.teachers,
+        allowed=vote.sparse_vector.unstable,
+        decided=len(answers),
+        unstable=sum(answer.label is None for answer in answers),
+        right=sum(int(answer.label == truth) for answer, truth in zip(answers, task.y_test[rows], strict=False)),
+    )
+
+
+def stored(path: Path = RESULTS) -> list[Run]:
+    return [Run(**run) for run in json.loads(path.read_text(encoding="utf-8"))["cases"]] if path.exists() else []
+
+
+def cells(runs: Sequence[Run]) -> dict[tuple[float, int, str], Cell]:
+    """By ε, m and way."""
+    found = product(EPSILONS, QUERIES, WAYS)
+    return {key: Cell(own) for key in found if (own := [run for run in runs if run.cell == key])}
+
+
+def rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """The table of the page."""
+    return [
+        (
+            *(f"{epsilon:g}", f"{queries:,}", way, *(f"{number:,}" for number in cell.plan)),
+            *(percent(*cell.unstable), percent(*cell.unlabelled), f"{100 * cell.right:.1f} %"),
+        )
+        for (epsilon, queries, way), cell in cells(runs).items()
+    ]
+
+
+def percent(share: float, spread: float) -> str:
+    return f"{100 * share:.1f} ± {100 * spread:.1f} %"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=RUNS, help="seeds of every cell")
+    parser.add_argument("--redraw", action="store_true", help="only draw and write what is stored")
+    options = parser.parse_args()
+    runs = stored()
+    if not options.redraw:
+        task = load("adult", Path())
+        done = {(*run.cell, run.seed) for run in runs}
+        for seed, epsilon, queries, way in product(range(options.runs), EPSILONS, QUERIES, WAYS):
+            if (epsilon, queries, way, seed) not in done:
+                runs.append(perform(task, epsilon, queries, way, seed))
+                print(*asdict(runs[-1]).values(), sep="  ", flush=True)
+                runs.sort(key=lambda run: (run.epsilon, run.queries, WAYS.index(run.way), run.seed))
+                write_json(RESULTS, {"delta": DELTA, "depth": DEPTH}, list(map(asdict, runs)))
+    from benchmarks.relabel_picture import draw  # noqa: PLC0415
+
+    draw(cells(runs), PICTURE)
+    put_between(PAGE, "relabel", markdown(HEADER, rows(runs)))
+
+
+if __name__ == "__main__":
+    main()
