@@ -12,7 +12,7 @@ Adult has (in a release no two teachers share a record), and cut into parts. Sec
 two ways in turn: ours in a thread a core; scikit-learn's in a loop of joblib over two processes, which were started
 before (on more than two cores, `taskset` makes it fair). *single* is the mean accuracy of one teacher, *committee* that
 of the label with the most votes, on the same test rows. *same votes*: all at once and one by one, ours give the same
-votes, bit for bit.
+votes, bit for bit. Writes a table of docs/comparison.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.accuracy import WORKERS, show, wide_console, write_json
+from benchmarks.accuracy import WORKERS, markdown, show, wide_console, write_json
+from benchmarks.pages import put_between
 from benchmarks.tables import Source, Task, load
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import LogisticTeachers, TreeTeachers
@@ -44,7 +45,7 @@ from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import Committee, trained
 from pcqr.records import InMemory
 
-RESULTS = Path("benchmarks/results/teachers.json")
+RESULTS, PAGE = Path("benchmarks/results/teachers.json"), Path("docs/comparison.md")
 COVERTYPE = Source("covertype.parquet", "Cover_Type", lambda kind: kind - 1)
 SCORED = 5_000
 FAST_TEACHERS, FAST_SCORED = 100, 1_000
@@ -183,7 +184,8 @@ def main() -> None:
     show("Teachers at once", HEADER, table_rows(rows), console)
     if not given.fast:
         settings = {"records": given.records, "rounds": given.rounds, "scored": scored, "cores": os.cpu_count()}
-        write_json(RESULTS, settings, [asdict(row) | {"ratio": row.ratio} for row in rows])
+        write_json(RESULTS, settings, list(map(asdict, rows)))
+        put_between(PAGE, "teachers", markdown(HEADER, table_rows(rows)))
 
 
 if __name__ == "__main__":

@@ -131,6 +131,14 @@ def test_columns_are_sorted(values: list[float]) -> None:
     assert order.tolist() == np.argsort(column, kind="stable").tolist()
 
 
+@pytest.mark.parametrize("count", [127, 128, 129, 256, 300, 1_000])
+def test_columns_longer_than_a_run_are_sorted(count: int) -> None:
+    column = np.random.default_rng(count).integers(0, count // 3, count).astype(np.float64)
+    order, spare = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    _sort(column, order, spare, count)
+    assert order.tolist() == np.argsort(column, kind="stable").tolist()
+
+
 # Logistic regressions -------------------------------------------------------------------------------------------------
 
 

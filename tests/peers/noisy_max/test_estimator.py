@@ -45,6 +45,14 @@ def test_the_operating_systems_entropy_is_the_default_and_is_private() -> None:
     assert (release.answer([0.9]).label, release.answer([0.1]).label) == (1, 0)
 
 
+def test_the_number_of_teachers_may_be_even_as_in_the_papers() -> None:
+    release = fitted(teachers=250, noise="laplace")
+    assert release.plan_.vote.teachers == 250
+    assert (release.answer([0.9]).label, release.answer([0.1]).label) == (1, 0)
+    with pytest.raises(ParameterError, match="teachers"):
+        fitted(teachers=0)
+
+
 def test_every_query_is_answered_until_all_are_spent() -> None:
     release = fitted(4)
     first = release.answer([0.3])
@@ -158,7 +166,7 @@ def test_three_labels_are_answered_by_their_names_and_kept(noise: Any, tmp_path:
         ({"queries": 2.5}, "queries"),
         ({"alpha": 0.0}, "alpha"),
         ({"beta": 1.0}, "beta"),
-        ({"teachers": 10}, "teachers"),
+        ({"teachers": 0}, "teachers"),
         ({"hypotheses": "stumps"}, "hypotheses"),
         ({"classes": ("a", "a")}, "classes"),
         ({"entropy": -3}, "entropy"),

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from pcqr.algorithms.priv_class import PrivClass
+from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
@@ -19,6 +20,7 @@ from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max
 from pcqr.peers.noisy_max.mechanism import GaussianMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.peers.noisy_max.planning import plan_noisy_max
+from pcqr.plan import Pins
 from pcqr.planning.request import Request
 
 
@@ -56,7 +58,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
     teachers : int or None, default None
-        k, odd. None lets the planner choose it.
+        k. It may be even. None lets the planner choose it.
     noise : {"gaussian", "exponential", "laplace"}, GaussianMax, ExponentialMax, LaplaceMax or None, default None
         The form of the noise: PATE's GNMax, that of Dwork and Feldman, PATE's LNMax; the planner finds its scale. Or
         the noise itself (`pcqr.peers.noisy_max.mechanism`), refused where ε and δ do not allow it. None: the planner
@@ -138,7 +140,12 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         return "all rows"
 
     def _make_plan(self, request: Request) -> NoisyMaxPlan:
-        return plan_noisy_max(request, noise=self.noise)
+        return plan_noisy_max(request, noise=self.noise, teachers=self.teachers)
+
+    def _pins(self) -> Pins:
+        if self.teachers is not None:
+            check_integer("teachers", self.teachers, least=1)
+        return Pins()  # votes may tie, so that k may be even
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: NoisyMaxPlan, entropy: Entropy) -> None:
         labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)

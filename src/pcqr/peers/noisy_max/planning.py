@@ -45,13 +45,21 @@ _WORTHWHILE = ("gaussian", "exponential")
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
 
-def plan_noisy_max(request: Request, start: object = None, noise: str | NoisyMax | None = None) -> NoisyMaxPlan:  # noqa: ARG001 - as all planners
+def plan_noisy_max(
+    request: Request,
+    start: object = None,  # noqa: ARG001 - as all planners
+    noise: str | NoisyMax | None = None,
+    teachers: int | None = None,
+) -> NoisyMaxPlan:
     """The best form for m = `request.queries` answers, or that of `noise`. Of the pins, only `teachers` is looked at.
 
-    `noise` is the name of a form, or noise itself, which is taken as it is if (ε, δ) allow it.
+    `noise` is the name of a form, or noise itself, which is taken as it is if (ε, δ) allow it. `teachers` goes before
+    the pin, and may be even.
     Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
     """
-    vote, prediction = min(_candidates(request, noise), key=lambda candidate: candidate[0])[1:]
+    vote, prediction = min(
+        _candidates(request, noise, teachers or request.pins.teachers), key=lambda candidate: candidate[0]
+    )[1:]
     guarantee = noisy_max_guarantee(vote, request.delta)
     if not guarantee.within(request.epsilon, request.delta):
         raise InfeasiblePlan(
@@ -117,10 +125,12 @@ def _overturns(noise: NoisyMax, lead: FloatArray, labels: int) -> FloatArray:
     return chance
 
 
-def _candidates(request: Request, noise: str | NoisyMax | None) -> list[tuple[float, NoisyMaxStage, Prediction]]:
+def _candidates(
+    request: Request, noise: str | NoisyMax | None, pinned: int | None
+) -> list[tuple[float, NoisyMaxStage, Prediction]]:
     """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
     labels = request.hypotheses.labels
-    teachers = teacher_counts(request, request.pins.teachers)
+    teachers = teacher_counts(request, pinned)
     error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
     candidates = []
     for form in _noises(request, noise):
