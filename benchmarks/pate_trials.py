@@ -135,8 +135,8 @@ class Digits:
             teachers = LogisticRegression(C=0.01, max_iter=200)
         shared: dict[str, Any] = {"delta": DELTA, "teachers": TEACHERS, "classes": tuple(range(10)), "entropy": seed}
         if method == "Confident-GNMax":
-            noise = {"most_labels": self.answered, "threshold": 200, "check_scale": 150.0, "answer_scale": 40.0}
-            return ConfidentMaxAggregate(teachers, epsilon=self.epsilon, queries=self.asked, **noise, **shared)
+            shared |= {"most_labels": self.answered, "threshold": 200, "check_scale": 150.0, "answer_scale": 40.0}
+            return ConfidentMaxAggregate(teachers, epsilon=self.epsilon, queries=self.asked, **shared)
         if method.startswith("GNMax"):
             return NoisyMaxAggregate(teachers, epsilon=10.0, queries=self.answered, noise=GaussianMax(40.0), **shared)
         return NoisyMaxAggregate(teachers, epsilon=10.0, queries=100, noise=LaplaceMax(LAPLACE), **shared)

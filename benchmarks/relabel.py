@@ -102,7 +102,7 @@ def release(way: str, epsilon: float, queries: int, seed: int, task: Task) -> Re
     if way == "relabelled":
         return AgnosticRelease(trees, **settings)
     if way == "same teachers":
-        relabelled = AgnosticRelease(trees, **settings).plan(*task.X.shape, public=task.public).vote
+        relabelled = AgnosticRelease(trees, **settings).plan(task.y.size, task.X.shape[1], public=task.public).vote
         settings |= {"teachers": relabelled.teachers, "unstable": relabelled.sparse_vector.unstable}
     return SubsampleAggregate(trees, **settings)
 
