@@ -58,7 +58,7 @@ METHODS: Mapping[str, Sequence[tuple[str, str]]] = {
     "adult": (
         *(("Confident-GNMax, as published", teacher) for teacher in ("tree", "logistic")),
         *(("Confident-GNMax, planned", teacher) for teacher in ("tree", "logistic")),
-        *(("Confident-GNMax, a label for all", teacher) for teacher in ("tree", "logistic")),
+        *(("Confident-GNMax, labels not capped", teacher) for teacher in ("tree", "logistic")),
         *(("noisy max, planned", teacher) for teacher in ("tree", "logistic")),
         *(("SubSamp, 251 teachers", teacher) for teacher in ("tree", "logistic")),
         *(("SubSamp, planned", teacher) for teacher in ("tree", "logistic")),
@@ -216,7 +216,7 @@ def cells(runs: Sequence[Run], table: str) -> list[Cell]:
 
 MNIST = (
     *("method", "teachers", "ε", "asked", "answered", "of these right"),
-    *("student alone", "with public images", "student alone, 9,360 images", "with public images"),
+    *("student alone", "with public images", "alone, on all not asked", "with public images, on all not asked"),
 )
 ADULT = ("method", "teachers", "k", "ε", "answered", "of these right", "all queries", "student or published")
 

@@ -196,7 +196,7 @@ class Incomes:
         name, _, how = method.partition(", ")
         own = {"tree": TreeTeachers(), "logistic": LogisticTeachers()}.get(teacher, DecisionTrees(depth=2))
         if name == "Confident-GNMax":
-            capped = {"as published": self.published, "a label for all": {"most_labels": self.asked}}.get(how, {})
+            capped = {"as published": self.published, "labels not capped": {"most_labels": self.asked}}.get(how, {})
             return ConfidentMaxAggregate(own, **shared, **capped)
         if name == "noisy max":
             return NoisyMaxAggregate(own, **shared)
