@@ -103,7 +103,9 @@ def measured(split: Split, arm: str, epsilon: float, seed: int) -> Run:
     seconds = time.perf_counter() - began
     right = classifier.predict(split.X_test) == split.y_test
     weights = 1.0 / np.bincount(split.ids_test)[split.ids_test]
-    return Run(arm, epsilon, seed, 100.0 * right.mean(), 100.0 * np.average(right, weights=weights), seconds)
+    shares = right.mean(), np.average(right, weights=weights)
+    rows, persons = (round(100.0 * float(share), 3) for share in shares)
+    return Run(arm, epsilon, seed, rows, persons, round(seconds, 1))
 
 
 def table(runs: list[Run]) -> str:

@@ -46,6 +46,7 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
     SubsampleAggregate(LogisticTeachers(), epsilon=4.0, queries=5, teachers=99, sampling_rate=0.5, **COMMON),
     NoisyMaxAggregate(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),
     ConfidentMaxAggregate(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),
+    AgnosticRelease(DecisionTrees(depth=1), epsilon=4.0, queries=5, teachers=99, **COMMON),
     SemiPrivateLearner(DecisionTrees(depth=1), **COMMON),
     SemiPrivateLearner(Finite((Stump(0, 0.3, True, 2), Stump(1, 0.3, True, 2))), **COMMON),
     PrivateClassifier(1.0, method="tree", **COMMON),

@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_consistent_length
 
 from pcqr.checks import check_integer
 from pcqr.errors import DataError
+from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.finite import Finite
+from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.records import Persons, Records
 from pcqr.records.counting import IntArray
 from pcqr.records.persons import WHOLE
@@ -91,6 +94,14 @@ class Whose:
     def grouped(self, rows: Records) -> Records:
         """The records that algorithms see."""
         return rows if self._numbers is None else Persons(rows, self._numbers, self.rows)
+
+
+def weighs_rows(hypotheses: HypothesisClass) -> bool:
+    """Is a draw from the class made by sums over records, so that rows can have weights?
+
+    The members of such a class never come from records.
+    """
+    return isinstance(hypotheses, DecisionTrees | Finite)
 
 
 def person_numbers(groups: Any) -> IntArray:

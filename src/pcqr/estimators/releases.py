@@ -16,7 +16,7 @@ from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.estimators.given import Given
 from pcqr.estimators.kept import V, for_publication
-from pcqr.estimators.persons import Hearing
+from pcqr.estimators.persons import Hearing, weighs_rows
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.plan import Answer, Mode, Pins, UniversalPlan, VoteStage, VotingPlan
@@ -253,6 +253,9 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     >>> release.guarantee_.within(1.0, 1e-6), release.guarantee_.is_private
     (True, False)
     """
+
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:
+        return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _make_plan(self, request: Request) -> VotingPlan:
         return plan_agnostic(request, self.mode)

@@ -9,10 +9,9 @@ from typing import Any
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.estimators.given import Given, Known
-from pcqr.estimators.persons import Hearing
+from pcqr.estimators.persons import Hearing, weighs_rows
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Aim, Budget, DrawPlan
@@ -119,7 +118,7 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
         return known.is_nothing and self.hypotheses is None
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
-        return "weights" if isinstance(hypotheses, DecisionTrees | Finite) else "one row"
+        return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _make_plan(self, request: Request) -> DrawPlan:
         return plan_semi_private(request)

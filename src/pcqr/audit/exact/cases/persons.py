@@ -19,7 +19,7 @@ from pcqr.audit.exact.cases.classifiers import HEAD_FEATURES, UNEVEN_FEATURES, h
 from pcqr.audit.exact.cases.committees import KINDS, poll_case
 from pcqr.audit.exact.cases.publication import sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table
-from pcqr.audit.exact.cases.votes import DISSENTING, ONE_SIDED, UNANIMOUS, sub_samp_case, votes_case
+from pcqr.audit.exact.cases.votes import DISSENTING, ONE_SIDED, UNANIMOUS, ag_priv_cl_case, sub_samp_case, votes_case
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
@@ -59,9 +59,9 @@ def replacing_the_last_person(common: Sequence[Person], lasts: Sequence[Person])
     return list(itertools.combinations([PersonTable.of((*common, last)) for last in lasts], 2))
 
 
-def about_persons(case: Case) -> Case:
+def about_persons(case: Case, told: str = "") -> Case:
     """`case` on tables of persons, with the same figures about them."""
-    return replace(case, name=f"Persons: {case.name}", claimed=case.claimed.for_persons("records are persons"))
+    return replace(case, name=f"Persons: {case.name}{told}", claimed=case.claimed.for_persons("records are persons"))
 
 
 ONCE: Person = (UNANIMOUS,)
@@ -97,12 +97,14 @@ def person_cases(*, full: bool) -> Iterator[Case]:
     two = replacing_the_last_person((OF_TWO_MINDS,), LASTS)
     for depth in (1, 2) if full else (1,):
         trees = DecisionTrees(depth=depth, predicates=CUTS)
-        yield about_persons(sspp_case(trees, DrawStage(0.5), None, two))
-        yield about_persons(sspp_case(trees, DrawStage(0.5), None, replacing_the_last_person((ONCE,) * 20, LASTS)))
+        many = replacing_the_last_person((ONCE,) * 20, LASTS)
+        for pairs in (two, many):
+            yield about_persons(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
     for features, bound in ((HEAD_FEATURES, 16), (UNEVEN_FEATURES, 8)):
         few = two if full else two[:4]
         yield about_persons(head_step_case(features, head_step_plan(features, bound, 1.0), few, 0.01))
     plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
+    yield about_persons(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
     claimed, short = ag_priv_cl_guarantee(plan, Thresholds(), 1), replacing_the_last_person((ONCE, ONCE), LASTS[:4])
     name = "AgPrivCl, one row of each: Thresholds, n = 3, k = 3, η = 0.5"
     yield about_persons(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))
