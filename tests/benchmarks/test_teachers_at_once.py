@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from benchmarks import teachers
+from benchmarks.accuracy import markdown
 from benchmarks.tables import Task
 from pcqr.schema import Column, Schema
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_has_the_table_of_the_results() -> None:
+    cases = json.loads((ROOT / teachers.RESULTS).read_text(encoding="utf-8"))["cases"]
+    table = markdown(teachers.HEADER, teachers.table_rows([teachers.Row(**case) for case in cases]))
+    assert f"<!-- teachers -->\n{table}\n<!-- end of teachers -->" in (ROOT / teachers.PAGE).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["logistic", "tree"])
