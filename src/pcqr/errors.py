@@ -26,6 +26,7 @@
     PcqrWarning (UserWarning)
     ├── NothingPublic                   columns of which nothing is known are cut at numbers that suit no table
     ├── PublicRowsCoincide              rows that were called public are rows of the private table, some of them
+    ├── NoGpu                           a GPU was asked for, and there is none: the CPU computes the same
     ├── FittedAgain                     copies of one estimator were fitted several times: their ε may add up
     ├── WeakGuarantee                   a figure too large to mean much: said at `fit`, before anything is spent
     ├── UnansweredWarning               most of the planned queries are expected to get no label: said at `fit`, too
@@ -349,6 +350,10 @@ class PublicRowsCoincide(PcqrWarning):
     """Some of the public rows are private records, bit for bit. For the data holder alone."""
 
 
+class NoGpu(PcqrWarning):
+    """A GPU was asked for and is not there. The CPU takes longer and computes the same, to the last bit."""
+
+
 class FittedAgain(PcqrWarning):
     """An estimator, or copies of it, were fitted more than once. Each fit is a release and costs its own (ε, δ)."""
 
@@ -383,18 +388,12 @@ class WeakGuarantee(PcqrWarning):
 
 
 class UnansweredWarning(PcqrWarning):
-    """Most of the planned queries are expected to get no label, by public numbers. Said at `fit`.
-
-    `VotingPlan.expected_answers` says how many are expected to get one.
+    """Most planned queries are expected to get no label: `VotingPlan.expected_answers` says how many do. Said at `fit`.
 
     Examples
     --------
-    >>> import warnings
     >>> import numpy as np
     >>> from pcqr import SubsampleAggregate, UnansweredWarning
-    >>> X = np.random.default_rng(0).normal(size=(300, 1))
-    >>> with warnings.catch_warnings(action="always", record=True) as given:
-    ...     _ = SubsampleAggregate(epsilon=0.5, queries=3).fit(X, X[:, 0] > 0)
-    >>> any(issubclass(warning.category, UnansweredWarning) for warning in given)
-    True
+    >>> with np.testing.assert_warns(UnansweredWarning):
+    ...     _ = SubsampleAggregate(epsilon=0.5, queries=3).fit(np.arange(300.0)[:, None], np.arange(300) > 150)
     """

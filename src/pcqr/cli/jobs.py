@@ -292,6 +292,12 @@ class Publish(OnPrivateFiles):
     person_rows: PersonRows = 1
     account: AccountOption = None
     account_head: AccountHeadOption = None
+    device: Annotated[
+        Literal["cpu", "cuda", "auto"],
+        typer.Option(
+            help="Where to count and add up: the same model, to the last bit. auto: on a GPU if there is one."
+        ),
+    ] = "cpu"
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     dry_run: Annotated[
         bool,

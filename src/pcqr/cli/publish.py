@@ -156,6 +156,7 @@ def _learner(job: Publish, method: Choice, names: Sequence[Any]) -> PrivateClass
         trees=trees,
         entropy=job.seed,
         classes=tuple(names),
+        device=job.device,
     )
 
 

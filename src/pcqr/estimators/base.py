@@ -124,6 +124,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
+        self._look_around()
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         table, raw_labels = read_table(self, X, schema), label_cells(y)
@@ -233,6 +234,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
+
+    def _look_around(self) -> None:
+        """See what this machine has to offer a fit, before anything is charged."""
 
     def _forget(self) -> None:
         """Drop what this fit alone needed, however it ended: rows that were called public may be private ones."""

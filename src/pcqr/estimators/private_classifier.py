@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, get_args
@@ -17,10 +18,11 @@ from pcqr.algorithms.piloted import piloted_head
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
-from pcqr.errors import ParameterError
+from pcqr.errors import NoGpu, ParameterError
 from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
+from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
@@ -34,6 +36,7 @@ from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
 from pcqr.records.head_features import HeadFeatures
+from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
@@ -104,6 +107,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where counts and sums are made. The result is the same, to the last bit. "cuda": on a GPU, by the extra `gpu`;
+        where there is none, on the CPU, and `fit` says so. "auto": on a GPU if there is one.
 
     Attributes
     ----------
@@ -162,6 +168,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     entropy: Entropy | int | None = None
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
+    device: DeviceChoice = "cpu"
 
     def rehearse(
         self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
@@ -252,6 +259,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         check_delta(self.delta)  # whichever method: n decides, later
+        if self.device not in get_args(DeviceChoice):
+            raise ParameterError("device", f"one of {', '.join(map(repr, get_args(DeviceChoice)))}", self.device)
         if self.features not in get_args(FeatureChoice):
             raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
         if self.features == "dense" and (self.method not in HEADS or self.trees is not None):
@@ -289,12 +298,22 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         declared = questions if is_declared else None
         return careful_map(declared, n, known.features, known.points, known.schema), *maps
 
+    def _look_around(self) -> None:
+        found = Found(None) if self.device == "cpu" else find_gpu()
+        if found.name is None and self.device == "cuda":
+            warnings.warn(
+                f"There is no GPU to use: {found.why_not}. The CPU computes the same, to the last bit.",
+                NoGpu,
+                stacklevel=4,  # errstate and fit stand between
+            )
+        self._gpu: str | None = found.name  # for this fit alone
+
     def _forget(self) -> None:
-        for name in {"_known", "_maps"} & vars(self).keys():
+        for name in {"_known", "_maps", "_gpu"} & vars(self).keys():
             delattr(self, name)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
-        records = given.records
+        records = given.records if self._gpu is None else OnDevice(given.records, self._gpu)
         match plan:
             case HeadPlan():
                 self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)

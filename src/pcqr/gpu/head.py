@@ -118,7 +118,7 @@ class HeadSums:
             entries, lengths = self._vectors[rows].to(torch.float64), self._lengths[rows]
             products = (entries @ factors).to(torch.int64).T
             scores = lengths * ((products[: self.blocks] << _HALF_BITS) + products[self.blocks :])
-            places = [(ferns, self._cells[ferns, rows].to(torch.int64) & 0xFFFF) for ferns in self._ferns(rows)]
+            places = [(ferns, self._places(ferns, rows)) for ferns in self._ferns(rows)]
             for ferns, place in places:
                 for k in range(self.blocks):
                     scores[k] += self._cell_length * tables[k, ferns].gather(1, place).sum(dim=0, dtype=torch.int64)
@@ -136,6 +136,11 @@ class HeadSums:
 
     def _ferns(self, rows: slice) -> Iterator[slice]:
         yield from _shares(self.count, _NUMBERS // (rows.stop - rows.start) + 1)
+
+    def _places(self, ferns: slice, rows: slice) -> torch.Tensor:
+        """The cells as indices: 16 bits have a sign where they are read."""
+        found: torch.Tensor = self._cells[ferns, rows].to(torch.int64)
+        return found.bitwise_and_(0xFFFF) if self.cells > 1 << 15 else found
 
     def _residuals(self, scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """r_k of each record, in 2⁻¹⁵."""

@@ -51,7 +51,7 @@ class _Weighed:
         self, table: NDArray[np.int32], ranks: Ranks, decay: NDArray[np.float64], stop_odds: float, share: float
     ) -> None:
         self._ranks, self._stop_odds, self._share = ranks, stop_odds, share
-        self._table = torch.as_tensor(np.ascontiguousarray(table.T), device=ranks.device)
+        self._table = torch.as_tensor(table, device=ranks.device).T.contiguous()
         self._decay = torch.as_tensor(decay, device=ranks.device)
         self._classes = table.shape[1]
 

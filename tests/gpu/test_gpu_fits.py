@@ -1,0 +1,86 @@
+"""`PrivateClassifier(device=…)`: the same classifier on a device; the CPU, with a message, where there is none."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pcqr import PrivateClassifier
+from pcqr.errors import NoGpu, ParameterError
+from pcqr.estimators import private_classifier
+from pcqr.gpu.device import Found
+from pcqr.records import Records
+from pcqr.records.on_device import OnDevice
+
+GENERATOR = np.random.default_rng(0)
+X, PUBLIC = GENERATOR.normal(size=(1_500, 3)), GENERATOR.normal(size=(300, 3))
+Y = (X[:, 0] > 0.3).astype(np.int8) + (X[:, 1] > 0.5)
+
+
+def fitted(y: NDArray[Any], **parameters: Any) -> PrivateClassifier:
+    return PrivateClassifier(entropy=3, **parameters).fit(X, y, public=PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "method", "classes"),
+    [
+        (1.0, "tree", 2),
+        (1.0, "tree", 3),
+        (1.0, "head", 2),
+        (40.0, "head", 2),  # pilots and ferns
+        (40.0, "head", 3),
+        (20.0, "counted", 2),
+    ],
+)
+def test_the_same_entropy_gives_the_same_classifier(
+    epsilon: float, method: str, classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On torch's CPU, in a GPU's place."""
+    pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
+    y, names = np.minimum(Y, classes - 1), tuple(range(classes))
+    here = fitted(y, epsilon=epsilon, method=method, classes=names)
+    asked = []
+    monkeypatch.setattr(private_classifier, "find_gpu", lambda: Found("cpu"))
+
+    def noted(records: Records, device: str) -> OnDevice:
+        asked.append(device)
+        return OnDevice(records, device)
+
+    monkeypatch.setattr(private_classifier, "OnDevice", noted)
+    there = fitted(y, epsilon=epsilon, method=method, classes=names, device="auto")
+    assert asked == ["cpu"]
+    assert there.hypothesis_ == here.hypothesis_
+    assert there.guarantee_ == here.guarantee_
+    assert there.plan_ == here.plan_
+
+
+@pytest.mark.parametrize("why_not", ["torch is not installed", "torch finds no CUDA device"])
+def test_without_a_gpu_the_cpu_does_it_and_fit_says_so(why_not: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_classifier, "find_gpu", lambda: Found(None, why_not))
+    with pytest.warns(NoGpu, match=f"no GPU to use: {why_not}") as given:
+        found = fitted(Y > 0, method="tree", device="cuda")
+    assert given[0].filename == __file__
+    assert found.hypothesis_ == fitted(Y > 0, method="tree").hypothesis_
+    fitted(Y > 0, method="tree", device="auto")  # says nothing
+
+
+def test_a_message_that_is_an_error_comes_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_classifier, "find_gpu", lambda: Found(None, "torch is not installed"))
+    monkeypatch.setattr(PrivateClassifier, "_start", lambda *_: pytest.fail("started"))
+    with pytest.raises(NoGpu):
+        fitted(Y > 0, device="cuda")  # warnings are errors here
+
+
+def test_devices_have_names() -> None:
+    with pytest.raises(ParameterError, match="device"):
+        fitted(Y > 0, device="gpu")
+
+
+def test_a_fit_on_the_cpu_does_not_import_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # to import it is an error
+    for method in ("tree", "head"):
+        fitted(Y > 0, method=method)
