@@ -13,7 +13,7 @@ from pcqr import PrivateClassifier
 from pcqr.errors import NoGpu, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.gpu.device import Found
-from pcqr.records import Records
+from pcqr.records import InMemory, Persons, Records
 from pcqr.records.on_device import OnDevice
 
 GENERATOR = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_the_same_entropy_gives_the_same_classifier(
 @pytest.mark.parametrize("why_not", ["torch is not installed", "torch finds no CUDA device"])
 def test_without_a_gpu_the_cpu_does_it_and_fit_says_so(why_not: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_classifier, "find_gpu", lambda: Found(None, why_not))
-    with pytest.warns(NoGpu, match=f"no GPU to use: {why_not}") as given:
+    with pytest.warns(NoGpu, match=f"No GPU is used: {why_not}") as given:
         found = fitted(Y > 0, method="tree", device="cuda")
     assert given[0].filename == __file__
     assert found.hypothesis_ == fitted(Y > 0, method="tree").hypothesis_
@@ -84,3 +84,15 @@ def test_a_fit_on_the_cpu_does_not_import_torch(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "torch", None)  # to import it is an error
     for method in ("tree", "head"):
         fitted(Y > 0, method=method)
+
+
+def test_persons_are_counted_on_the_cpu_and_fit_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a device every row counts the same, however many a person has: that would be no guarantee for persons."""
+    monkeypatch.setattr(private_classifier, "find_gpu", lambda: Found("cpu"))
+    groups, classifier = np.arange(len(Y)) // 2, PrivateClassifier(method="tree", entropy=3)
+    here = classifier.fit(X, Y > 0, public=PUBLIC, groups=groups).hypothesis_
+    with pytest.warns(NoGpu, match="persons"):
+        there = classifier.set_params(device="cuda").fit(X, Y > 0, public=PUBLIC, groups=groups).hypothesis_
+    assert here == there
+    with pytest.raises(ParameterError, match="weights"):
+        OnDevice(Persons(InMemory(X, Y > 0), groups), "cpu")

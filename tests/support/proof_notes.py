@@ -26,7 +26,7 @@ import textwrap
 from functools import reduce
 from pathlib import Path
 
-_UNIMPORTED = "pcqr.gpu."
+UNIMPORTED = "pcqr.gpu."
 """Modules that need torch, which need not be there."""
 NOTES = Path(__file__).parents[2] / "proofs"
 CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<digest>[0-9a-f]{8}))? -->")
@@ -34,8 +34,8 @@ CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<
 
 def digest(module: str, name: str) -> str:
     """Eight hex digits of the syntax tree of `module:name`; raises when there is no such object."""
-    if module.startswith(_UNIMPORTED):
-        return _hashed(_parsed(module, name))
+    if module.startswith(UNIMPORTED):
+        return _hashed(parsed(module, name))
     found: object = reduce(getattr, name.split("."), importlib.import_module(module))
     if isinstance(found, property):
         found = found.fget
@@ -47,7 +47,7 @@ def _hashed(tree: ast.Module) -> str:
     return hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:8]
 
 
-def _parsed(module: str, name: str) -> ast.Module:
+def parsed(module: str, name: str) -> ast.Module:
     """A function or a class of a module that is read, not imported."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

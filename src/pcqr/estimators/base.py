@@ -124,7 +124,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
-        self._look_around()
+        self._look_around(persons=groups is not None)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
         table, raw_labels = read_table(self, X, schema), label_cells(y)
@@ -235,7 +235,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
 
-    def _look_around(self) -> None:
+    def _look_around(self, *, persons: bool) -> None:
         """See what this machine has to offer a fit, before anything is charged."""
 
     def _forget(self) -> None:

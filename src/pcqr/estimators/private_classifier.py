@@ -109,7 +109,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where counts and sums are made. The result is the same, to the last bit. "cuda": on a GPU, by the extra `gpu`;
-        where there is none, on the CPU, and `fit` says so. "auto": on a GPU if there is one.
+        where there is none, and for persons, on the CPU, and `fit` says so. "auto": on a GPU if there is one.
 
     Attributes
     ----------
@@ -298,11 +298,13 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         declared = questions if is_declared else None
         return careful_map(declared, n, known.features, known.points, known.schema), *maps
 
-    def _look_around(self) -> None:
-        found = Found(None) if self.device == "cpu" else find_gpu()
+    def _look_around(self, *, persons: bool) -> None:
+        found = Found(None, "the rows of persons are weighed on the CPU")
+        if not persons and self.device != "cpu":
+            found = find_gpu()
         if found.name is None and self.device == "cuda":
             warnings.warn(
-                f"There is no GPU to use: {found.why_not}. The CPU computes the same, to the last bit.",
+                f"No GPU is used: {found.why_not}. The CPU computes the same, to the last bit.",
                 NoGpu,
                 stacklevel=4,  # errstate and fit stand between
             )

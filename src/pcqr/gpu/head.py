@@ -193,8 +193,8 @@ class Descent:
 
     def mean(self, kept: int) -> NDArray[np.float64]:
         """The mean of the `kept` weights since the last one, of shape (K, p + L·2^d)."""
-        found: NDArray[np.float64] = (self._average / kept).cpu().numpy()
-        self._average.zero_()
+        found: NDArray[np.float64] = self._average.cpu().numpy() / kept  # CUDA would multiply by the reciprocal
+        self._average = torch.zeros_like(self._average)
         return found
 
 

@@ -54,6 +54,9 @@ class _Weighed:
         self._table = torch.as_tensor(table, device=ranks.device).T.contiguous()
         self._decay = torch.as_tensor(decay, device=ranks.device)
         self._classes = table.shape[1]
+        # Of a number of Python's, CUDA would take the reciprocal, and multiply: another rounding.
+        self._number = torch.tensor(float(self._classes), dtype=torch.float64, device=ranks.device)
+        self._squared = self._number * self._number
 
     def level(self, size: int, remaining: int, held: list[list[Held]]) -> Held:
         """Z(·, `remaining`) for all nodes of `size` literals, from those of fewer splits."""
@@ -85,7 +88,7 @@ class _Weighed:
             torch.sub(nodes, holding, out=holding)
             other_most, other = self._labelled(holding)
             least = total - most - other_most
-            value *= other / (self._classes * self._classes)
+            value *= other / self._squared
             cost, mass = self._sum(cost, mass, least, value, is_asked)
         return cost, mass
 
@@ -127,7 +130,7 @@ class _Weighed:
     def _leaves(self, nodes: torch.Tensor) -> Held:
         """L of nodes with these counts."""
         most, mass = self._labelled(nodes)
-        return nodes.sum(dim=1, dtype=torch.int32) - most, mass / self._classes
+        return nodes.sum(dim=1, dtype=torch.int32) - most, mass / self._number
 
     def _labelled(self, counts: torch.Tensor) -> Held:
         """The largest count of a class, and Σ_c e^{−θ(largest − N_c)}, class by class."""

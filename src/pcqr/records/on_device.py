@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.errors import DataError
+from pcqr.errors import DataError, ParameterError
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block, ConjunctionCounts, block_rows
 from pcqr.records.directions import LARGEST_COORDINATE
@@ -34,9 +34,16 @@ class OnDevice(Records):
         Where the records are.
     device : str
         The device, by the name that torch has for it.
+
+    Raises
+    ------
+    ParameterError
+        When a record has parts, as a person has: sums on a device give every row the same weight.
     """
 
     def __init__(self, records: Records, device: str) -> None:
+        if records.whole != 1:
+            raise ParameterError("records", "records that count one each", "persons, whose rows have weights")
         self._records, self._device = records, device
         self.size, self.width, self.labels = records.size, records.width, records.labels
 
