@@ -356,7 +356,7 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
             if all(run["hashes"] == here[name].get(hashes) for run in there[name])
         ]
         on_cpu = sum(here[name][part] for part in parts)
-        rows.append([words, f"{totals[0]:.2f}", f"{min(totals):.2f}", split, f"{on_cpu:.0f}", (*same, "NO")[0]])
+        rows.append([words, f"{totals[0]:.2f}", f"{min(totals):.2f}", split, f"{on_cpu:.1f}", (*same, "NO")[0]])
     header = ("task", "first run, s", f"best of {REPEATS}, s", "its parts", "CPU, core seconds", "same to the last bit")
     put_between(PAGE, "gpu", markdown(header, rows))
     held = "; ".join(f"{name}: {'exact' if holds else 'WRONG'}" for name, holds in there["limits"].items())
@@ -365,7 +365,7 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
         f"GPU: {there['device']} ({there['versions']}). Once a process, and not in the table: importing torch,",
         f"{there['import_torch']:.1f} s, and the first use of the device, {there['first_use']:.1f} s.",
         f"CPU: {here['machine']}. The real noise of this head, 80 × 3,277,033 draws from the operating system's",
-        f"randomness, takes {here['noise']:.0f} core seconds there.",
+        f"randomness, takes {here['noise']:.1f} core seconds there.",
         f"Most memory on the GPU: {largest}. At the limits: {held}.",
     )
     put_between(PAGE, "gpu machine", "\n".join(told))
