@@ -70,7 +70,7 @@ FURTHER = {
     "algorithms": [PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py"],
     "peers": [
         *("peers", "privacy/test_noisy_max_exactly.py", "privacy/test_confident_exactly.py"),
-        "privacy/test_parties_exactly.py",
+        *("privacy/test_parties_exactly.py", "privacy/test_interactive_exactly.py"),
     ],
     "estimators": [
         *("estimators/test_unfitted.py", "estimators/test_limits_of_a_release.py", "estimators/test_refusals.py"),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pcqr.guarantee import Guarantee
     from pcqr.peers.confident.estimator import ConfidentMaxAggregate
     from pcqr.peers.gibbs.estimator import GibbsPrediction
+    from pcqr.peers.interactive.estimator import InteractiveMaxAggregate
     from pcqr.peers.knn.estimator import IndividualKNN
     from pcqr.peers.knn.sampled_estimator import PrivateKNN
     from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
@@ -58,6 +59,7 @@ _HOME = {
     "Guarantee": "pcqr.guarantee",
     "IndividualKNN": "pcqr.peers.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
+    "InteractiveMaxAggregate": "pcqr.peers.interactive.estimator",
     "MultipartyClassifier": "pcqr.peers.parties.estimator",
     "NoisyMaxAggregate": "pcqr.peers.noisy_max.estimator",
     "ParameterError": "pcqr.errors",
@@ -92,6 +94,7 @@ __all__ = [
     "Guarantee",
     "IndividualKNN",
     "InfeasiblePlan",
+    "InteractiveMaxAggregate",
     "MultipartyClassifier",
     "NoisyMaxAggregate",
     "ParameterError",

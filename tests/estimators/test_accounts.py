@@ -21,6 +21,7 @@ from pcqr import (
     ConfidentMaxAggregate,
     DataError,
     InfeasiblePlan,
+    InteractiveMaxAggregate,
     MultipartyClassifier,
     NoisyMaxAggregate,
     ParameterError,
@@ -47,6 +48,7 @@ ESTIMATORS: list[Any] = [
     NoisyMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     ConfidentMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
+    InteractiveMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     MultipartyClassifier(Thresholds(), epsilon=2.0),
     *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "head", "counted")),
 ]

@@ -11,6 +11,7 @@ import pytest
 from pcqr import (
     AgnosticRelease,
     ConfidentMaxAggregate,
+    InteractiveMaxAggregate,
     MultipartyClassifier,
     NoisyMaxAggregate,
     PrivateClassifier,
@@ -27,6 +28,8 @@ RELABELLING = {*STABLE, "inverse_temperature"}
 PARAMETERS: dict[type[Any], set[str]] = {
     NoisyMaxAggregate: EVERY_RELEASE | {"noise"},
     ConfidentMaxAggregate: EVERY_RELEASE | {"most_labels", "threshold", "check_scale", "answer_scale"},
+    InteractiveMaxAggregate: EVERY_RELEASE
+    | {"most_labels", "threshold", "check_scale", "answer_scale", "student", "lead", "confidence", "refresh"},
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
     UniversalRelease: {*RELABELLING, "publish_share"},

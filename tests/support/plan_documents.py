@@ -13,6 +13,7 @@ from pcqr.noise import LARGEST_SCALE
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxPlan, ConfidentMaxStage
 from pcqr.peers.gibbs.plan import GibbsPlan, GibbsStage
+from pcqr.peers.interactive.plan import InteractiveMaxPlan, PupilStage
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.knn.sampled import SampledStage
 from pcqr.peers.knn.sampled_plan import SampledPlan
@@ -75,6 +76,7 @@ EXAMPLES: dict[str, Any] = {
     "gibbs-stage": GibbsStage(5_000, 800, 3, 2 / 3),
     "individual-stage": replace(INDIVIDUAL, unit=PRESENCE),
     "confident-max-stage": CONFIDENT,
+    "pupil-stage": PupilStage(175, 0.9, 20),
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
@@ -88,6 +90,7 @@ EXAMPLES: dict[str, Any] = {
     "gibbs-plan": GibbsPlan(**PROMISE, aim=AIM, draws=GibbsStage(5_000, 800, 300, 2 / 3)),
     "individual-plan": IndividualPlan(**PROMISE, aim=AIM, vote=INDIVIDUAL),
     "confident-max-plan": ConfidentMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT),
+    "interactive-max-plan": InteractiveMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT, pupil=PupilStage(175, 0.9, 20)),
     "parties-plan": PartiesPlan(**PROMISE, student=PARTIES),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
@@ -110,6 +113,7 @@ gaussian = st.builds(GaussianMax, scales)
 laplace = st.builds(LaplaceMax, scales)
 coarse = st.floats(0, LARGEST_SCALE / 2**30, exclude_min=True)
 confident = st.builds(ConfidentMax, counts, coarse, coarse, st.integers(1, 2**30))
+pupils = st.builds(PupilStage, counts, st.floats(0, 1, exclude_min=True), whole)
 exponential = st.builds(ExponentialMax, st.floats(1 / LARGEST_SCALE, LARGEST_SCALE))
 budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1e-300, 0.999))
 aims = st.builds(Aim, whole, chances, chances)
@@ -282,6 +286,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "gibbs-stage": posteriors(),
     "individual-stage": individual,
     "confident-max-stage": confident_votes(),
+    "pupil-stage": pupils,
     "parties-stage": students(),
     "draw-stage": draws,
     "head-stage": heads(),
@@ -295,6 +300,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "gibbs-plan": plans(GibbsPlan, aimed=True, draws=posteriors()),
     "individual-plan": plans(IndividualPlan, aimed=True, vote=individual),
     "confident-max-plan": plans(ConfidentMaxPlan, aimed=True, vote=confident_votes()),
+    "interactive-max-plan": plans(InteractiveMaxPlan, aimed=True, vote=confident_votes(), pupil=pupils),
     "parties-plan": plans(PartiesPlan, student=students()),
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),

@@ -53,6 +53,7 @@ ALGORITHMS: list[Reference] = [
     "pcqr.peers.knn.entry:PRIVATE_KNN",
     "pcqr.peers.gibbs.entry:GIBBS",
     "pcqr.peers.confident.entry:CONFIDENT_MAX",
+    "pcqr.peers.interactive.entry:INTERACTIVE_MAX",
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",

@@ -37,6 +37,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "no ½ in the vote",
         "Laplace noise for one count",
         "check not paid for",
+        "lead over the student's votes",
         "gap of sensitivity 2",
         "charged for its own vote alone",
         "charged once for fresh draws",

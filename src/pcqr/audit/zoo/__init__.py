@@ -5,7 +5,7 @@ would be entitled to, and comes with two neighbours on which it shows. Beside ea
 same claim, which must pass. Nothing here is meant for use.
 
 sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer too many
-votes           the missing ½; noise for one count; a check not paid for; a gap that moves by 2
+votes           the missing ½; noise for one count; a check not paid for; gaps that move by 2
 neighbours      near records that pay for less than their being there changes
 posteriors      fresh draws that are charged as one
 universal       ε spent twice

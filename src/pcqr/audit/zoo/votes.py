@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcqr.accounting import compose
+from pcqr.accounting import Repeated, compose
 from pcqr.audit.statistical.transcripts import SparseVectorRun
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
@@ -60,6 +60,30 @@ class ConfidentVote:
 
 
 @dataclass(frozen=True)
+class Correction:
+    """Does the noisy check let teachers correct a student who expects all votes for label 0? One query after another.
+
+    Compared is the largest lead over what it expects or, if `is_gap`, over the votes for its label.
+    """
+
+    noise: ConfidentMax
+    is_gap: bool
+
+    def __call__(self, queries: Sequence[Sequence[int]], entropy: Entropy) -> str:
+        said = ""
+        for votes in queries:
+            counts, teachers = np.array(votes), sum(votes)
+            if self.is_gap:
+                label = self.noise.decide(counts - counts[0], entropy, 0, self.noise.threshold - teachers // 2)
+            else:
+                label = self.noise.decide(counts, entropy, np.array([teachers, 0, 0]))
+            said += "student" if label is None else "teachers"
+            if label is not None:
+                break
+        return said
+
+
+@dataclass(frozen=True)
 class StableVote:
     """The sparse vector's answers to queries with these votes, whose stability is measured by `distance`."""
 
@@ -95,6 +119,10 @@ PAID = ConfidentMax(threshold=8, check_scale=20.0, answer_scale=15.0, grid=1)
 ONE_LABEL = compose([UNPAID.answer], 1e-3, accountant="Rényi")
 
 
+CORRECTING = ConfidentMax(threshold=8, check_scale=4.0, answer_scale=100.0, grid=1)
+FEW_CORRECTIONS = compose([Repeated(CORRECTING.check, CHECKS), CORRECTING.answer], 1e-3, accountant="Rényi")
+
+
 BUGS: Sequence[Bug] = (
     bug(
         "no ½ in the vote",
@@ -122,6 +150,16 @@ BUGS: Sequence[Bug] = (
         broken=ConfidentVote(UNPAID),
         correct=ConfidentVote(PAID),
         neighbours=(((1, 6, 3),) * CHECKS, ((1, 7, 2),) * CHECKS),
+    ),
+    bug(
+        "lead over the student's votes",
+        "Teachers correct a student where a label has many votes more than the student's own: a gap that moves by 2, "
+        "with the noise for what moves by 1.",
+        source="the interactive aggregator of Papernot et al. 2018, with votes for what the student expects",
+        claim=FEW_CORRECTIONS,
+        broken=Correction(CORRECTING, is_gap=True),
+        correct=Correction(CORRECTING, is_gap=False),
+        neighbours=(((4, 8, 0),) * CHECKS, ((5, 7, 0),) * CHECKS),
     ),
     bug(
         "gap of sensitivity 2",

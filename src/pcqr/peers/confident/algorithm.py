@@ -65,12 +65,14 @@ class ConfidentVotes:
         """The votes on each row of `X`, one column a label. Private."""
         return self._committee.counts(X)
 
-    def decide(self, counts: NDArray[np.int64]) -> int | None:
+    def decide(
+        self, counts: NDArray[np.int64], expected: NDArray[np.int64] | int = 0, threshold: int | None = None
+    ) -> int | None:
         """A label or ⊥: all about the votes that may be shown. RuntimeError once either is used up."""
         if self.left.is_nothing:
             raise RuntimeError("All the checks or all the labels that were paid for have been given.")
         self._checks_left, self._labels_left = self._checks_left - 1, self._labels_left - 1
-        label = self._plan.noise.decide(counts, self._entropy)
+        label = self._plan.noise.decide(counts, self._entropy, expected, threshold)
         if label is None:
             self._labels_left += 1
         return label
@@ -80,11 +82,16 @@ def confident_max(
     hypotheses: HypothesisClass, records: Records, plan: ConfidentMaxStage, entropy: Entropy
 ) -> ConfidentVotes:
     """Train the teachers on a random partition of the records as they are."""
+    check_confident(hypotheses, records, plan)
+    return ConfidentVotes.trained(hypotheses, records, plan, entropy)
+
+
+def check_confident(hypotheses: HypothesisClass, records: Records, plan: ConfidentMaxStage) -> None:
+    """Raises where the plan is for another class or another table."""
     if hypotheses.labels != plan.labels:
         raise ParameterError("plan", f"a plan for {hypotheses.labels} labels", f"one for {plan.labels}")
     if records.size != plan.records:
         raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
-    return ConfidentVotes.trained(hypotheses, records, plan, entropy)
 
 
 def confident_max_guarantee(plan: ConfidentMaxStage, delta: float) -> Guarantee:

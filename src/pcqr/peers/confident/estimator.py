@@ -143,8 +143,10 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
         return "all rows"
 
     def _make_plan(self, request: Request) -> ConfidentMaxPlan:
-        pins = ConfidentPins(self.most_labels, self.threshold, self.check_scale, self.answer_scale, self.teachers)
-        return plan_confident_max(request, pins=pins)
+        return plan_confident_max(request, pins=self._confident_pins())
+
+    def _confident_pins(self) -> ConfidentPins:
+        return ConfidentPins(self.most_labels, self.threshold, self.check_scale, self.answer_scale, self.teachers)
 
     def _pins(self) -> Pins:
         return Pins()  # its own are ConfidentPins: votes may tie, so that k may be even

@@ -77,12 +77,18 @@ class ConfidentMax(Document):
         """What a label costs, once a check is passed."""
         return DiscreteGaussianEvent(self.answer_scale / rounded_up(math.sqrt(2.0)))
 
-    def decide(self, counts: Counts, entropy: Entropy) -> int | None:
-        """A label, or None for ⊥. All noise is drawn whatever comes of it."""
-        fine = self.grid * counts
+    def decide(
+        self, counts: Counts, entropy: Entropy, expected: Counts | int = 0, threshold: int | None = None
+    ) -> int | None:
+        """A label, or None for ⊥. All noise is drawn whatever comes of it.
+
+        Where something is `expected`, public numbers in units of 1/`grid` votes, the check is of the largest c_y less
+        expected_y, which moves by at most 1 as well, against another `threshold` (proofs/interactive.md).
+        """
+        fine, least = self.grid * counts, self.threshold if threshold is None else threshold
         check = discrete_gaussian(self.grid * self.check_scale, entropy)
         noisy = noised(fine, discrete_gaussians(self.grid * self.answer_scale, counts.size, entropy))
-        return first_largest(noisy) if int(fine.max()) + check >= self.grid * self.threshold else None
+        return first_largest(noisy) if int((fine - expected).max()) + check >= self.grid * least else None
 
 
 def finest_grid(*scales: float) -> int:

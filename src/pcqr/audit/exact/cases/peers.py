@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
+from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, as_points, replacing_the_last
 from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, VotesSession, votes_case
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.verify import Case
@@ -26,6 +27,8 @@ from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
 from pcqr.peers.gibbs.algorithm import GibbsLabels, gibbs_guarantee, gibbs_labels
 from pcqr.peers.gibbs.plan import GibbsStage
+from pcqr.peers.interactive.algorithm import InteractiveVotes, interactive_max_guarantee
+from pcqr.peers.interactive.plan import PupilStage
 from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
@@ -54,6 +57,9 @@ def peer_cases(*, full: bool) -> Iterator[Case]:
     plan = ConfidentMaxStage(4, 4, 2, 1, CONFIDENT, 3)
     name = f"Confident max, 3 labels: {CONFIDENT}, k = 4, 2 asked, 1 answered"
     yield polled_case(name, confident_max_guarantee(plan, 1e-3), polls if full else polls[::7], plan, 3)
+    plan, pupil = ConfidentMaxStage(4, 4, 2, 2, CONFIDENT, 3), PupilStage(2, 0.5, 1)
+    name = f"Interactive max, 3 labels: {CONFIDENT}, {pupil}, k = 4, 2 asked, 2 answered"
+    yield interactive_case(name, interactive_max_guarantee(plan, 1e-3), CORRECTED, plan, pupil, 3)
     yield student_case(2, 3 if full else 2)
     if full:
         yield student_case(3, 2)
@@ -140,6 +146,51 @@ def polled_case(
 
 def _polled(plan: ConfidentMaxStage, menu: Sequence[float], votes: Sequence[Votes], entropy: Entropy) -> VotesSession:
     return VotesSession(ConfidentVotes(Polled(votes), plan, entropy), menu, plan.asked, entropy)
+
+
+class LabelShares(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A student that takes each label to be as likely as it was so far, whatever is asked."""
+
+    def fit(self, X: Points, y: NDArray[Any]) -> LabelShares:  # noqa: ARG002
+        self.classes_, numbers = np.unique(y, return_counts=True)
+        self.shares_ = numbers / numbers.sum()
+        return self
+
+    def predict_proba(self, X: Points) -> NDArray[np.float64]:
+        return np.tile(self.shares_, (len(X), 1))
+
+
+class StudentSession(VotesSession):
+    """The student itself is a function of the history: the votes are all that is secret."""
+
+    def secret(self) -> Hashable:
+        return tuple(tuple(map(int, counts)) for _, counts in self._labeller.counts(as_points(self._menu)))
+
+
+CORRECTED = [(((3, 1, 0), (0, 0, 4)), ((2, 2, 0), (0, 1, 3)))]
+"""The votes of four teachers on two queries; one of them changes its mind about both."""
+
+
+def interactive_case(
+    name: str,
+    claimed: Guarantee,
+    neighbours: Sequence[tuple[Sequence[Votes], Sequence[Votes]]],
+    plan: ConfidentMaxStage,
+    pupil: PupilStage,
+    rounds: int,
+) -> Case:
+    """Interactive answers on given votes, with a student of their labels."""
+    menu = tuple(float(query) for query in range(len(neighbours[0][0])))
+    return Case(name, claimed, neighbours, partial(_interactive, plan, pupil, menu), menu, rounds)
+
+
+def _interactive(
+    plan: ConfidentMaxStage, pupil: PupilStage, menu: Sequence[float], votes: Sequence[Votes], entropy: Entropy
+) -> VotesSession:
+    labeller = InteractiveVotes(Polled(votes), plan, pupil, LabelShares(), entropy)
+    for label in (0, plan.labels - 1):
+        labeller.student.learn(np.array([-1.0]), label)  # as if these had been answered before
+    return StudentSession(labeller, menu, plan.asked, entropy)
 
 
 def _confident(plan: ConfidentMaxStage, table: Table, entropy: Entropy) -> ConfidentVotes:
