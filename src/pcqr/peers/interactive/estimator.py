@@ -75,11 +75,12 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
     >>> import numpy as np
     >>> from pcqr import InteractiveMaxAggregate
     >>> from pcqr.hypotheses import Thresholds
-    >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, size=(5_000, 1))
     >>> y = (X[:, 0] > 6).astype(int)
     >>> release = InteractiveMaxAggregate(Thresholds(), epsilon=4.0, queries=60, teachers=299, refresh=10, entropy=0)
     >>> release = release.fit(X, y)  # seeded: NOT PRIVATE
-    >>> _ = release.predict(np.linspace(0, 10, 60)[:, None])
+    >>> _ = release.predict(rng.uniform(0, 10, size=(60, 1)))
     >>> release.queries_answered_ - release.unstable_answers_ > 30 - release.labels_left_  # the student has spoken
     True
     """
