@@ -52,6 +52,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "scaler before the split",
         "one random stream",
         "cuts across parts",
+        "groups split over teachers",
         "private value in an error",
         "type from all cells",
     ]
