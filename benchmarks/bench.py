@@ -1,10 +1,10 @@
 """All systems on Adult and bank: the results of `pcqr bench`, kept here and written into docs/comparison.md.
 
-    pcqr bench --tables adult,bank --data ../shared/data --runs 2 --out out/bench
-    python -m benchmarks.bench out/bench/results.json …
+    pcqr bench --tables adult,bank --data ../shared/data --out out/bench
+    python -m benchmarks.bench out/bench …
 
-Runs of several files are put together, and a later one of the same cell replaces what is on file. Without a file the
-page and the picture are made again from what is there. Every run has the command line that makes it again.
+Runs of several folders are put together, and a later one of the same cell replaces what is on file. Without a folder
+the page and the picture are made again from what is there. Every run has the command line that makes it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.pages import put_between
 from pcqr.bench.methods import REPLACE
 from pcqr.bench.picture import draw
 from pcqr.bench.report import Summary, methods, reading, section, summaries
-from pcqr.bench.runs import FORMAT, Run, read_results
+from pcqr.bench.runs import FORMAT, Run, Runs, read_results
 from pcqr.bench.tables import TABLES
 
 RESULTS = Path("benchmarks/results/bench.json")
@@ -27,10 +27,10 @@ PAGE = Path("docs/comparison.md")
 PICTURE = Path("docs/images/bench.png")
 
 
-def collect(files: Sequence[Path], root: Path) -> list[Run]:
-    """What is on file and in `files`; of runs of the same cell the last."""
-    sources = [path for path in (root / RESULTS, *files) if path.exists()]
-    found = {run.cell: run for path in sources for run in read_results(path) if not run.needs_environment}
+def collect(folders: Sequence[Path], root: Path) -> list[Run]:
+    """What is on file and in the `folders` that `pcqr bench` wrote; of runs of the same cell the last."""
+    known = read_results(root / RESULTS) if (root / RESULTS).exists() else []
+    found = {run.cell: run for run in (*known, *(run for folder in folders for run in Runs(folder).all()))}
     return sorted(found.values(), key=lambda run: (TABLES.index(run.cell.table), run.cell.file))
 
 
@@ -80,9 +80,9 @@ def _leads(table: str, where: str, those: Sequence[Summary], figure: Callable[[S
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="*", help="results.json of pcqr bench")
+    parser.add_argument("folders", type=Path, nargs="*", help="what --out of pcqr bench was")
     root = Path()
-    runs = collect(parser.parse_args().files, root)
+    runs = collect(parser.parse_args().folders, root)
     store(runs, root)
     put_between(root / PAGE, "bench", page(runs))
     draw(root / PICTURE, runs)

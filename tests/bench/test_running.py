@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import support.bench
 
-from pcqr.bench import running
+from pcqr.bench import running, worker
 from pcqr.bench.methods import KNOWN, Method, named
 from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Column, Task, carry_out
 from pcqr.bench.running import Bench, columns_of, score
@@ -54,6 +54,14 @@ def test_scores() -> None:
     assert silent["accuracy_answered"] is None
     assert silent["answered"] == 0.0
     assert silent["accuracy_queries"] == 0.5
+
+
+def test_loading_pcqr_is_not_counted(bench: Bench) -> None:
+    run(bench, "majority")
+    task = Task.read(bench.folder / "run")
+    task.begun = 0.0
+    worker.run(task)
+    assert task.begun > 0.0
 
 
 def test_columns_are_found_again_in_encoded_rows() -> None:

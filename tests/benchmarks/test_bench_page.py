@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.bench import PAGE, RESULTS, collect, page, standing, store
 from pcqr.bench.report import summaries
-from pcqr.bench.runs import Cell, Run, read_results, write_results
+from pcqr.bench.runs import Cell, Run, Runs, read_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,8 +27,8 @@ def test_it_says_who_is_ahead() -> None:
 def test_later_runs_replace_earlier_ones(tmp_path: Path) -> None:
     (tmp_path / RESULTS).parent.mkdir(parents=True)
     store([run("head", 0.8), run("tree", 0.7)], tmp_path)
-    write_results(tmp_path / "new.json", [run("head", 0.9), Run(run("aim", 0).cell, failed="not installed: …")])
-    found = collect([tmp_path / "new.json"], tmp_path)
+    Runs(tmp_path / "new").store(run("head", 0.9))
+    found = collect([tmp_path / "new"], tmp_path)
     assert {each.cell.method: each.accuracy for each in found} == {"head": 0.9, "tree": 0.7}
     assert "### UCI Adult" in page(found)
 

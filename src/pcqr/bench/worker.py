@@ -16,6 +16,7 @@ def run(task: Task) -> Labels:
         return own.run(task)
     from pcqr.bench import inside  # noqa: PLC0415  # slow to import
 
+    task.begin()
     return inside.run(task)
 
 

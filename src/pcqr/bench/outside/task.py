@@ -99,6 +99,10 @@ class Task:
     def records(self) -> int:
         return int(self.y.size)
 
+    def begin(self) -> None:
+        """Training begins here: what was loaded before is not counted."""
+        self.begun, self.begun_processing = time.perf_counter(), time.process_time()
+
     def fitted(self) -> None:
         """Training ends here, and the time for labels begins."""
         self.trained = time.perf_counter()

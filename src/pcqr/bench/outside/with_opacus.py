@@ -56,15 +56,14 @@ def network(task: Task) -> Labels:
     vectors = standard_vectors(task)
     rows = torch.tensor(vectors(task.X), dtype=torch.float32)
     given = task.settings
-    bend = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}[given["activation"]]
     model = torch.nn.Sequential(
-        *(torch.nn.Linear(rows.shape[1], HIDDEN), bend()),
-        *(torch.nn.Linear(HIDDEN, HIDDEN), bend()),
+        *(torch.nn.Linear(rows.shape[1], HIDDEN), torch.nn.Tanh()),
+        *(torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.Tanh()),
         torch.nn.Linear(HIDDEN, _outputs(task)),
     )
     inner = torch.optim.Adam(model.parameters(), lr=given["rate"])
     how = {name: given[name] for name in ("per_epoch", "steps", "clip", "noise")}
-    descend(model, inner, rows, task, averages=given["averaged"], **how)
+    descend(model, inner, rows, task, **how)
     task.fitted()
     return labels(model, torch.tensor(vectors(task.X_test), dtype=torch.float32))
 
@@ -81,21 +80,11 @@ def labels(model: Any, rows: Any) -> Labels:
 
 
 def descend(
-    model: Any,
-    inner: Any,
-    rows: Any,
-    task: Task,
-    *,
-    per_epoch: int,
-    steps: int,
-    clip: float,
-    noise: float,
-    averages: bool = False,
+    model: Any, inner: Any, rows: Any, task: Task, *, per_epoch: int, steps: int, clip: float, noise: float
 ) -> None:
-    """Each record is in each batch with probability 1/`per_epoch`; gradients are cut to norm `clip`, `noise` is in
-    units of it. `averages`: the model ends with the mean of the weights after each of the last half of the steps.
+    """Each record is in each batch with probability 1/`per_epoch`; gradients are cut to norm `clip`, and `noise` is in
+    units of it.
     """
-    vector = torch.nn.utils.parameters_to_vector
     binary = _outputs(task) == 1
     truth = torch.tensor(task.y, dtype=torch.float32 if binary else torch.int64)
     private = GradSampleModuleFastGradientClipping(model, max_grad_norm=clip, use_ghost_clipping=True)
@@ -104,8 +93,7 @@ def descend(
     )
     loss = torch.nn.BCEWithLogitsLoss() if binary else torch.nn.CrossEntropyLoss()
     criterion = DPLossFastGradientClipping(private, optimizer, loss)
-    total = torch.zeros_like(vector(model.parameters()).detach())
-    for step in range(steps):
+    for _ in range(steps):
         batch, wanted = rows, truth
         if per_epoch > 1:
             chosen = (torch.rand(task.records) < 1.0 / per_epoch).nonzero()[:, 0]
@@ -114,11 +102,7 @@ def descend(
         scores = private(batch)
         criterion(scores[:, 0] if binary else scores, wanted).backward()
         optimizer.step()
-        if 2 * (step + 1) > steps:
-            total += vector(model.parameters()).detach()
     private.remove_hooks()
-    if averages:
-        torch.nn.utils.vector_to_parameters(total / math.ceil(steps / 2), model.parameters())
 
 
 if __name__ == "__main__":
