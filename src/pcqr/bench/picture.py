@@ -70,7 +70,7 @@ def _panel(axes: Any, table: str, found: Sequence[Summary]) -> None:
         words, colour = f"{method.name}  {100 * points[-1][1]:.1f}", _COLOURS[method.family]
         note(axes, words, (1.0, 1.0 - depth), (6, -3), xycoords="axes fraction", color=colour, fontsize=TINY)
     title, _, question = QUESTIONS.get(table, table).partition(": ")
-    entitle(axes, title, f"{question}; dotted: by votes, on the queries alone; figures: at the largest ε".lstrip("; "))
+    entitle(axes, title, f"{question}; dotted: by votes, on the queries alone; figures: at its largest ε".lstrip("; "))
     families = [family for family in _FAMILIES if any(method.family == family for method in lines)]
     for place, family in enumerate(families):
         at = (0.01, 0.98 - 1.5 * GAP * place)
