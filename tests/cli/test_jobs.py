@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pcqr.cli import account_jobs, jobs, key_jobs, service_jobs
+from pcqr.cli import account_jobs, bench_jobs, jobs, key_jobs, service_jobs
 from pcqr.cli.main import app
 from pcqr.cli.options import Drop, command
 from pcqr.errors import ParameterError
@@ -29,6 +29,7 @@ JOBS = {
     "plan": jobs.Plan,
     "demo": jobs.Demo,
     "audit": jobs.Audit,
+    "bench": bench_jobs.Bench,
     "datasets": jobs.Datasets,
     "account create": account_jobs.CreateAccount,
     "account show": account_jobs.ShowAccount,
