@@ -18,7 +18,7 @@ from pcqr.client.replies import batch_of, cost_of, facts_of
 from pcqr.errors import ParameterError
 from pcqr.plan import BatchCost, Usage
 from pcqr.schema import Column
-from pcqr.unit import Unit
+from pcqr.unit import PERSON, Unit
 
 pytestmark = pytest.mark.usefixtures("pauses")
 JSON = st.recursive(
@@ -48,6 +48,8 @@ def test_a_guarantee_about_persons_stays_one() -> None:
     unit = Unit.person(1_234)
     facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": unit.adjacency}})
     assert facts.guarantee.unit == unit
+    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": PERSON.adjacency}})
+    assert facts.guarantee.unit == PERSON
 
 
 def test_a_cost_is_a_cost() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,6 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
     ConfidentMaxAggregate(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),
     AgnosticRelease(DecisionTrees(depth=1), epsilon=4.0, queries=5, teachers=99, **COMMON),
     SemiPrivateLearner(DecisionTrees(depth=1), **COMMON),
-    SemiPrivateLearner(Finite((Stump(0, 0.3, True, 2), Stump(1, 0.3, True, 2))), **COMMON),
     PrivateClassifier(1.0, method="tree", **COMMON),
     PrivateClassifier(1.0, method="head", **COMMON),
     PrivateClassifier(1.0, method="counted", **COMMON),
@@ -56,6 +57,7 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
 ONE_ROW: tuple[PrivateEstimator[Any], ...] = (
     AgnosticRelease(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),
     UniversalRelease(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),
+    SemiPrivateLearner(Finite((Stump(0, 0.3, True, 2), Stump(1, 0.3, True, 2))), **COMMON),
     SemiPrivateLearner(Stumps(), **COMMON),
     GibbsPrediction(Stumps(), queries=3, **COMMON),
     PrivateKNN(epsilon=4.0, queries=3, **COMMON),
@@ -114,11 +116,28 @@ def test_more_rows_of_somebody_change_nothing_that_is_public(estimator: PrivateE
 def test_ids_are_read_one_by_one() -> None:
     same = [[5, 5.0, "5", " 5 ", "5.0", np.int8(5), "+5"], ["a", "a ", "b"], [2**63, str(2**63), 2**63 + 1]]
     assert [person_numbers(ids).tolist() for ids in same] == [[0] * 7, [0, 0, 1], [0, 0, 1]]
-    assert person_numbers(["12e4", "120000", "1e999", "007", "7"]).tolist() == [0, 1, 2, 3, 3]
+    assert person_numbers(["12e4", "120000", "1e9999", "007", "7"]).tolist() == [0, 0, 1, 2, 2]
+    wide = ["1e16", 10**16, 1e16, "1E+16", Decimal(10**16), Fraction(10**16), "10000000000000000.0"]
+    assert person_numbers(wide).tolist() == [0] * 7
+    assert person_numbers([2**60 + 1, Decimal(2**60 + 1), Decimal(2**60)]).tolist() == [0, 0, 1]
+    assert person_numbers([Decimal("1.5"), 1.5, "1.25"]).tolist() == [0, 0, 1]
     assert len(set(person_numbers(pd.Series(["x", "y", "x"])).tolist())) == 2
     assert len(set(person_numbers(np.array([3, 1, 3, 2])).tolist())) == 3
     assert person_numbers(pd.Series([1, 2, 1], dtype="Int64")).tolist() == [0, 1, 0]
     assert person_numbers(pd.to_datetime(pd.Series(["2020-01-01", "2020-01-02"]))).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("ids", [[np.timedelta64(5, "s")] * 3, [10**5_000] * 3])
+def test_what_cannot_be_an_id_is_refused_in_our_words(ids: Any) -> None:
+    with pytest.raises(DataError, match="^groups must be "):
+        person_numbers(ids)
+
+
+@named((SubsampleAggregate(Stumps(), epsilon=4.0, queries=5, teachers=99), PrivateClassifier(1.0, method="tree")))
+def test_groups_without_ids_are_refused(estimator: PrivateEstimator[Any]) -> None:
+    """A column that is not there, as `table.get` gives it: rows by themselves must not be told as persons."""
+    with pytest.raises(DataError, match="the id of a person for each row of X"):
+        estimator.fit(X, Y, public=PUBLIC, groups=Groups(pd.DataFrame({"other": GROUPS}).get("patient")))
 
 
 @pytest.mark.parametrize(

@@ -189,14 +189,16 @@ def test_one_row_each_is_a_row_of_each_by_coins_whose_number_is_public() -> None
         tuple(((float(number), float(row)), 0) for row in range(number + 1)) for number in range(5)
     ]
     records = made(persons)
-    seen = [set[float]() for _ in persons]
+    seen, firsts = [set[float]() for _ in persons], set[float]()
     entropy = SeededEntropy(3)
     for _ in range(200):
         one = records.one_each(entropy).gathered()
-        assert one.X[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
-        for number, row in enumerate(one.X[:, 1].tolist()):
-            seen[number].add(row)
+        assert sorted(one.X[:, 0].tolist()) == [0.0, 1.0, 2.0, 3.0, 4.0]
+        for number, row in one.X.tolist():
+            seen[int(number)].add(row)
+        firsts.add(float(one.X[0, 0]))
     assert [len(rows) for rows in seen] == [1, 2, 3, 4, 5]
+    assert firsts == {0.0, 1.0, 2.0, 3.0, 4.0}, "in a secret order: ids, which number persons, must not decide ties"
 
 
 def test_what_adds_up_rows_without_weights_is_refused() -> None:

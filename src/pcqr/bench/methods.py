@@ -26,6 +26,7 @@ Family = Literal["ours", "peer", "outside", "reference", "own"]
 Kind = Literal["published", "votes", "votes, then published", "student"]
 
 REPLACE = "replace one record"
+KNOWN_CATEGORIES = "replace one record, if all know which categories occur"
 NOT_PRIVATE = "not private"
 SAID = "as its author says"
 
@@ -82,12 +83,21 @@ _KNOWN = (
     Method("gnmax-student", "peer", "student", f"Knowledge transfer: `gnmax` {_LEARNS}"),
     Method("confident-student", "peer", "student", f"PATE (2018), whole: `confident` {_LEARNS}"),
     *(
-        Method(name, "outside", "published", words, environment=environment, module=f"with_{environment}")
+        Method(
+            *(name, "outside", "published", words),
+            unit=KNOWN_CATEGORIES if name == "dp-ebm" else REPLACE,
+            environment=environment,
+            module=f"with_{environment}",
+        )
         for name, environment, words in (
             ("dp-sgd-logistic", "opacus", "Opacus: logistic regression by DP-SGD on public predicates, noise doubled"),
             ("dp-sgd-network", "opacus", "Opacus: two hidden layers of 128 by DP-SGD, noise for replacing by PLD"),
             ("dp-ebm", "interpret", "interpret's DP-EBM, at half the μ; it reads categories off the records, unpaid"),
-            ("diffprivlib-logistic", "diffprivlib", "diffprivlib: objective perturbation on public predicates; pure ε"),
+            (
+                "diffprivlib-logistic",
+                "diffprivlib",
+                "diffprivlib: objective perturbation on public predicates; pure ε, if its solver were exact",
+            ),
             ("diffprivlib-forest", "diffprivlib", "diffprivlib: a random forest, at half of ε; pure ε"),
             ("mst", "dpmm", "dpmm: synthetic records by MST at a quarter of ρ, 16 public bins, then boosting"),
             ("aim", "dpmm", "dpmm: synthetic records by AIM (4 MB) at a quarter of ρ, 16 public bins, then boosting"),

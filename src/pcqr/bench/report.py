@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pcqr.bench.methods import KNOWN, NOT_PRIVATE, Method, named
+from pcqr.bench.methods import KNOWN, REPLACE, Method, named
 from pcqr.bench.runs import Run
 from pcqr.bench.tables import QUESTIONS
 
@@ -121,7 +121,7 @@ def _matrix(found: Sequence[Summary], cell: Callable[[Summary], str], *, costs: 
 def _mark(method: Method) -> str:
     if method.family == "ours":
         return " (ours)"
-    return f" ({method.unit})" if method.unit == NOT_PRIVATE else ""
+    return f" ({method.unit})" if method.unit != REPLACE else ""
 
 
 def _cell(each: Summary) -> str:

@@ -16,7 +16,7 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.plan import BatchCost, Kind, Usage
 from pcqr.schema import Schema
 from pcqr.schema.description import column_from
-from pcqr.unit import PRESENCE, RECORD, Unit
+from pcqr.unit import PERSON, PRESENCE, RECORD, Unit
 
 MOST_COLUMNS = 100_000
 _KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -231,8 +231,9 @@ def _guarantee(value: Any) -> Guarantee:
 
 def _unit(words: str) -> Unit:
     """The unit whose adjacency is said so."""
-    if words == PRESENCE.adjacency:
-        return PRESENCE
+    for unit in (PRESENCE, PERSON):
+        if words == unit.adjacency:
+            return unit
     rows = re.search(r"at most ([0-9,]{1,20}) row", words)
     unit = RECORD if rows is None else Unit.person(int(rows[1].replace(",", "") or "0"))
     if unit.adjacency != words:

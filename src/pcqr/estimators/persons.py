@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +15,6 @@ from sklearn.utils.validation import check_consistent_length
 from pcqr.checks import check_integer
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.records import Persons, Records
 from pcqr.records.counting import IntArray
@@ -29,8 +30,8 @@ HEARD: dict[Hearing, str] = {
 }
 """How a person is heard, as a step of its guarantee (proofs/persons.md)."""
 _ALLOWED = "the id of a person for each row of X"
-_WHOLE = re.compile(r"([+-]?\d{1,1000})(\.0*)?", flags=re.ASCII)
-"""A whole number, as it is spelt in a column of numbers that has become one of texts."""
+_NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?", flags=re.ASCII)
+"""A number, as it is spelt in a column of numbers that has become one of texts."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Whose:
 
     def __init__(self, groups: Any) -> None:
         given = groups if isinstance(groups, Groups) else Groups(groups)
+        if given.ids is None and groups is not None:  # a column that is not there, say: not rows without persons
+            raise DataError("groups", _ALLOWED, "none")
         check_integer("rows", given.rows, least=1, most=WHOLE)
         self._numbers, self.rows = None if given.ids is None else person_numbers(given.ids), given.rows
 
@@ -97,11 +100,12 @@ class Whose:
 
 
 def weighs_rows(hypotheses: HypothesisClass) -> bool:
-    """Is a draw from the class made by sums over records, so that rows can have weights?
+    """Is a draw from the class made by exact sums over rows, so that rows can have weights?
 
-    The members of such a class never come from records.
+    The members of such a class never come from records. Those of `Finite` may be anybody's: what they say of a row may
+    depend, by rounding, on how many rows they are asked about, and that is private here.
     """
-    return isinstance(hypotheses, DecisionTrees | Finite)
+    return isinstance(hypotheses, DecisionTrees)
 
 
 def person_numbers(groups: Any) -> IntArray:
@@ -121,16 +125,28 @@ def _id(value: Any) -> str | None:
     """The text by which an id is compared; None where it is missing. Whole numbers keep all their digits."""
     if isinstance(value, str):
         text = str.__str__(value).strip()
-        whole = _WHOLE.fullmatch(text)
-        return None if text in MISSING_TEXTS else text if whole is None else str(int(whole[1]))
-    if isinstance(value, int | np.integer):
-        return str(int(value))
+        if text in MISSING_TEXTS:
+            return None
+        return (_whole(Decimal(text)) if _NUMBER.fullmatch(text) else None) or text
     try:
+        if isinstance(value, np.timedelta64):  # an integer to numpy
+            raise TypeError
+        if isinstance(value, int | np.integer | Decimal | Fraction) and (whole := _whole(value)) is not None:
+            return whole
         reading = read(value)
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         raise DataError("groups", "numbers, texts or dates as ids of persons", "something else") from None
     if isinstance(reading, float):
         if not math.isfinite(reading):
             return None
         return str(int(reading)) if reading.is_integer() else repr(reading)
     return text_of(reading)
+
+
+def _whole(number: Any) -> str | None:
+    """The digits of a whole number, all of them; None for another one."""
+    try:
+        numerator, denominator = number.as_integer_ratio() if isinstance(number, Decimal | Fraction) else (number, 1)
+        return str(int(numerator)) if denominator == 1 else None
+    except (ValueError, OverflowError):  # not a number, infinite, or more digits than Python spells out
+        return None

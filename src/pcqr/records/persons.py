@@ -78,12 +78,15 @@ class Persons(Records):
         return self._rows.rows(self._of(positions)[0]).gathered()
 
     def one_each(self, entropy: Entropy) -> Records:
-        """One row of each person, by a secret coin each: ordinary records, of which a person has one."""
+        """One row of each person, by a secret coin each, in a secret order: ordinary records, one of each person.
+
+        Ids number the persons, so that a new id may renumber all of them: the order must not be that of the numbers.
+        """
         coins = np.zeros(self.size, dtype=np.int64)
         for count in np.unique(self._counts):
             alike = np.flatnonzero(self._counts == count)
             coins[alike] = entropy.below(int(count), alike.size)
-        return self._rows.rows(self._places[self._starts + coins])
+        return self._rows.rows(self._places[self._starts + coins][entropy.permutation(self.size)])
 
     def relabelled(self, labelling: Labelling) -> Persons:
         return self._with(self._rows.relabelled(labelling), self._places, self._counts)

@@ -119,17 +119,34 @@ def test_one_label_alone_teaches_nothing() -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_a_student_that_fails_costs_nothing() -> None:
-    class Failing(Taught):
+def test_a_student_that_cannot_speak_of_a_query_is_not_heard() -> None:
+    class Silent(Taught):
         def predict_proba(self, _: object) -> NDArray[np.float64]:
             raise ZeroDivisionError
 
-    votes = labeller([(10, 0), (0, 10)], Failing())
+    votes = labeller([(10, 0), (0, 10)], Silent())
     ask(votes, 0, 1)
     before = votes.left
-    with pytest.raises(ZeroDivisionError):
-        ask(votes, 0)
-    assert votes.left == before
+    assert ask(votes, 0, 1) == [0, 1], "as the teachers say, who are paid for it"
+    assert (before.queries or 0) - (votes.left.queries or 0) == 2
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_query_that_no_student_can_be_taught_does_not_stop_a_release() -> None:
+    """Whoever asks it would make what is paid for useless to everybody."""
+    fits = []
+
+    class Picky(Taught):
+        def fit(self, points: NDArray[Any], labels: NDArray[Any]) -> Taught:
+            fits.append(len(points))
+            if len(points) > 2:
+                raise ValueError("Input X contains NaN.")
+            return super().fit(points, labels)
+
+    votes = labeller([(10, 0), (0, 10), (10, 0)], Picky(), lead=20)
+    answers = [answer for query in (0, 1, 2, 0, 1, 2) for answer in ask(votes, query)]
+    assert answers.count(None) == 0
+    assert fits == [2, 4], "each lesson once; the last student that could be trained stays"
 
 
 @pytest.mark.usefixtures("silent")

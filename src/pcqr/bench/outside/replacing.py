@@ -22,6 +22,8 @@ def largest_mu(epsilon: float, delta: float) -> float:
 
 def largest(holds: Callable[[float], bool], low: float, high: float) -> float:
     """The largest number in (low, high) for which `holds` is true; it is true below it, and false above."""
+    if not holds(low):
+        raise ValueError("No noise that is tried is enough for this ε and δ.")
     for _ in range(200):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)
