@@ -129,7 +129,7 @@ def test_ids_are_read_one_by_one() -> None:
 
 @pytest.mark.parametrize("ids", [[np.timedelta64(5, "s")] * 3, [10**5_000] * 3])
 def test_what_cannot_be_an_id_is_refused_in_our_words(ids: Any) -> None:
-    with pytest.raises(DataError, match="^groups must be "):
+    with pytest.raises(DataError, match=r"^groups must be "):
         person_numbers(ids)
 
 
