@@ -98,7 +98,7 @@ def test_long_bodies_are_read_as_short_ones_are(text: str) -> None:
 @pytest.mark.parametrize("value", [b"0.1234567,", b'"",', b"[],", b'{"a":1},', b"1" * 4_000 + b","])
 def test_others_run_while_a_long_body_is_read(value: bytes) -> None:
     """The quick parser lets nobody run before its end: it would give the other thread two turns at most."""
-    body = b"[" + value * (bodies.PATIENT // len(value) + 1) + b"0]"
+    body = b"[" + value * (4 * bodies.PATIENT // len(value) + 1) + b"0]"
     turns, is_over = 0, threading.Event()
 
     def others() -> None:
