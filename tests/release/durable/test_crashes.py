@@ -188,7 +188,7 @@ class Crashes(RuleBasedStateMachine):
         self.release.close()
         self.older = Path(tempfile.mkdtemp(dir=self.template.parent))
         shutil.copytree(self.folder / "release", self.older / "release")
-        self.copied_at = self.asked
+        self.copied_at = self.asked, self.published is not None
         self.release = reopened(self.folder)
 
     @precondition(lambda self: self.older is not None)
@@ -198,7 +198,7 @@ class Crashes(RuleBasedStateMachine):
         self.release.close()
         shutil.move(self.folder / "release", self.folder / "newest")
         shutil.copytree(self.older / "release", self.folder / "release")
-        was_older = (self.asked, self.published is not None) != (self.copied_at, False)
+        was_older = (self.asked, self.published is not None) != self.copied_at
         try:
             reopened(self.folder).close()
             assert not was_older, "an older copy was taken"
