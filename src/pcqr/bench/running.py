@@ -36,7 +36,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 @dataclass(frozen=True)
 class Bench:
-    """Where runs are made: a folder for this session alone, since it holds records, and what holds for all runs."""
+    """Where runs are made: a folder for this process alone, since it holds records, and what holds for all runs."""
 
     folder: Path
     environments: Path
