@@ -158,6 +158,17 @@ def test_names_beside_lines_do_not_meet(heights: list[float], gap: float) -> Non
     assert [placed[index] for index in np.argsort(heights, kind="stable")] == order
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(0.01, 0.2))
+def test_names_beside_lines_stay_below_the_top(heights: list[float], gap: float) -> None:
+    placed = spread_out(heights, gap, highest=1.0)
+    order = sorted(placed)
+    assert order[-1] <= 1.0
+    assert all(upper - lower >= gap * (1 - 1e-9) for lower, upper in itertools.pairwise(order))
+    assert [placed[index] for index in np.argsort(heights, kind="stable")] == order
+    if max(spread_out(heights, gap)) <= 1.0:
+        assert placed == spread_out(heights, gap)
+
+
 def test_a_tint_lies_between_white_and_its_colour() -> None:
     assert tint("#0b6e99", 1.0) == "#0b6e99"
     assert tint("#0b6e99", 0.0) == "#ffffff"

@@ -161,11 +161,13 @@ def in_powers(value: float, digits: int = 2) -> str:
     return power if float(mantissa) == 1.0 else f"{mantissa}·{power}"
 
 
-def spread_out(heights: Sequence[float], gap: float) -> list[float]:
-    """`heights`, moved upwards where two are closer than `gap`: places for names beside lines."""
+def spread_out(heights: Sequence[float], gap: float, *, highest: float = float("inf")) -> list[float]:
+    """`heights`, moved upwards where two are closer than `gap`, none above `highest`: places for names beside lines."""
     placed, last = [0.0] * len(heights), float("-inf")
     for index in sorted(range(len(heights)), key=lambda index: heights[index]):
         last = placed[index] = max(last + gap, heights[index])
+    for above, index in enumerate(sorted(range(len(placed)), key=lambda index: placed[index], reverse=True)):
+        placed[index] = min(placed[index], highest - above * gap)
     return placed
 
 
