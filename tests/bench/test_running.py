@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +143,50 @@ def test_a_run_that_takes_too_long_is_stopped(bench: Bench, tmp_path: Path, monk
     found = run(hurried, "support.bench:Waits")
     assert found.failed == "stopped after 1 s"
     assert found.was_stopped
+
+
+def is_free(path: Path) -> bool:
+    """Nobody holds the lock any more; whoever is killed is given a while to be gone."""
+    import fcntl
+
+    with path.open() as file:
+        for _ in range(200):
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
+@pytest.mark.parametrize("name", ["Leaves", "LeavesAndIsKilled"])
+def test_what_a_run_has_started_ends_with_it(
+    name: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PCQR_TEST_NOTES", str(tmp_path / "notes.txt"))
+    run(bench, f"support.bench:{name}")
+    assert is_free(tmp_path / "notes.lock")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
+def test_a_run_and_what_it_has_started_end_with_whoever_started_them(tmp_path: Path) -> None:
+    lock = tmp_path / "notes.lock"
+    started = f"""if True:
+        import fcntl, os, subprocess, sys
+        from pcqr.bench.outside.task import _end_with
+        with open({str(lock)!r}, "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            subprocess.Popen(["/bin/sleep", "60"], pass_fds=[file.fileno()])
+        print(flush=True)
+        _end_with(os.getppid())"""
+    starts = f"""if True:
+        import subprocess, sys
+        subprocess.Popen([sys.executable, "-c", {started!r}], start_new_session=True).wait()"""
+    with subprocess.Popen([sys.executable, "-c", starts], stdout=subprocess.PIPE) as process:  # noqa: S603
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+        assert is_free(lock)
 
 
 def test_a_library_that_is_not_installed_is_a_row_that_says_how(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,26 @@ class Killed(Common):
     """Ends its process."""
 
     def predict(self, _: Any) -> Any:
+        os._exit(9)
+
+
+class Leaves(Common):
+    """Starts a process that goes on and holds a lock for as long as it is there."""
+
+    def predict(self, X: Any) -> Any:
+        import fcntl
+
+        with Path(os.environ["PCQR_TEST_NOTES"]).with_suffix(".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            subprocess.Popen(["/bin/sleep", "60"], pass_fds=[file.fileno()])
+        return super().predict(X)
+
+
+class LeavesAndIsKilled(Leaves):
+    """The same, and its own process ends."""
+
+    def predict(self, X: Any) -> Any:
+        super().predict(X)
         os._exit(9)
 
 

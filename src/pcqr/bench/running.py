@@ -120,14 +120,16 @@ class Bench:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The process and all that it has started: at a time limit, or because we are stopped ourselves."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    """The process and all that it has started, also where it has ended itself and left others behind.
+
+    They are one group, whose number is the process's and is given to no other while one of the group is there.
+    """
+    with suppress(ProcessLookupError, PermissionError):  # none is left; macOS says the latter of one that has ended
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def score(labels: Any, truth: LabelArray, asked: Any) -> dict[str, Any]:

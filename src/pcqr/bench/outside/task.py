@@ -180,9 +180,11 @@ def peak_megabytes() -> int | None:
 
 
 def _end_with(parent: int) -> None:
-    """Whoever started this run is gone, killed perhaps: nobody waits for it any more."""
+    """Whoever started this run is gone, killed perhaps: nobody waits for it any more, nor for what it has started."""
     while os.getppid() == parent:
         time.sleep(1.0)
+    if sys.platform != "win32" and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
