@@ -74,6 +74,64 @@ def test_an_own_table_that_does_not_do(options: dict[str, object], words: str, t
     assert "49" not in str(raised.value)
 
 
+def write_persons(path: Path, persons: int = 200, rows: int = 3) -> Path:
+    """`rows` rows a person, whose age is told by nobody else."""
+    lines = [f"{person + 0.5},{'abc'[row]},{person % 2},p{person}" for row in range(rows) for person in range(persons)]
+    path.write_text("\n".join(["age,job,y,person", *lines]), encoding="utf-8")
+    return path
+
+
+def test_rows_of_a_person_are_on_one_side_of_the_split(tmp_path: Path) -> None:
+    schema = Schema((Column("age"), Column("job", "categorical", ("a", "b", "c"))))
+    task = own(write_persons(tmp_path / "mine.csv"), "y", labels=None, person="person", schema=schema)
+    parts = [task.X, task.public, task.X_test]
+    assert [len(part) for part in parts] == [450, 75, 75]
+    ages = [set(part[:, 0]) for part in parts]
+    assert [len(each) for each in ages] == [150, 25, 25]
+    assert len(set.union(*ages)) == 200
+    assert np.array_equal(task.y, np.floor(task.X[:, 0]) % 2)
+    assert not np.array_equal(task.X[:, 0], np.sort(task.X[:, 0]))
+
+
+def test_the_patients_of_a_known_table_are_on_one_side_of_the_split(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    patients = rng.integers(0, 300, size=1_000)
+    told = {"encounter_id": range(1_000), "patient_nbr": 7 * patients, "weight": patients + 0.5}
+    frame = pandas.DataFrame(told | {"readmitted": np.where(rng.random(1_000) < 0.5, "NO", ">30")})
+    frame.to_parquet(tmp_path / SOURCES["diabetes"].file)
+    task = load("diabetes", tmp_path)
+    assert task.schema.names == ("weight",)
+    ends = set(task.schema.columns[0].limits or ())  # what lies beyond is put there
+    private, public, scored = (set(part[:, 0]) - ends for part in (task.X, task.public, task.X_test))
+    assert not private & public
+    assert not private & scored
+    assert not public & scored
+    assert len(task.public) <= len(task.X_test)
+
+
+@pytest.mark.parametrize(
+    ("person", "persons", "words"),
+    [
+        ("z", 200, "--person must be the name of one of the 4 columns"),
+        ("y", 200, "--person must be another column than those of --label and --drop"),
+        ("person", 99, "at least 100 persons"),
+    ],
+)
+def test_persons_that_do_not_do(person: str, persons: int, words: str, tmp_path: Path) -> None:
+    path = write_persons(tmp_path / "mine.csv", persons)
+    with pytest.raises((ParameterError, DataError), match=words):
+        own(path, "y", labels=None, person=person)
+
+
+def test_a_person_with_most_of_the_rows_leaves_public_rows_and_rows_to_score_on(tmp_path: Path) -> None:
+    path = write_persons(tmp_path / "mine.csv", 100, 1)
+    path.write_text(path.read_text(encoding="utf-8") + 900 * "\n7.5,a,1,p7", encoding="utf-8")
+    task = own(path, "y", labels=None, person="person")
+    assert len(task.public) > 0
+    assert len(task.X_test) > 0
+
+
 def test_a_table_too_small_or_unknown_or_without_its_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least 100 rows"):
         own(write(tmp_path / "small.csv", 60), "y", labels=None)

@@ -3,7 +3,8 @@
 Adult comes with pcqr and has its own split and a published schema; `toy` is made here. Others are read from a folder of
 Parquet files, or are the user's own: split 75/25 with seed 0 and encoded by a schema that 2,000 public rows make
 (`Schema.from_public`). The public rows are taken out of the test part with seed 1: their labels are not used and they
-are not scored. Of a small table at most half of the test part is public.
+are not scored. Of a small table at most half of the test part is public. Where rows are persons', all rows of a person
+are private, public or scored; ε is for one record all the same.
 
 NumPy's generator is used here, and nowhere else in pcqr but in `entropy`: it splits tables, and no release sees it.
 """
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from pcqr.datasets import load_adult, read_table
 from pcqr.errors import DataError, MissingExtra, ParameterError
+from pcqr.estimators.persons import person_numbers
 from pcqr.schema import Schema
 from pcqr.schema.cells import category
 
@@ -28,7 +30,7 @@ PUBLIC = 2_000
 TRAIN_SHARE = 0.75
 TOY = 16_000
 FEWEST = 100
-"""The least rows of a table: a quarter of them is the test part, and half of that is public."""
+"""The least rows of a table, and persons: a quarter of them is the test part, and half of that is public."""
 
 MOST_LABELS = 127
 
@@ -66,13 +68,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Source:
-    """A Parquet file: its label column, which labels count as 1, and which columns are features (None: all others)."""
+    """A Parquet file: its label column, which labels count as 1, which columns are features (None: all others), and
+    which says whose a row is (None: nobody's).
+    """
 
     file: str
     label: str
     is_one: Callable[[Any], Any]
     drop: Sequence[str] = ()
     keep: Sequence[str] | None = None
+    person: str | None = None
 
     def task(self, name: str, folder: Path) -> Task:
         try:
@@ -83,16 +88,19 @@ class Source:
             raise ParameterError("--data", f"a folder that has {self.file}", str(folder))
         frame = pd.read_parquet(folder / self.file)
         y = np.asarray(self.is_one(frame[self.label]), dtype=np.int8)
-        frame = frame.drop(columns=[self.label, *self.drop])
+        persons = None if self.person is None else person_numbers(frame[self.person])
+        frame = frame.drop(columns=[self.label, *self.drop, *filter(None, [self.person])])
         if self.keep is not None:
             frame = frame[list(self.keep)]
-        return _split(name, {column: frame[column] for column in frame.columns}, y, 2, None)
+        return _split(name, {column: frame[column] for column in frame.columns}, y, 2, None, persons)
 
 
 SOURCES: Mapping[str, Source] = {
     "bank": Source("bank_marketing.parquet", "y", lambda y: y == "yes", drop=("duration",)),
     "covertype": Source("covertype.parquet", "Cover_Type", lambda y: y == 2),
-    "diabetes": Source("diabetes130.parquet", "readmitted", lambda y: y != "NO", drop=("encounter_id", "patient_nbr")),
+    "diabetes": Source(
+        *("diabetes130.parquet", "readmitted", lambda y: y != "NO"), drop=("encounter_id",), person="patient_nbr"
+    ),
     "flights": Source(
         "nycflights13.parquet",
         "delayed",
@@ -143,15 +151,24 @@ def toy() -> Task:
 
 
 def own(
-    path: Path, label: str, *, labels: Sequence[str] | None, drop: Sequence[str] = (), schema: Schema | None = None
+    path: Path,
+    label: str,
+    *,
+    labels: Sequence[str] | None,
+    drop: Sequence[str] = (),
+    person: str | None = None,
+    schema: Schema | None = None,
 ) -> Task:
     """A user's own table. Label names that are not given are read off all its rows: nothing here is private."""
     table = read_table(path)
-    for option, names in (("--label", (label,)), ("--drop", drop)):
+    for option, names in (("--label", (label,)), ("--drop", drop), ("--person", () if person is None else (person,))):
         for name in names:
             if name not in table:
                 raise ParameterError(option, f"the name of one of the {len(table)} columns in the first line", name)
+    if person in (label, *drop):
+        raise ParameterError("--person", "another column than those of --label and --drop", person)
     found = [category(value) for value in table.pop(label)]
+    persons = None if person is None else person_numbers(table.pop(person))
     table = {name: values for name, values in table.items() if name not in drop}
     if not table:
         raise DataError(str(path), "a table with a column besides the label and those that are left out", "none")
@@ -160,7 +177,7 @@ def own(
     if not 2 <= len(place) <= MOST_LABELS or None in place or any(name not in place for name in found):
         raise DataError(f"label column {label!r}", f"one of 2 to {MOST_LABELS} labels in every row", "others")
     y = np.array([place[name] for name in found], dtype=np.int8)
-    return _split(path.name.split(".")[0], table, y, len(place), schema)
+    return _split(path.name.split(".")[0], table, y, len(place), schema, persons)
 
 
 def set_apart(rows: Places) -> tuple[Places, Places]:
@@ -175,15 +192,40 @@ def queries_of(rows: int, number: int, seed: int) -> Places:
     return np.random.default_rng([2, seed]).permutation(rows)[:number]
 
 
-def _split(name: str, table: Mapping[str, Any], y: LabelArray, classes: int, schema: Schema | None) -> Task:
+def _split(
+    name: str,
+    table: Mapping[str, Any],
+    y: LabelArray,
+    classes: int,
+    schema: Schema | None,
+    persons: Places | None = None,
+) -> Task:
     if y.size < FEWEST:
         raise DataError(name, f"a table of at least {FEWEST} rows", f"{y.size}")
     order = np.random.default_rng(0).permutation(y.size)
-    train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
-    public, test = set_apart(rest)
+    if persons is None:
+        train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
+        public, test = set_apart(rest)
+    else:
+        parts = _parts_of_persons(name, persons)[persons[order]]
+        train, public, test = (order[parts == part] for part in (0, 1, 2))
     schema = Schema.from_public(_rows(table, public)) if schema is None else schema.without(*_absent(schema, table))
     X, X_public, X_test = (schema.encode(_rows(table, rows)) for rows in (train, public, test))
     return Task(name, X, y[train], X_public, X_test, y[test], schema, classes)
+
+
+def _parts_of_persons(name: str, persons: Places) -> Places:
+    """For each person 0, 1 or 2: private, public or scored, with all rows."""
+    rows = np.bincount(persons)
+    if rows.size < FEWEST:
+        raise DataError(name, f"a table of at least {FEWEST} persons", f"{rows.size}")
+    rest = np.random.default_rng(0).permutation(rows.size)[int(TRAIN_SHARE * rows.size) :]
+    rest = np.random.default_rng(1).permutation(rest)
+    shown = np.searchsorted(np.cumsum(rows[rest]), min(PUBLIC, rows[rest].sum() // 2), side="right")
+    parts = np.zeros(rows.size, dtype=np.int64)
+    parts[rest] = 2
+    parts[rest[: max(1, shown)]] = 1
+    return parts
 
 
 def _absent(schema: Schema, table: Mapping[str, Any]) -> list[str]:

@@ -90,8 +90,9 @@ def _tables(job: Bench) -> list[tuple[Task, str]]:
     found = []
     if job.table is not None:
         found.append((_own(job), _own_options(job)))
-    elif job.label is not None:
-        raise ParameterError("--label", "given with --table alone", job.label)
+    for option, given in (("--label", job.label), ("--person", job.person)):
+        if job.table is None and given is not None:
+            raise ParameterError(option, "given with --table alone", given)
     if job.tables is not None or job.table is None:
         data = "" if job.data is None else f" --data {shlex.quote(str(job.data))}"
         names = dict.fromkeys(name.strip() for name in (job.tables or "adult").split(","))
@@ -107,13 +108,14 @@ def _own(job: Bench) -> Task:
     schema = None if job.schema is None else declared_schema(job.schema)
     labels = None if job.labels is None else [name.strip() for name in job.labels.split(",")]
     with naming("--table"):
-        return own(job.table, job.label, labels=labels, drop=job.drop, schema=schema)
+        return own(job.table, job.label, labels=labels, drop=job.drop, person=job.person, schema=schema)
 
 
 def _own_options(job: Bench) -> str:
     words = ["--table", str(job.table), "--label", str(job.label)]
     words += [] if job.labels is None else ["--labels", job.labels]
     words += [word for name in job.drop for word in ("--drop", name)]
+    words += [] if job.person is None else ["--person", job.person]
     words += [] if job.schema is None else ["--schema", str(job.schema)]
     return shlex.join(words)
 

@@ -23,6 +23,12 @@ class Bench:
     label: Annotated[str | None, typer.Option(help="The column of --table that holds the label.")] = None
     labels: Annotated[str | None, typer.Option(help="Its labels, in order. Default: all that there are.")] = None
     drop: Drop = field(default_factory=list)
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of --table that says whose a row is: a person's rows stay together in the split."
+        ),
+    ] = None
     schema: SchemaFile = None
     epsilons: Annotated[str, typer.Option(help="The ε to compare at.")] = "0.01,0.03,0.1,0.3,1,4"
     delta: Annotated[float, typer.Option(help="δ, the same for all.")] = 1e-6
