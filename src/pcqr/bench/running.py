@@ -23,7 +23,7 @@ import pcqr
 from pcqr.bench.descent import settings_for
 from pcqr.bench.environments import python_of
 from pcqr.bench.methods import Method
-from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED
+from pcqr.bench.outside.task import NOT_ASKED, STARTED_BY, UNANSWERED
 from pcqr.bench.runs import Cell, Run
 from pcqr.bench.tables import LabelArray, Task, queries_of
 from pcqr.hypotheses import DecisionTrees
@@ -104,7 +104,9 @@ class Bench:
         process = subprocess.Popen(  # noqa: S603
             line,
             cwd=None if method.environment is None else self.folder,
-            env=os.environ | dict.fromkeys(ONE_THREAD, "1") | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=os.environ
+            | dict.fromkeys(ONE_THREAD, "1")
+            | {"PYTHONPATH": os.pathsep.join(paths), STARTED_BY: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=None if self.show_errors else subprocess.DEVNULL,

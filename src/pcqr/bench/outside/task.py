@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 NOT_ASKED, UNANSWERED = -2, -1
 """In the labels of a run: a test row that was not asked about, and one that got no label."""
 
+STARTED_BY = "PCQR_BENCH_STARTED_BY"
+"""The variable of the environment that has the number of the process which starts a run."""
+
 Points = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -133,7 +136,7 @@ def carry_out(folder: Path, run: Run, *, tells: tuple[type[Exception], ...] = ()
     Of an error only its type is written, since its words may have been made of records; of those in `tells` the words
     as well.
     """
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(_starter(),), daemon=True).start()
     task = Task.read(folder)
     try:
         labels = np.asarray(run(task), dtype=np.int64)
@@ -177,6 +180,11 @@ def peak_megabytes() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak // (1 << 20) if sys.platform == "darwin" else peak // 1024
+
+
+def _starter() -> int:
+    """The process that waits for this one; it may be gone before this one has come so far as to ask for its parent."""
+    return int(os.environ.get(STARTED_BY) or os.getppid())
 
 
 def _end_with(parent: int) -> None:
