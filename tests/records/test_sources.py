@@ -18,9 +18,12 @@ from pcqr.records import Encoded, InMemory, Narrow, Records, source
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.on_device import OnDevice
+from pcqr.records.parted import Arrays, Parted, Spool
+from pcqr.records.parted.work import Layout
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
+from pcqr.schema.table import CompactTable
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
 HEAD = HeadFeatures(
@@ -85,8 +88,19 @@ def on_a_device(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Rec
     return OnDevice(InMemory(X, y, labels), "cpu")
 
 
+def slice_of(piece: slice, X: NDArray[np.float64], y: NDArray[np.int8], layout: Layout) -> Arrays:
+    return layout.arrays(CompactTable(layout.columns, tuple(X[piece].T.copy())), y[piece].copy())
+
+
+def in_parts(X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> Records:
+    layout = Layout(tuple(Column(f"c{j}") for j in range(X.shape[1])), labels)
+    ends = sorted({1, len(y) // 3, len(y) // 2, len(y) - 1, len(y)} - {0})
+    pieces = [slice(*ends) for ends in itertools.pairwise([0, *ends])]
+    return Parted.held(Spool(), slice_of, pieces, [piece.stop - piece.start for piece in pieces], layout, X, y, layout)
+
+
 Make = Callable[[NDArray[np.float64], NDArray[np.int8], int], Records]
-sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns, in_short_numbers, on_a_device])
+sources = pytest.mark.parametrize("make", [in_memory, in_halves, in_columns, in_short_numbers, in_parts, on_a_device])
 
 
 def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np.int8], labels: int) -> None:

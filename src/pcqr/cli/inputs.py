@@ -20,6 +20,7 @@ from pcqr.estimators.persons import person_numbers
 from pcqr.records import Encoded, Records
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
+from pcqr.schema.label_column import LabelColumn
 from pcqr.schema.overlap import is_mostly_private
 from pcqr.schema.table import CompactTable
 
@@ -168,18 +169,18 @@ def labels_of(private: Columns, name: str, declared: tuple[str, ...] | None) -> 
     Names that were not declared are never read off the records: they would be published without being paid for.
     """
     check_label(private, name)
+    places = LabelColumn(name, declared).places(lambda column: column.compact(private[name]))
+    if places is None:
+        raise no_label(name, declared)
+    return places
+
+
+def no_label(name: str, declared: tuple[str, ...] | None) -> DataError:
+    """What is said of labels that are none of the declared ones."""
+    allowed = "0 or 1 in every row; declare other names, which are then public, with --labels 'first,second'"
     if declared is not None:
-        places = _encoded(Column(name, "categorical", declared), private[name])
         allowed = f"one of {', '.join(declared)} in every row, as --labels says"
-        if places is not None and places[:, : len(declared)].any(axis=1).all():
-            chosen: Labels = np.argmax(places, axis=1).astype(np.int8)
-            return chosen
-    else:
-        numbers = _encoded(Column(name), private[name])
-        allowed = "0 or 1 in every row; declare other names, which are then public, with --labels 'first,second'"
-        if numbers is not None and np.isin(numbers, (0.0, 1.0)).all():
-            return numbers[:, 0].astype(np.int8)
-    raise DataError(f"label column {name!r}", allowed, "other values, or missing ones")
+    return DataError(f"label column {name!r}", allowed, "other values, or missing ones")
 
 
 def persons_of(private: Columns, job: OnPrivateFiles) -> NDArray[np.int64] | None:
@@ -248,10 +249,3 @@ def check_public(shown: Points, private: Records, *, option: str, path: Path, su
 
 
 _SHARES = ((0.01, "A few"), (0.1, "Some"), (0.5, "Many"))
-
-
-def _encoded(column: Column, values: Sequence[Any]) -> NDArray[np.float64] | None:
-    try:
-        return column.encode(values)
-    except DataError:
-        return None

@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from pcqr.errors import DataError, MissingExtra, ParameterError
+from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
+from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
+from pcqr.schema.table import check_header
 
 Columns = dict[str, Sequence[Any]]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 DELIMITERS = (",", ";", "\t", "|")
-
-_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")  # what pandas writes for row numbers: no column of the table
 
 
 def read_table(path: str | Path, *, delimiter: str | None = None) -> Columns:
@@ -126,7 +124,7 @@ def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
     """
     with replacing(check_suffix(path)) as draft:
         if _is_parquet(draft):
-            pyarrow = _arrow()
+            pyarrow = arrow()
             pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), draft)
             return
         with _open_text(draft, "wt") as file:
@@ -141,7 +139,7 @@ def check_suffix(path: str | Path) -> Path:
     if not checked.name.lower().endswith(SUFFIXES):
         raise ParameterError("path", f"a name that ends in {', '.join(SUFFIXES)}", str(path))
     if _is_parquet(checked):
-        _arrow()
+        arrow()
     return checked
 
 
@@ -190,7 +188,7 @@ def _rows(file: TextIO, name: str, delimiter: str | None = None) -> Iterator[lis
         found = delimiter or max(DELIMITERS, key=lambda each: len(_fields(first, each)))  # of equals, the first
         rows = csv.reader(chain((first,), file), delimiter=found, skipinitialspace=True, strict=True)
         header = next(rows, [])
-        _check_header(header, name)
+        check_header(header, name)
         yield header
         for row in rows:
             if not row:  # a blank line is no record
@@ -210,40 +208,19 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return next(csv.reader((line,), delimiter=delimiter, skipinitialspace=True), [])
 
 
-def _check_header(header: Sequence[str], name: str) -> None:
-    """Names are not quoted: in a file without a header they are a private record. Places count from 1."""
-    if not any(header):
-        raise DataError(name, "a table whose first line names the columns", "an empty first line")
-    if "" in header:
-        empty = f"no name for column {header.index('') + 1}"
-        raise DataError(name, "a table whose first line has different, non-empty names", empty)
-    first: dict[str, int] = {}
-    for place, each in enumerate(header, start=1):
-        if first.setdefault(each, place) != place:
-            raise DataError(
-                name,
-                "a table whose first line has different, non-empty names",
-                f"the same name for columns {first[each]} and {place}",
-            )
-
-
 def _read_parquet(path: Path) -> Columns:
-    with _reading_parquet(path) as parquet:
+    with reading_parquet(str(path)) as parquet:
         table = parquet.read_table(path)
         columns = [column.to_pandas() for column in table.columns]
-    named = [
-        (name, column)
-        for name, column in zip(table.column_names, columns, strict=True)
-        if not _UNNAMED_INDEX.fullmatch(name)
-    ]
-    _check_parquet([name for name, _ in named], table.num_rows, path)
-    return dict(named)
+    names = of_the_table(table.column_names)
+    _check_parquet(names, table.num_rows, path)
+    return {name: column for name, column in zip(table.column_names, columns, strict=True) if name in names}
 
 
 def _parquet_size(path: Path) -> tuple[tuple[str, ...], int]:
-    with _reading_parquet(path) as parquet:
+    with reading_parquet(str(path)) as parquet:
         footer = parquet.read_metadata(path)
-        names = [name for name in footer.schema.to_arrow_schema().names if not _UNNAMED_INDEX.fullmatch(name)]
+        names = of_the_table(footer.schema.to_arrow_schema().names)
     _check_parquet(names, footer.num_rows, path)
     return tuple(names), int(footer.num_rows)
 
@@ -251,18 +228,7 @@ def _parquet_size(path: Path) -> tuple[tuple[str, ...], int]:
 def _check_parquet(names: Sequence[str], rows: int, path: Path) -> None:
     if rows == 0:
         raise DataError(str(path), "a table with at least one row", "an empty table")
-    _check_header(names, str(path))
-
-
-@contextmanager
-def _reading_parquet(path: Path) -> Iterator[Any]:
-    pyarrow = _arrow()
-    try:
-        yield pyarrow.parquet
-    except PermissionError:
-        raise _unreadable(path) from None
-    except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
-        raise DataError(str(path), "a Parquet file", "a file that cannot be parsed as such") from None
+    check_header(names, str(path))
 
 
 def _unparsed(name: str) -> DataError:
@@ -277,12 +243,3 @@ def _open_text(path: Path, mode: str) -> TextIO:
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = "utf-8-sig" if mode == "rt" else "utf-8"  # spreadsheets put a byte-order mark in front
     return cast(TextIO, opened(path, mode, encoding=encoding, newline=""))
-
-
-def _arrow() -> Any:
-    try:
-        import pandas  # noqa: F401, PLC0415
-        import pyarrow.parquet  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra("Reading or writing Parquet", "data") from None
-    return pyarrow

@@ -57,6 +57,13 @@ class Encoded(Records):
             raise DataError("y", f"one label for each of the {len(table)} rows of X", f"{found.shape[0]} labels")
         self._hold(table, found, labels)
 
+    @classmethod
+    def of_checked(cls, table: CompactTable, y: Labels, labels: int) -> Encoded:
+        """What is made of checked records. It is not judged again: a refusal now would depend on what they say."""
+        made = cls.__new__(cls)
+        made._hold(table, y, labels)
+        return made
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """What the table's columns are declared to be."""
@@ -102,10 +109,7 @@ class Encoded(Records):
             yield self._table.rows(block), self._y[block]
 
     def _with(self, table: CompactTable, y: Labels) -> Encoded:
-        """Checked already: what is made of checked records."""
-        made = Encoded.__new__(Encoded)
-        made._hold(table, y, self.labels)
-        return made
+        return self.of_checked(table, y, self.labels)
 
     def _hold(self, table: CompactTable, y: Labels, labels: int) -> None:
         self._table, self._y, self.labels = table, y, labels

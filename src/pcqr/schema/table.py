@@ -129,6 +129,23 @@ def column_names(table: Any, what: str) -> list[str]:
     return present
 
 
+def check_header(header: Sequence[str], name: str) -> None:
+    """Names are not quoted: in a file without a header they are a private record. Places count from 1."""
+    if not any(header):
+        raise DataError(name, "a table whose first line names the columns", "an empty first line")
+    if "" in header:
+        empty = f"no name for column {header.index('') + 1}"
+        raise DataError(name, "a table whose first line has different, non-empty names", empty)
+    first: dict[str, int] = {}
+    for place, each in enumerate(header, start=1):
+        if first.setdefault(each, place) != place:
+            raise DataError(
+                name,
+                "a table whose first line has different, non-empty names",
+                f"the same name for columns {first[each]} and {place}",
+            )
+
+
 def repeated(names: Iterable[str]) -> list[str]:
     """The names that stand there more than once."""
     return [name for name, count in Counter(names).items() if count > 1]

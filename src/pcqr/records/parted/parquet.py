@@ -1,0 +1,229 @@
+"""A table in Parquet files, as parts: which there are, by footers alone, and how one is read (proofs/parted.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.records.parted.engine import Arrays
+from pcqr.records.parted.work import Layout
+from pcqr.schema.column import Column, Entries
+from pcqr.schema.label_column import LabelColumn
+from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
+from pcqr.schema.table import CompactTable, check_header, declared_columns
+
+PART_ROWS = 1 << 18
+"""Row groups are put together up to so many rows: a part has one row group, or several with no more rows than this."""
+_BATCH_ROWS = 1 << 16
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Row groups of one file: how large it was and when it was last written to, and what its folders' names say."""
+
+    path: Path
+    groups: tuple[int, ...]
+    stamp: tuple[int, int]
+    told: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table, in order: those of `pieces`, one after the other."""
+
+    pieces: tuple[Piece, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How cells are read: the declared columns, and the label's. `name` is what errors call the table. Public."""
+
+    name: str
+    columns: tuple[Column, ...]
+    label: LabelColumn
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.columns, self.label.count)
+
+
+@dataclass(frozen=True)
+class ParquetParts:
+    """What the footers of a table's files say: its columns, its parts and their sizes. No cell is read.
+
+    The table is one file, or all `.parquet` files in a folder and in the folders within it, in the order of their
+    paths; what begins with a dot or an underscore is no part of it, nor is any other file. Folders may be called
+    `column=value`, as Hive does it: that is a column.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, path: str | Path) -> ParquetParts:
+        """The table at `path`.
+
+        Raises
+        ------
+        ParameterError
+            When there is no such file or folder, or no Parquet file in the folder.
+        DataError
+            When a file is none, the files have different columns, or there is no row.
+        """
+        place = Path(path)
+        found = _files(place)
+        if not found:
+            raise ParameterError("path", "a .parquet file, or a folder of them, that exists", str(path))
+        columns: set[str] | None = None
+        names: list[str] = []
+        groups: list[tuple[Piece, int]] = []
+        for file in found:
+            told = _told(file, place)
+            stamp = _stamp(file, str(path))
+            with reading_parquet(str(path)) as parquet:
+                footer = parquet.read_metadata(file)
+                own = of_the_table(footer.schema.to_arrow_schema().names)
+                sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+            check_header(own, str(path))
+            told = tuple((name, value) for name, value in told if name not in own)
+            names = names or [*own, *(name for name, _ in told)]
+            if columns is not None and columns != {*own, *(name for name, _ in told)}:
+                raise DataError(str(path), "files with the same columns", "files with different ones")
+            columns = set(names)
+            groups += [(Piece(file, (group,), stamp, told), size) for group, size in enumerate(sizes) if size]
+        if not groups:
+            raise DataError(str(path), "a table with at least one row", "an empty table")
+        return cls(str(path), tuple(names), tuple(_parts(groups)))
+
+    @property
+    def rows(self) -> int:
+        """n."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The rows of each part."""
+        return tuple(part.rows for part in self.parts)
+
+    def check_columns(self, reading: Reading, drop: Sequence[str] = ()) -> None:
+        """Refuse a table that lacks a column, or has others that nobody drops."""
+        nothing = dict.fromkeys(self.columns, ())
+        declared_columns(nothing, reading.columns, (*drop, reading.label.name), self.name)
+        if reading.label.name not in self.columns:
+            raise DataError(self.name, "a table with a column for the labels", "one without it")
+
+
+def read_part(part: Part, reading: Reading) -> Arrays:
+    """The cells of a part, each read by itself as `Schema.compact` reads it, and its labels.
+
+    Raises `DataError`, without a cell and without saying which part, where a cell is not as declared, a label none of
+    the declared ones, or a file is not what it was when its footer was read.
+    """
+    wanted = [*reading.columns, reading.label.column]
+    found: list[list[Entries]] = [[] for _ in wanted]
+    for piece in part.pieces:
+        _check_stamp(piece, reading.name)
+        for batch in _batches(piece, [column.name for column in wanted], reading.name):
+            for place, column in enumerate(reading.columns):
+                found[place].append(entries_of(column, batch[column.name], reading.name))
+            found[-1].append(_labels(reading, batch[reading.label.name]))
+        _check_stamp(piece, reading.name)
+    *entries, labels = map(np.concatenate, found)
+    if labels.shape[0] != part.rows:
+        raise _changed(reading.name)
+    return reading.layout.arrays(CompactTable(reading.columns, tuple(entries)), labels)
+
+
+def entries_of(column: Column, cells: Any, name: str) -> Entries:
+    """`column.compact` of an Arrow array. Of texts those that differ are read, once each."""
+    if isinstance(cells, list):
+        return column.compact(cells, table=name)
+    pyarrow = arrow()
+    if pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type):
+        cells = cells.dictionary_encode()
+    if not pyarrow.types.is_dictionary(cells.type):
+        return column.compact(cells.to_pandas(), table=name)
+    values = [*cells.dictionary.to_pylist(), None]
+    codes = cells.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(values)))  # a dictionary may list more than occurs
+    read = column.compact([values[code] for code in used], table=name)
+    by_code = np.zeros(len(values), dtype=read.dtype)
+    by_code[used] = read
+    found: Entries = by_code[codes]
+    return found
+
+
+def _labels(reading: Reading, cells: Any) -> Entries:
+    label = reading.label
+    places = label.places(lambda column: entries_of(column, cells, reading.name))
+    if places is None:
+        named = "0 or 1" if label.names is None else f"one of {', '.join(map(str, label.names))}"
+        raise DataError(f"label column {label.name!r}", f"{named} in every row", "other values, or missing ones")
+    return places
+
+
+def _batches(piece: Piece, names: Sequence[str], name: str) -> Iterator[dict[str, Any]]:
+    """The columns of some thousand rows at a time."""
+    told = dict(piece.told)
+    with reading_parquet(name) as parquet, parquet.ParquetFile(piece.path) as file:
+        stored = [each for each in names if each not in told]
+        batches = file.iter_batches(_BATCH_ROWS, row_groups=list(piece.groups), columns=stored)
+        while (batch := next(batches, None)) is not None:
+            yield {each: [told[each]] * len(batch) if each in told else batch.column(each) for each in names}
+
+
+def _files(place: Path) -> list[Path]:
+    if place.is_file():
+        return [place] if place.suffix.lower() == ".parquet" else []
+    found = [file for file in place.rglob("*") if file.suffix.lower() == ".parquet" and file.is_file()]
+    inside = [(file.relative_to(place), file) for file in found]
+    return [file for inner, file in sorted(inside) if not any(each.startswith((".", "_")) for each in inner.parts)]
+
+
+def _told(file: Path, place: Path) -> tuple[tuple[str, str | None], ...]:
+    """What the folders between `place` and the file say: `column=value`, in the spelling of Hive."""
+    folders = file.relative_to(place).parts[:-1] if file != place else ()
+    pairs = (folder.partition("=") for folder in folders if "=" in folder)
+    return tuple((unquote(name), None if value == _NO_VALUE else unquote(value)) for name, _, value in pairs)
+
+
+def _parts(groups: Sequence[tuple[Piece, int]]) -> Iterator[Part]:
+    """Neighbours are put together up to `PART_ROWS`."""
+    pieces: list[Piece] = []
+    rows = 0
+    for piece, size in groups:
+        if pieces and rows + size > PART_ROWS:
+            yield Part(tuple(pieces), rows)
+            pieces, rows = [], 0
+        if pieces and pieces[-1].path == piece.path:
+            last = pieces.pop()
+            piece = Piece(last.path, last.groups + piece.groups, last.stamp, last.told)  # noqa: PLW2901
+        pieces.append(piece)
+        rows += size
+    yield Part(tuple(pieces), rows)
+
+
+def _stamp(file: Path, name: str) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        raise _changed(name) from None
+    return found.st_size, found.st_mtime_ns
+
+
+def _check_stamp(piece: Piece, name: str) -> None:
+    if _stamp(piece.path, name) != piece.stamp:
+        raise _changed(name)
+
+
+def _changed(name: str) -> DataError:
+    return DataError(name, "files that stay as they are while they are read", "a file that was changed or removed")

@@ -1,0 +1,158 @@
+"""Records in parts: every sum is added up over the parts, each where it lies (proofs/parted.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pcqr.errors import DataError
+from pcqr.records.arrays import Labels, Points
+from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
+from pcqr.records.encoded import Encoded
+from pcqr.records.in_memory import InMemory
+from pcqr.records.parted import work
+from pcqr.records.parted.engine import Arrays, Engine, Handle
+from pcqr.records.parted.parquet import ParquetParts, Reading, read_part
+from pcqr.records.parted.work import Layout
+from pcqr.records.predicates import Predicate
+from pcqr.records.source import Labelling, Positions, Records
+
+T = TypeVar("T")
+
+
+class Parted(Records):
+    """The records of all parts, one part after the other. Memory holds what a question needs of one part at a time.
+
+    Parameters
+    ----------
+    engine : Engine
+        Who keeps the parts.
+    handles : sequence
+        What it gave for them, in the order of the records.
+    sizes : sequence of int
+        How many records each part has.
+    layout : Layout
+        What is public of every part.
+
+    Raises
+    ------
+    DataError
+        When there is no record, or more than can be counted.
+    """
+
+    def __init__(self, engine: Engine, handles: Sequence[Handle], sizes: Sequence[int], layout: Layout) -> None:
+        self._engine, self._handles, self._layout = engine, tuple(handles), layout
+        self._ends = np.cumsum(sizes, dtype=np.int64)
+        self.size = int(self._ends[-1]) if len(self._ends) else 0
+        self.width, self.labels = layout.width, layout.labels
+        if not 1 <= self.size <= MOST_RECORDS:
+            raise DataError("X", f"a table with 1 to {MOST_RECORDS:,} rows", f"{self.size:,}")
+
+    @classmethod
+    def held(
+        cls,
+        engine: Engine,
+        make: Callable[..., Arrays],
+        parts: Sequence[Any],
+        sizes: Sequence[int],
+        layout: Layout,
+        *shared: Any,
+    ) -> Parted:
+        """What `make` reads of each of the `parts`, checked by it, kept by the engine."""
+        engine.check_room(sum(sizes) * layout.record_bytes)
+        return cls(engine, engine.hold(make, parts, *shared), sizes, layout)
+
+    @classmethod
+    def read(cls, engine: Engine, table: ParquetParts, reading: Reading, drop: Sequence[str] = ()) -> Parted:
+        """The records of a table in Parquet files: every cell is read and checked now, and not again."""
+        table.check_columns(reading, drop)
+        return cls.held(engine, read_part, table.parts, table.sizes, reading.layout, reading)
+
+    def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
+        for held in self._cut(rows):
+            yield held.X, held.y
+
+    def all_labels(self, rows: int) -> Iterator[Labels]:
+        rest = np.empty(0, dtype=np.int8)
+        for found in self._each(work.labels_of):
+            rest = np.concatenate([rest, found])
+            while rest.size >= rows:
+                yield rest[:rows]
+                rest = rest[rows:]
+        if rest.size:
+            yield rest
+
+    def rows(self, positions: Positions) -> Encoded:
+        """The records at these positions, brought here."""
+        wanted = np.asarray(positions)
+        wanted = np.where(wanted < 0, wanted + self.size, wanted)
+        owners = np.searchsorted(self._ends, wanted, side="right")
+        order, asked = np.argsort(owners, kind="stable"), np.unique(owners)
+        starts = np.concatenate([[0], self._ends])[asked]
+        own = [wanted[owners == owner] - start for owner, start in zip(asked, starts, strict=True)]
+        handles = [self._handles[owner] for owner in asked]
+        found = list(self._engine.each(work.rows_at, handles, own=own))
+        back = np.argsort(order, kind="stable")
+        return self._layout.records({name: np.concatenate([part[name] for part in found])[back] for name in found[0]})
+
+    def relabelled(self, labelling: Labelling) -> Parted:
+        handles = self._engine.hold(work.relabelled, self._handles, self._layout, labelling)
+        return Parted(self._engine, handles, np.diff(self._ends, prepend=0).tolist(), self._layout)
+
+    def kept(self) -> Parted:
+        return self  # what the engine keeps is nobody else's
+
+    def gathered(self) -> InMemory:
+        X, start = np.empty((self.size, self.width)), 0
+        y = np.empty(self.size, dtype=np.int8)
+        for block, labels in self.blocks(self.point_rows):
+            X[start : start + labels.size], y[start : start + labels.size] = block, labels
+            start += labels.size
+        return InMemory.of_checked(X, y, self.labels)
+
+    def label_counts(self) -> IntArray:
+        (counts,) = self._engine.summed(work.label_counts, self._handles, self._layout)
+        return counts.astype(np.int64)
+
+    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
+        (wrong,) = self._engine.summed(work.mistakes, self._handles, self._layout, tuple(labellings))
+        return wrong.astype(np.int64)
+
+    def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
+        asked = tuple(predicates)
+        (table,) = self._engine.summed(work.conjunctions, self._handles, self._layout, asked, depth)
+        return ConjunctionCounts(len(asked), depth, table.astype(np.int32, copy=False))
+
+    def coinciding(self, shown: Points) -> int:
+        found = np.zeros(shown.shape[0], dtype=np.bool_)
+        for there in self._each(work.found_in, self._layout, shown):
+            found |= there
+        return int(found.sum())
+
+    def _each(self, function: Callable[..., T], *shared: Any) -> Iterator[T]:
+        return self._engine.each(function, self._handles, *shared)
+
+    def _cut(self, rows: int) -> Iterator[InMemory]:
+        """`rows` records at a time, across the ends of parts."""
+        waiting: list[InMemory] = []
+        missing = rows
+        for part in self._each(work.whole):
+            records, start = self._layout.records(part), 0
+            while start < records.size:
+                stop = min(start + missing, records.size)
+                waiting.append(records.rows(np.arange(start, stop)).gathered())
+                missing -= stop - start
+                start = stop
+                if not missing:
+                    yield self._joined(waiting)
+                    waiting, missing = [], rows
+        if waiting:
+            yield self._joined(waiting)
+
+    def _joined(self, pieces: Sequence[InMemory]) -> InMemory:
+        if len(pieces) == 1:
+            return pieces[0]
+        X, y = (np.concatenate(each) for each in zip(*((piece.X, piece.y) for piece in pieces), strict=True))
+        return InMemory.of_checked(X, y, self.labels)
