@@ -22,6 +22,7 @@ from pcqr.audit.exact.tape import Tape
 from pcqr.entropy import Entropy
 
 S = TypeVar("S")
+T = TypeVar("T", bound=Tape)
 K = TypeVar("K", bound=Hashable)
 
 
@@ -35,7 +36,7 @@ def law_of(program: Callable[[Entropy], K]) -> dict[K, float]:
     return dict(law)
 
 
-def walk(fork: Callable[[], tuple[Tape, S]]) -> Iterator[tuple[Tape, S]]:
+def walk(fork: Callable[[], tuple[T, S]]) -> Iterator[tuple[T, S]]:
     """Every branch of a step: `fork` gives a tape, and what the step runs on, as they were before the step.
 
     Whoever iterates makes the step before asking for the next branch, drawing from the tape alone. The walk itself
