@@ -5,11 +5,11 @@
     python -m benchmarks.gpu measure --from FOLDER --out FILE      the same on a GPU, where numpy and torch suffice
     python -m benchmarks.gpu page [--cpu FILE --gpu FILE …]        both compared; the tables of docs/scaling.md
 
-Three tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *head*: the
+Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *head*: the
 head on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with noise that is
 handed in (whole numbers of about the planned size, by a public generator); how long its real noise takes to draw is
-timed on the CPU. *votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make. CUDA
-may divide by a constant by multiplying with its reciprocal: the hash of a mean that was made so is kept, too.
+timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned for them.
+*votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.growing import drawn_tree
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
 from pcqr.noise import Chooser
+from pcqr.plan import HeadStage
+from pcqr.plan.head import last_quarter
 from pcqr.records import InMemory, Records
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import GRID
@@ -44,8 +46,10 @@ PAGE = Path("docs/scaling.md")
 DEPTH, PREDICATES, ETA = 5, 86, 0.5
 DRAWS = 20
 TEACHERS, ASKED = 10_001, 10_000
+HEADS = {"head": 2, "classes": 7}
+"""The tasks with a head, and their number of classes."""
 REPEATS = 3
-TASKS = ("trees", "head", "votes", "limits")
+TASKS = ("trees", "head", "classes", "votes", "limits")
 LARGEST_WEIGHT = 2.0**10
 
 Integers = NDArray[np.int64]
@@ -118,19 +122,18 @@ def taught(
                 descent.keep()
         mean = descent.mean(plan["kept"])
     else:
-        shape = 1, plan["coordinates"]
-        weights, velocity, average = np.zeros((3, *shape))
+        blocks = plan["blocks"]
+        weights, velocity, average = np.zeros((3, blocks, plan["coordinates"]))
         for step, drawn in enumerate(noise, start=1):
             rounded = np.rint(weights * GRID).astype(np.int32)
             dense, cells = rounded[:, : features.size], rounded[:, features.size :]
-            parts = sums.total(dense, cells.reshape(1, features.count, -1))
-            noisy = np.concatenate([part.reshape(1, -1) for part in parts], axis=1) + drawn
+            parts = sums.total(dense, cells.reshape(blocks, features.count, -1))
+            noisy = np.concatenate([part.reshape(blocks, -1) for part in parts], axis=1) + drawn.reshape(blocks, -1)
             velocity = momentum * velocity + rate * noisy
             weights = np.clip(weights + velocity, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             if step > plan["steps"] - plan["kept"]:
                 average += weights
         mean = average / plan["kept"]
-        found["by_reciprocal"] = [digest(average * (1.0 / plan["kept"]))]
     return found | {"steps": watch(), "hashes": [digest(mean)]}
 
 
@@ -150,11 +153,11 @@ def ensembles(questions: NDArray[np.float64], features: int) -> dict[str, Any]:
 
 
 def prepare(data: Path, to: Path) -> None:
+    from benchmarks import classes  # noqa: PLC0415
     from benchmarks.tables import load  # noqa: PLC0415
     from pcqr import PrivateClassifier  # noqa: PLC0415
     from pcqr.algorithms.piloted import FERNED  # noqa: PLC0415
     from pcqr.plan import PilotedPlan  # noqa: PLC0415
-    from pcqr.plan.head import last_quarter  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)
     adult = load("adult", data)
@@ -162,20 +165,29 @@ def prepare(data: Path, to: Path) -> None:
     questions = np.array([(predicate.feature, predicate.cut) for predicate in asked])
     np.savez_compressed(to / "adult.npz", X=adult.X, y=adult.y, questions=questions)
 
-    task = load("covertype", data)
-    rehearsal = PrivateClassifier(1.0).rehearse(len(task.y), task.public)
-    if not isinstance(rehearsal.plan, PilotedPlan):
-        raise TypeError("Covertype at ε = 1 is large enough for pilots.")
-    stage, features = rehearsal.plan.piloted.heads[FERNED], rehearsal.maps[FERNED]
+    task, kinds = load("covertype", data), classes.load("covertype", data)
     short = task.X.astype(np.int16)
     assert (short == task.X).all()
-    np.savez_compressed(to / "covertype.npz", X=short, y=task.y)
-    (to / "features.json").write_text(features.to_json(), encoding="utf-8")
-    plan = {
+    assert (task.X == kinds.X).all()
+    np.savez_compressed(to / "covertype.npz", X=short, head=task.y, classes=kinds.y)
+    for name, labels in HEADS.items():
+        learner = PrivateClassifier(1.0, classes=tuple(range(labels)))
+        rehearsal = learner.rehearse(len(task.y), task.public)
+        if not isinstance(rehearsal.plan, PilotedPlan):
+            raise TypeError("Covertype at ε = 1 is large enough for pilots.")
+        (to / f"{name}.features.json").write_text(rehearsal.maps[FERNED].to_json(), encoding="utf-8")
+        plan = planned(rehearsal.plan.piloted.heads[FERNED])
+        (to / f"{name}.plan.json").write_text(json.dumps(plan) + "\n", encoding="utf-8")
+
+
+def planned(stage: HeadStage) -> dict[str, Any]:
+    """What the descent needs of the plan, and the page."""
+    return {
         "records": stage.records,
         "ferns": stage.ferns,
         "depth": stage.depth,
         "dense": stage.dense,
+        "blocks": stage.blocks,
         "coordinates": stage.coordinates,
         "steps": stage.steps,
         "kept": last_quarter(stage.steps),
@@ -184,7 +196,22 @@ def prepare(data: Path, to: Path) -> None:
         "momentum": stage.momentum,
         "rate": stage.step_size / stage.sensitivity,
     }
-    (to / "plan.json").write_text(json.dumps(plan) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class HeadTask:
+    """The records of a head, its feature map and its plan."""
+
+    records: InMemory
+    features: HeadFeatures
+    plan: dict[str, Any]
+
+    def noise(self) -> Iterator[Integers]:
+        size, scale = self.plan["blocks"] * self.plan["coordinates"], self.plan["scale"]
+        return (noise_of(step, size, scale) for step in range(self.plan["steps"]))
+
+    def taught(self, records: Records, noise: Iterator[Integers], watch: Watch) -> dict[str, Any]:
+        return taught(records, self.features, self.plan, noise, watch)
 
 
 @dataclass(frozen=True)
@@ -193,29 +220,22 @@ class Inputs:
 
     adult: InMemory
     questions: NDArray[np.float64]
-    covertype: InMemory
-    features: HeadFeatures
-    plan: dict[str, Any]
+    heads: dict[str, HeadTask]
 
     @classmethod
     def read(cls, folder: Path) -> Inputs:
         adult, covertype = np.load(folder / "adult.npz"), np.load(folder / "covertype.npz")
-        return cls(
-            InMemory(adult["X"], adult["y"]),
-            adult["questions"],
-            InMemory(covertype["X"].astype(np.float64), covertype["y"]),
-            HeadFeatures.from_json((folder / "features.json").read_text(encoding="utf-8")),
-            json.loads((folder / "plan.json").read_text(encoding="utf-8")),
-        )
+        X, heads = covertype["X"].astype(np.float64), {}
+        for name, labels in HEADS.items():
+            features = HeadFeatures.from_json((folder / f"{name}.features.json").read_text(encoding="utf-8"))
+            plan = json.loads((folder / f"{name}.plan.json").read_text(encoding="utf-8"))
+            heads[name] = HeadTask(InMemory(X, covertype[name], labels), features, plan)
+        return cls(InMemory(adult["X"], adult["y"]), adult["questions"], heads)
 
     @property
     def trees(self) -> DecisionTrees:
         asked = tuple(Predicate(int(feature), float(cut)) for feature, cut in self.questions)
         return DecisionTrees(depth=DEPTH, predicates=asked)
-
-    def noise(self) -> Iterator[Integers]:
-        size, scale = self.plan["coordinates"], self.plan["scale"]
-        return (noise_of(step, size, scale) for step in range(self.plan["steps"]))
 
     def ensembles(self) -> dict[str, Any]:
         return ensembles(self.questions, self.adult.width)
@@ -227,7 +247,7 @@ def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
     from pcqr.hypotheses.trees.committee import TreeCommittee  # noqa: PLC0415
     from pcqr.noise import discrete_gaussians  # noqa: PLC0415
 
-    load, plan = os.getloadavg()[0], inputs.plan
+    load, plan = os.getloadavg()[0], inputs.heads["head"].plan
     few = inputs.adult.rows(np.arange(100))
     grown(
         few, replace(inputs.trees, predicates=(inputs.trees.predicates or ())[:20]), Watch(clock=time.process_time)
@@ -238,7 +258,8 @@ def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
     for _ in range(5):
         discrete_gaussians(plan["scale"], plan["coordinates"], SystemEntropy())
     told["noise"] = watch() / 5 * plan["steps"]
-    told["head"] = taught(inputs.covertype, inputs.features, plan, inputs.noise(), Watch(clock=time.process_time))
+    for name, task in inputs.heads.items():
+        told[name] = task.taught(task.records, task.noise(), Watch(clock=time.process_time)) | {"plan": task.plan}
     many, rows = inputs.ensembles(), inputs.adult.X[:ASKED]
     committees = (
         TreeCommittee(many["columns"], many["cuts"], many["leaves"], inputs.adult.width, 2),
@@ -277,12 +298,13 @@ def measure(inputs: Inputs, device: str, tasks: Sequence[str]) -> dict[str, Any]
         "import_torch": imported,
         "first_use": first(),
     }
-    adult, covertype = OnDevice(inputs.adult, device), OnDevice(inputs.covertype, device)
     if "trees" in tasks:
+        adult = OnDevice(inputs.adult, device)
         told["trees"] = [grown(adult, inputs.trees, watch()) for _ in range(REPEATS)]
-    if "head" in tasks:
-        noise = list(inputs.noise())
-        told["head"] = [taught(covertype, inputs.features, inputs.plan, iter(noise), watch()) for _ in range(REPEATS)]
+    for name in HEADS.keys() & set(tasks):
+        task = inputs.heads[name]
+        noise, records = list(task.noise()), OnDevice(task.records, device)
+        told[name] = [task.taught(records, iter(noise), watch()) for _ in range(REPEATS)]
     if "votes" in tasks:
         told["votes"] = []
         many, rows = inputs.ensembles(), inputs.adult.X[:ASKED]
@@ -340,23 +362,21 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
         RESULTS.write_text(json.dumps(both, indent=1) + "\n", encoding="utf-8")
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
     here, there = found["cpu"], found["gpu"]
-    rows = []
+    plan, rows = here["head"]["plan"], []
     for name, parts, words in (
         ("trees", ("count", "weigh", "draw"), f"a tree of depth {DEPTH} on Adult, {PREDICATES} predicates"),
-        ("head", ("vectors", "steps"), "the head on covertype, 400 ferns of depth 13, 80 steps, noise handed in"),
+        *((name, ("vectors", "steps"), _head_words(name, here[name]["plan"])) for name in HEADS),
         ("votes", ("trees",), f"votes of {TEACHERS:,} trees of depth 2 on {ASKED:,} rows"),
         ("votes", ("linear",), f"votes of {TEACHERS:,} linear classifiers on {ASKED:,} rows"),
     ):
         totals = [sum(run[part] for part in parts) for run in there[name]]
         best = there[name][int(np.argmin(totals))]
         split = ", ".join(f"{part} {best[part]:.2f}" for part in parts) if len(parts) > 1 else ""
-        same = [
-            said
-            for said, hashes in (("yes", "hashes"), ("but for the last quotient", "by_reciprocal"))
-            if all(run["hashes"] == here[name].get(hashes) for run in there[name])
-        ]
+        is_same = all(run["hashes"] == here[name]["hashes"] for run in there[name])
         on_cpu = sum(here[name][part] for part in parts)
-        rows.append([words, f"{totals[0]:.2f}", f"{min(totals):.2f}", split, f"{on_cpu:.1f}", (*same, "NO")[0]])
+        rows.append(
+            [words, f"{totals[0]:.2f}", f"{min(totals):.2f}", split, f"{on_cpu:.1f}", "yes" if is_same else "NO"]
+        )
     header = ("task", "first run, s", f"best of {REPEATS}, s", "its parts", "CPU, core seconds", "same to the last bit")
     put_between(PAGE, "gpu", markdown(header, rows))
     held = "; ".join(f"{name}: {'exact' if holds else 'WRONG'}" for name, holds in there["limits"].items())
@@ -364,11 +384,16 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
     told = (
         f"GPU: {there['device']} ({there['versions']}). Once a process, and not in the table: importing torch,",
         f"{there['import_torch']:.1f} s, and the first use of the device, {there['first_use']:.1f} s.",
-        f"CPU: {here['machine']}. The real noise of this head, 80 × 3,277,033 draws from the operating system's",
-        f"randomness, takes {here['noise']:.1f} core seconds there.",
+        f"CPU: {here['machine']}. The real noise of the first head, {plan['steps']} × {plan['coordinates']:,} draws",
+        f"from the operating system's randomness, takes {here['noise']:.1f} core seconds there.",
         f"Most memory on the GPU: {largest}. At the limits: {held}.",
     )
     put_between(PAGE, "gpu machine", "\n".join(told))
+
+
+def _head_words(name: str, plan: dict[str, Any]) -> str:
+    size = f"{plan['ferns']} ferns of depth {plan['depth']}, {plan['steps']} steps, noise handed in"
+    return f"the head on covertype, {HEADS[name]} classes, {size}"
 
 
 def main() -> None:

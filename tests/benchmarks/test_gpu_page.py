@@ -27,7 +27,13 @@ def small_inputs() -> gpu.Inputs:
     asked = [Predicate(int(f), cut) for f, cut in questions]
     features = HeadFeatures(PredicateVectors.of(asked, 3, X[:50]), Ferns.of(X[:50], range(3), 4, 3, seed=1), 128)
     plan = {"coordinates": features.coordinates, "steps": 4, "kept": 1, "bound": 2**24, "scale": 2.0**27}
-    return gpu.Inputs(InMemory(X, y), questions, InMemory(X, y), features, plan | {"momentum": 0.9, "rate": 1e-9})
+    plan |= {"momentum": 0.9, "rate": 1e-9}
+    kinds = generator.integers(0, 7, 300).astype(np.int8)
+    heads = {
+        "head": gpu.HeadTask(InMemory(X, y), features, plan | {"blocks": 1}),
+        "classes": gpu.HeadTask(InMemory(X, kinds, 7), features, plan | {"blocks": 7}),
+    }
+    return gpu.Inputs(InMemory(X, y), questions, heads)
 
 
 def test_both_sides_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,12 +41,14 @@ def test_both_sides_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "TEACHERS", 21)
     inputs = small_inputs()
     here, there = gpu.on_the_cpu(inputs), gpu.measure(inputs, "cpu", gpu.TASKS)
-    for task in ("trees", "head", "votes"):
+    for task in ("trees", "head", "classes", "votes"):
         assert len(there[task]) == gpu.REPEATS
         assert all(run["hashes"] == here[task]["hashes"] for run in there[task])
     assert all(there["limits"].values())
-    other = gpu.on_the_cpu(replace(inputs, plan=inputs.plan | {"rate": 2e-9}))
-    assert other["head"]["hashes"] != here["head"]["hashes"], "a hash tells"
+    heads = {name: replace(task, plan=task.plan | {"rate": 2e-9}) for name, task in inputs.heads.items()}
+    other = gpu.on_the_cpu(replace(inputs, heads=heads))
+    for name in heads:
+        assert other[name]["hashes"] != here[name]["hashes"], "a hash tells"
 
 
 def test_the_page_shows_the_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
