@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,21 @@ def test_a_method_sees_no_label_of_a_test_row_and_gets_public_predicates(bench: 
     assert held.shape == (50, len(task.predicates))
     assert set(np.unique(held)) == {0.0, 1.0}
     assert task.native(task.X).shape == (300, 5)  # two numbers that may be missing, and a category
+
+
+def test_public_rows_have_every_category_with_every_label(bench: Bench) -> None:
+    run(bench, "support.bench:Common")
+    task = Task.read(bench.folder / "run")
+    rows, labels = task.with_every_category()
+    assert set(labels) == {0, 1}
+    for label in (0, 1):
+        for place, column in enumerate(task.columns):
+            values = rows[labels == label, place]
+            shown = range(column.size) if column.size else column.values(task.public)
+            assert set(values) <= set(shown)
+            assert not column.size or set(values) == set(shown)
+    again = replace(task, X=task.X[:1], y=task.y[:1])  # whatever the records are
+    assert np.array_equal(again.with_every_category()[0], rows)
 
 
 def test_an_own_method_runs_and_the_same_seed_gives_the_same(bench: Bench) -> None:

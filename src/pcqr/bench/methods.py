@@ -26,7 +26,6 @@ Family = Literal["ours", "peer", "outside", "reference", "own"]
 Kind = Literal["published", "votes", "votes, then published", "student"]
 
 REPLACE = "replace one record"
-KNOWN_CATEGORIES = "replace one record, if all know which categories occur"
 NOT_PRIVATE = "not private"
 SAID = "as its author says"
 
@@ -85,14 +84,17 @@ _KNOWN = (
     *(
         Method(
             *(name, "outside", "published", words),
-            unit=KNOWN_CATEGORIES if name == "dp-ebm" else REPLACE,
             environment=environment,
             module=f"with_{environment}",
         )
         for name, environment, words in (
             ("dp-sgd-logistic", "opacus", "Opacus: logistic regression by DP-SGD on public predicates, noise doubled"),
             ("dp-sgd-network", "opacus", "Opacus: two hidden layers of 128 by DP-SGD, noise for replacing by PLD"),
-            ("dp-ebm", "interpret", "interpret's DP-EBM, at half the μ; it reads categories off the records, unpaid"),
+            (
+                "dp-ebm",
+                "interpret",
+                "interpret's DP-EBM, at half the μ; public rows beside the records have all categories",
+            ),
             (
                 "diffprivlib-logistic",
                 "diffprivlib",

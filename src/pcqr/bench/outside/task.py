@@ -114,6 +114,15 @@ class Task:
         """Rows with one value a column: numbers, and the places of categories."""
         return np.stack([column.values(X) for column in self.columns], axis=1)
 
+    def with_every_category(self) -> tuple[Points, Labels]:
+        """Public rows as `native` has them, made up: numbers of public rows, each category with each label."""
+        most = max((column.size for column in self.columns), default=1) or 1
+        rows = self.native(self.public[np.arange(most) % len(self.public)])
+        for place, column in enumerate(self.columns):
+            if column.size:
+                rows[:, place] = np.arange(most) % column.size
+        return np.tile(rows, (self.classes, 1)), np.repeat(np.arange(self.classes), most)
+
     def held(self, X: Points) -> Points:
         """Which predicates hold in each row: zeros and ones."""
         features = [place for place, _ in self.predicates]

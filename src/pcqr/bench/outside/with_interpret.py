@@ -2,8 +2,9 @@
 
 It accounts for adding or removing a record, as two Gaussian mechanisms: counts of bins, and sums of residuals.
 Replacing a record moves both by at most twice as much, so each is given half the μ that (ε, δ) allows it
-(`pcqr.bench.outside.replacing`). Bounds are those of the schema. The categories are those that it finds in the
-records, for which it does not account. Two labels only.
+(`pcqr.bench.outside.replacing`). Bounds are those of the schema. It takes the categories and the labels that it finds
+in its rows, for which it does not account. So it is given public rows beside the records, which have every category of
+the schema with every label: what it finds is then the same whatever the records are. Two labels only.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def run(task: Task) -> Labels:
         random_state=task.seed,
         n_jobs=1,
     )
-    model.fit(task.native(task.X), task.y)
+    shown, labels = task.with_every_category()
+    model.fit(np.concatenate([task.native(task.X), shown]), np.concatenate([task.y, labels]))
     task.fitted()
     return np.asarray(model.predict(task.native(task.X_test)), dtype=np.int64)
 
