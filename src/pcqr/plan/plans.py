@@ -107,6 +107,11 @@ class Plan(Document):
         """δ of the budget."""
         return self.budget.delta
 
+    @property
+    def concentration(self) -> float | None:
+        """ρ such that all that it shows, in one piece, is ρ-zCDP, rounded up; None: the plan itself proves none."""
+        return None
+
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
         """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""
         return ()

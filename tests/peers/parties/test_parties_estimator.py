@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,18 @@ def test_several_labels_and_any_teacher() -> None:
     classifier = made(hypotheses=tree, epsilon=4.0, classes=("low", "middle", "high")).fit(X, y, public=PUBLIC)
     assert classifier.score(X, y) > 0.7
     assert classifier.decision_function(X[:4]).shape == (4, 3)
+
+
+@pytest.mark.parametrize("penalty", [1.7e308, 1e300, 5e-324, 1e-300])
+def test_a_penalty_that_cannot_be_computed_with_is_refused(penalty: float) -> None:
+    with pytest.raises(ParameterError, match="penalty"):
+        made(penalty=penalty).plan(4_000, public=PUBLIC)
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 1.7e308}, {"epsilon": 1e-300}, {"delta": 1e-300}, {"penalty": 1e15}])
+def test_a_plan_is_made_or_refused_whatever_the_numbers(given: dict[str, float]) -> None:
+    with suppress(InfeasiblePlan, ParameterError):
+        made(**given).plan(4_000, public=PUBLIC)
 
 
 def test_the_plan_is_made_of_public_things_alone() -> None:

@@ -8,10 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pcqr import AgnosticRelease, NoisyMaxAggregate, PrivateClassifier, SubsampleAggregate, UniversalRelease
+from pcqr import (
+    AgnosticRelease,
+    MultipartyClassifier,
+    NoisyMaxAggregate,
+    PrivateClassifier,
+    SubsampleAggregate,
+    UniversalRelease,
+)
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, concentrated_epsilon
 from pcqr.accounting.renyi import divergence
-from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.hypotheses import DecisionTrees, LogisticTeachers, Thresholds
 from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, PilotedStage, Plan
 from pcqr.release.account.concentration import concentration
 
@@ -117,6 +124,19 @@ def test_a_count_and_pilots() -> None:
     one = plain.steps / (2 * plain.event.noise_multiplier**2)
     lead = 1 / (2 * piloted.comparison.noise_multiplier**2)
     assert rho == pytest.approx(plan.counted.count**2 / 2 + 3 * one + lead, rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_a_student_of_soft_votes_is_one_vector_with_noise(classes: tuple[int, ...]) -> None:
+    public = np.random.default_rng(0).normal(size=(60, 2))
+    plan = MultipartyClassifier(LogisticTeachers(), epsilon=1.0, classes=classes).plan(3_000, public=public)
+    rho = concentration(plan)
+    assert rho is not None
+    stage = plan.student
+    assert rho >= (stage.sensitivity / stage.scale) ** 2 / 2.0
+    assert rho == pytest.approx((stage.sensitivity / stage.scale) ** 2 / 2.0, rel=1e-9)
+    assert all(divergence(stage.event, order) <= rho * order for order in ORDERS)
+    assert rho < plan.guarantee.epsilon**2 / 2.0
 
 
 def test_what_is_not_proved_has_none() -> None:

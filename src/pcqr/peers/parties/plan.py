@@ -17,6 +17,7 @@ from pcqr.records.directions import MOST_COORDINATES
 
 MOST_POINTS = 2**20
 """M: the error of a sum over so many points is bounded (proofs/parties.md)."""
+LARGEST_PENALTY = 2.0**60
 _LARGEST_WHOLE = 2.0**60
 _SLIP = 2.0**-50
 
@@ -101,6 +102,8 @@ class PartiesStage(Document):
             raise ParameterError("grid", "a power of two", self.grid)
         if self.curvature > 1.0 + 2.0**-20:
             raise ParameterError("curvature", "at most 1, as vectors of length 1 have it", self.curvature)
+        if self.penalty > LARGEST_PENALTY:
+            raise ParameterError("penalty", "at most 2⁶⁰: with more all weights are 0 but for the noise", self.penalty)
         if self.slip > 0.5 or 2.0 * self.grid / self.penalty > _LARGEST_WHOLE:
             raise ParameterError("penalty", "so large that all weights can be computed on this grid", self.penalty)
         check_scale("scale", self.scale)
@@ -160,6 +163,12 @@ class PartiesPlan(Plan):
     """
 
     student: PartiesStage
+
+    @property
+    def concentration(self) -> float | None:
+        """(S/σ)²/2: one integer vector with discrete Gaussian noise. None for a plan that does something else, too."""
+        ratio = self.student.sensitivity / self.student.scale
+        return rounded_up(ratio * ratio / 2.0) if type(self) is PartiesPlan else None
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:
         return (*super().work(records), (-(-self.student.records // self.student.parties), self.student.parties))

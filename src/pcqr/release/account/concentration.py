@@ -22,7 +22,7 @@ def concentration(plan: Plan) -> float | None:
             return _of_pilots(plan.piloted)
         case CountedPlan():
             return _of_counted(plan)
-    return None
+    return plan.concentration
 
 
 def _of_counted(plan: CountedPlan) -> float:
