@@ -234,7 +234,7 @@ def test_a_fit_that_is_refused_does_not_count() -> None:
     learner = SemiPrivateLearner(Stumps(cuts=(0.4,)), 1.0)
     for _ in range(2):
         with pytest.raises(ValueError, match="one label"):
-            learner.fit(X, None)  # type: ignore[arg-type]
+            learner.fit(X, None)
     learner.fit(X, y)
 
 

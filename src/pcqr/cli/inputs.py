@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
 from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.cli.parts import in_parts, read_parts
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.persons import person_numbers
 from pcqr.records import Encoded, Records
+from pcqr.records.parted import ParquetParts, Parted
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
 from pcqr.schema.label_column import LabelColumn
@@ -46,12 +48,12 @@ class Shown:
 class Inputs:
     """What the files hold, read by the schema.
 
-    `places` are those of the labels among `names`, which are the declared ones, or 0 and 1; `groups` says whose each
-    row is, where that was asked for.
+    `places` are those of the labels among `names`, which are the declared ones, or 0 and 1; None for a table in parts,
+    which has them itself. `groups` says whose each row is, where that was asked for.
     """
 
-    table: CompactTable
-    places: Labels
+    table: CompactTable | Parted
+    places: Labels | None
     names: tuple[Any, ...]
     shown: Shown
     groups: NDArray[np.int64] | None = None
@@ -59,29 +61,34 @@ class Inputs:
     @property
     def records(self) -> int:
         """n, which is public: the number of rows or, where they are persons', of persons."""
-        return len(self.table) if self.groups is None else 1 + int(self.groups.max())
+        return self.source.size if self.groups is None else 1 + int(self.groups.max())
 
     @property
     def source(self) -> Records:
         """The private records as algorithms ask them."""
-        return Encoded(self.table, self.places, len(self.names))
+        return self.table if isinstance(self.table, Parted) else Encoded(self.table, self.places, len(self.names))
 
     @property
-    def y(self) -> NDArray[Any]:
+    def y(self) -> NDArray[Any] | None:
         """The labels by their names."""
-        return np.array(self.names)[self.places]
+        return None if self.places is None else np.array(self.names)[self.places]
 
 
 def read_inputs(
     job: OnPrivateFiles, *, most_labels: int, queries: Path | None = None, categories: Sequence[str] = ()
 ) -> Inputs:
     """All that the job names, or a refusal. Nothing about a column is read off the private records."""
-    private = read(job.private, "--private")
-    shown = read_shown(job, private, queries=queries, categories=categories)
     declared = label_names(job.labels, most=most_labels)
-    places = labels_of(private, job.label, declared)
-    table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
-    inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job))
+    parts = in_parts(job)
+    if parts is None:
+        private = read(job.private, "--private")
+        shown = read_shown(job, private, queries=queries, categories=categories)
+        places = labels_of(private, job.label, declared)
+        table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
+        inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job))
+    else:
+        shown = read_shown(job, parts.columns, queries=queries, categories=categories)
+        inputs = Inputs(_in_parts(job, parts, shown.schema, declared), None, declared or (0, 1), shown)
     if job.public is not None and shown.public is not None:
         check_public(shown.public, inputs.source, option="--public", path=job.public, surely_public=job.surely_public)
     return inputs
@@ -175,6 +182,15 @@ def labels_of(private: Columns, name: str, declared: tuple[str, ...] | None) -> 
     return places
 
 
+def _in_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, declared: tuple[str, ...] | None) -> Parted:
+    check_label(parts.columns, job.label)
+    try:
+        return read_parts(job, parts, schema, LabelColumn(job.label, declared))
+    except DataError as error:
+        refusal = no_label(job.label, declared)
+        raise refusal if error.name == refusal.name else error from None
+
+
 def no_label(name: str, declared: tuple[str, ...] | None) -> DataError:
     """What is said of labels that are none of the declared ones."""
     allowed = "0 or 1 in every row; declare other names, which are then public, with --labels 'first,second'"
@@ -199,6 +215,8 @@ def persons_of(private: Columns, job: OnPrivateFiles) -> NDArray[np.int64] | Non
 
 def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:
     """The columns of the private file and n: its rows or, of the column of --person, how many different ids it has."""
+    if job.private.is_dir() and (parts := in_parts(job)) is not None:
+        return parts.columns, parts.rows
     if job.person is None:
         with naming("--private"):
             return table_size(job.private)

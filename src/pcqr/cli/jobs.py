@@ -21,9 +21,11 @@ from pcqr.cli.options import (
     Categories,
     Certificates,
     Depth,
+    Device,
     Drop,
     Folder,
     HeadOption,
+    HeadReads,
     Intervals,
     KeyOption,
     Label,
@@ -36,8 +38,10 @@ from pcqr.cli.options import (
     PlannedClass,
     Private,
     PublicRows,
+    PublishedMethod,
     ReleasePlace,
     SchemaFile,
+    Scratch,
     SurelyPublic,
     VotedLabels,
 )
@@ -54,6 +58,7 @@ class OnPrivateFiles:
     schema: Path | None
     drop: list[str]
     labels: str | None
+    scratch: Path | None
     account: str | None
     account_head: Path | None
     seed: int | None
@@ -131,6 +136,7 @@ class Answer(Voting):
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
     person: Person = None
+    scratch: Scratch = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
@@ -174,6 +180,7 @@ class Fit(Voting):
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
     person: Person = None
+    scratch: Scratch = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     ledger: LedgerOption = None
@@ -257,20 +264,8 @@ class Publish(OnPrivateFiles):
         float | None,
         typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
     ] = None
-    method: Annotated[
-        Literal["auto", "tree", "head", "counted"] | None,
-        typer.Option(
-            help="What to publish; counted: a tree or a head, by private questions. "
-            "Default: tree, or with --delta auto, which chooses from n and ε."
-        ),
-    ] = None
-    features: Annotated[
-        Literal["auto", "predicates", "dense"],
-        typer.Option(
-            help="What a head reads: the answers to public questions, or the columns themselves (dense), as an encoder "
-            "of images or texts made them. auto: dense where there are more than 100 numbers and nothing else."
-        ),
-    ] = "auto"
+    method: PublishedMethod = None
+    features: HeadReads = "auto"
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the questions are made.")
     ] = None
@@ -290,14 +285,10 @@ class Publish(OnPrivateFiles):
     drop: Drop = field(default_factory=list)
     person: Person = None
     person_rows: PersonRows = 1
+    scratch: Scratch = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
-    device: Annotated[
-        Literal["cpu", "cuda", "auto"],
-        typer.Option(
-            help="Where to count and add up: the same model, to the last bit. auto: on a GPU if there is one."
-        ),
-    ] = "cpu"
+    device: Device = "cpu"
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     dry_run: Annotated[
         bool,

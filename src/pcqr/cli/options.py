@@ -100,8 +100,39 @@ AlgorithmOption = Annotated[
 ]
 
 # What several commands ask for.
-Private = Annotated[Path, typer.Option(help="The private records: .csv, .csv.gz or .parquet.")]
+Private = Annotated[
+    Path,
+    typer.Option(
+        help="The private records: .csv, .csv.gz or .parquet, or a folder of .parquet files. Folders and large Parquet "
+        "files are read part by part, and need not fit into memory."
+    ),
+]
+Scratch = Annotated[
+    Path | None,
+    typer.Option(
+        help="A directory for scratch files, on a disk that is trusted with the private records, where they are read "
+        "part by part. They have no names and are gone when the run ends. Default: TMPDIR."
+    ),
+]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
+PublishedMethod = Annotated[
+    Literal["auto", "tree", "head", "counted"] | None,
+    typer.Option(
+        help="What to publish; counted: a tree or a head, by private questions. "
+        "Default: tree, or with --delta auto, which chooses from n and ε."
+    ),
+]
+HeadReads = Annotated[
+    Literal["auto", "predicates", "dense"],
+    typer.Option(
+        help="What a head reads: the answers to public questions, or the columns themselves (dense), as an encoder "
+        "of images or texts made them. auto: dense where there are more than 100 numbers and nothing else."
+    ),
+]
+Device = Annotated[
+    Literal["cpu", "cuda", "auto"],
+    typer.Option(help="Where to count and add up: the same model, to the last bit. auto: on a GPU if there is one."),
+]
 Person = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,22 +19,21 @@ from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoin
 from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
-from pcqr.estimators.labels import LabelArray, declared, encode_labels, label_cells, plain_name
-from pcqr.estimators.persons import HEARD, Groups, Hearing, Whose
-from pcqr.estimators.tables import is_mixed, read_points, read_table
+from pcqr.estimators.handed import handed, schema_of
+from pcqr.estimators.labels import LabelArray, declared, plain_name
+from pcqr.estimators.persons import HEARD, Groups, Hearing
+from pcqr.estimators.tables import is_mixed, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
-from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
-from pcqr.records import Encoded, InMemory, Narrow, Persons, Records
-from pcqr.records.narrow import is_narrow
+from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.overlap import is_mostly_private
-from pcqr.schema.table import CompactTable
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
@@ -68,7 +67,14 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     """Why `fit` takes no `groups`, where it does not."""
 
     @np.errstate(all="ignore")  # whether a float underflows depends on the records
-    def fit(self, X: Any, y: ArrayLike, public: Any = None, schema: Schema | None = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        public: Any = None,
+        schema: Schema | None = None,
+        groups: Any = None,
+    ) -> Self:
         """Charge ε and δ whole, and prepare the release. Each `fit` is a new release, charged anew.
 
         Everything is checked before any noise is drawn, and an account is charged in between: a fit that is refused
@@ -78,8 +84,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         ----------
         X : table or array-like of shape (n, columns)
             The private records. Without a schema, numbers, or a table that a schema has read: `schema.compact(table)`.
+            A table in files that need not fit into memory: `pcqr.records.ParquetTable`.
         y : array-like of shape (n,)
-            Their labels.
+            Their labels; None for a table in files, which has them in a column.
         public : table or array-like, SurelyPublic or None, default None
             Public rows without labels. A public frame that is not all numbers gives a schema by itself
             (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `SurelyPublic`.
@@ -125,18 +132,16 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
         self._look_around(persons=groups is not None)
+        schema = schema_of(X, schema)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
-        table, raw_labels = read_table(self, X, schema), label_cells(y)
-        whose = Whose(groups)
-        whose.check_lengths(table, raw_labels)
+        table = handed(self, X, y, schema, groups)
         shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        known = Known(whose.count(table), table.shape[1], shown, schema)
+        known = Known(table.size, table.width, shown, schema)
         try:
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
-            names, labels, assumptions = encode_labels(raw_labels, self.classes, hypotheses)
-            records = whose.grouped(_source(table, labels, names.shape[0]))
+            names, records, assumptions = table.named(self.classes, hypotheses)
             if shown is not None and not surely_public:
                 _check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
@@ -154,6 +159,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
                 guarantee = self._about_persons(guarantee, hypotheses)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
+            self._check_room(records)
             self._charge(account, guarantee, hypotheses, plan, n)
             self._begin(hypotheses, given, plan, entropy)
         finally:
@@ -237,6 +243,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
 
     def _look_around(self, *, persons: bool) -> None:
         """See what this machine has to offer a fit, before anything is charged."""
+
+    def _check_room(self, records: Records) -> None:
+        """Refuse where what the records are asked for would not fit, before anything is charged."""
 
     def _forget(self) -> None:
         """Drop what this fit alone needed, however it ended: rows that were called public may be private ones."""
@@ -370,12 +379,6 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
-
-
-def _source(table: NDArray[Any] | CompactTable, labels: Labels, count: int) -> Records:
-    if isinstance(table, CompactTable):
-        return Encoded(table, labels, count)
-    return Narrow(table, labels, count) if is_narrow(table.dtype) else InMemory(table, labels, count)
 
 
 def _check_public(shown: Points, private: Records) -> None:

@@ -35,6 +35,7 @@ from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
+from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
@@ -309,6 +310,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
                 stacklevel=4,  # errstate and fit stand between
             )
         self._gpu: str | None = found.name  # for this fit alone
+
+    def _check_room(self, records: Records) -> None:
+        if self._gpu is None:
+            records.check_room(self._maps)
 
     def _forget(self) -> None:
         for name in {"_known", "_maps", "_gpu"} & vars(self).keys():

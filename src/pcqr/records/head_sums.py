@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,26 @@ class HeadSums:
             raise DataError("X", f"{records:,} rows", f"{start:,} rows")
         self._lengths = lengths(self._vectors, features.share, bound)
         self._cell_length = cell_length(features.count, features.share, bound)
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], features: HeadFeatures, bound: int, classes: int) -> HeadSums:
+        """The sums of the records whose `arrays` these are, each counting as a whole."""
+        made = cls.__new__(cls)
+        made._features, made._bound, made._classes = features, bound, classes
+        made._weights, made._whole = None, 1
+        made._vectors, made._cells = arrays["vectors"], arrays["cells"]
+        made._labels, made._lengths = arrays["labels"], arrays["lengths"]
+        made._cell_length = cell_length(features.count, features.share, bound)
+        return made
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What is kept of the records: `restored` makes the same sums of it. **Private.**"""
+        return {"vectors": self._vectors, "cells": self._cells, "labels": self._labels, "lengths": self._lengths}
+
+    @staticmethod
+    def record_bytes(features: HeadFeatures) -> int:
+        """What `arrays` take for a record."""
+        return 2 * (features.size + features.count) + 1 + 4
 
     def _take(self, X: Points, start: int) -> None:
         """Note the vectors and the cells of a block of points, the first of which is record `start`."""

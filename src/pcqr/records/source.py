@@ -136,6 +136,12 @@ class Records(ABC):
             found[~found] = rows_in(shown[~found], X)
         return int(found.sum())
 
+    def check_room(self, maps: Sequence[HeadFeatures]) -> None:  # noqa: B027
+        """Refuse where there is no room for the sums of a head with any of these feature maps. Public numbers decide.
+
+        Asked before anything is charged. What lies in memory has no answer to give.
+        """
+
     @property
     def point_rows(self) -> int:
         """How many records to take at a time where their points are needed: a multiple of 64, the fewer the wider."""

@@ -4,5 +4,6 @@ from pcqr.records.parted.engine import Arrays, Engine
 from pcqr.records.parted.parquet import ParquetParts, Part, Reading, read_part
 from pcqr.records.parted.source import Parted
 from pcqr.records.parted.spool import Spool
+from pcqr.records.parted.table import ParquetTable
 
-__all__ = ["Arrays", "Engine", "ParquetParts", "Part", "Parted", "Reading", "Spool", "read_part"]
+__all__ = ["Arrays", "Engine", "ParquetParts", "ParquetTable", "Part", "Parted", "Reading", "Spool", "read_part"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
 """A value that an engine keeps: arrays with names, and nothing else, so that it can lie in a file. **Private.**"""
-Integers = tuple[NDArray[np.integer[Any]], ...]
+Integers = tuple[NDArray[Any], ...]
 Handle = Any
 """Stands for a value that is kept. Only the engine that made it knows where the value is."""
 T = TypeVar("T")

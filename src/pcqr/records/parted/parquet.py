@@ -110,6 +110,11 @@ class ParquetParts:
         return sum(part.rows for part in self.parts)
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """All files that have a row, each once."""
+        return tuple(dict.fromkeys(piece.path for part in self.parts for piece in part.pieces))
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The rows of each part."""
         return tuple(part.rows for part in self.parts)

@@ -11,13 +11,17 @@ from pcqr.errors import DataError
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
 from pcqr.records.encoded import Encoded
+from pcqr.records.head_features import HeadFeatures
+from pcqr.records.head_sums import HeadSums
 from pcqr.records.in_memory import InMemory
 from pcqr.records.parted import work
 from pcqr.records.parted.engine import Arrays, Engine, Handle
+from pcqr.records.parted.head import PartedHeadSums
 from pcqr.records.parted.parquet import ParquetParts, Reading, read_part
 from pcqr.records.parted.work import Layout
 from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions, Records
+from pcqr.schema import Column
 
 T = TypeVar("T")
 
@@ -69,6 +73,11 @@ class Parted(Records):
         """The records of a table in Parquet files: every cell is read and checked now, and not again."""
         table.check_columns(reading, drop)
         return cls.held(engine, read_part, table.parts, table.sizes, reading.layout, reading)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the table's columns are declared to be."""
+        return self._layout.columns
 
     def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:
         for held in self._cut(rows):
@@ -124,6 +133,12 @@ class Parted(Records):
         asked = tuple(predicates)
         (table,) = self._engine.summed(work.conjunctions, self._handles, self._layout, asked, depth)
         return ConjunctionCounts(len(asked), depth, table.astype(np.int32, copy=False))
+
+    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
+        return PartedHeadSums(self._engine, self._handles, self._layout, features, bound, self.size)
+
+    def check_room(self, maps: Sequence[HeadFeatures]) -> None:
+        self._engine.check_room(self.size * max(map(HeadSums.record_bytes, maps), default=0))
 
     def coinciding(self, shown: Points) -> int:
         found = np.zeros(shown.shape[0], dtype=np.bool_)

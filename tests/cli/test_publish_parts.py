@@ -1,0 +1,164 @@
+"""`pcqr publish` on a folder of Parquet files: the model of the table in memory, and refusals before a draw."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+from support.publishing import RECORDS, Files, forbid_draws
+from typer.testing import CliRunner
+
+from pcqr.cli import parts
+from pcqr.cli.main import app
+from pcqr.datasets import read_table, write_table
+from pcqr.records.parted import Spool, parquet
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
+    """`folder` has the rows of train.parquet, in three files of unequal size, read in many parts."""
+    monkeypatch.setattr(parquet, "PART_ROWS", 100)
+    files = Files(tmp_path)
+    files.write(".parquet", labels=("no", "yes"))
+    whole = read_table(files.path("train.parquet"))
+    (tmp_path / "folder").mkdir()
+    for name, low, high in (("a", 0, 700), ("b", 700, 701), ("c", 701, RECORDS)):
+        rows = {column: list(cells[low:high]) for column, cells in whole.items()}
+        write_table(tmp_path / "folder" / f"{name}.parquet", rows)
+    (tmp_path / "folder" / "_SUCCESS").touch()
+    return files
+
+
+def model(files: Files, private: str, *options: str) -> bytes:
+    result = files.publish("--private", files.path(private), "--labels", "no,yes", *options, suffix=".parquet")
+    assert result.exit_code == 0, result.output
+    written = (files.directory / "model" / "model.json").read_bytes()
+    shutil.rmtree(files.directory / "model")
+    return written
+
+
+@pytest.mark.parametrize("private", ["folder", "train.parquet"])
+def test_the_model_is_that_of_the_table_in_memory(files: Files, private: str, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    expected = model(files, "train.parquet")
+    assert model(files, private, "--scratch", files.path("scratch")) == expected
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+@pytest.mark.parametrize("method", ["head", "counted"])
+def test_so_it_is_with_a_head(files: Files, method: str) -> None:
+    options = ("--public", files.path("public.parquet"), "--labels", "no,yes", "--seed", "1", "--epsilon", "20")
+    found = []
+    for private in ("train.parquet", "folder"):
+        needed = ["--private", files.path(private), "--label", "y", "--out", files.path("model"), *options]
+        result = CliRunner().invoke(app, ["publish", *needed, "--method", method, "--delta", "1e-6"])
+        assert result.exit_code == 0, result.output
+        found.append((files.directory / "model" / "model.json").read_bytes())
+        shutil.rmtree(files.directory / "model")
+    assert found[0] == found[1]
+
+
+def test_large_files_are_read_in_parts_unasked(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = model(files, "train.parquet")
+    monkeypatch.setattr(parts, "MANY_CELLS", 3 * RECORDS)
+    held = []
+
+    def spool(scratch: Path | None) -> Spool:
+        held.append(scratch)
+        return Spool(scratch)
+
+    monkeypatch.setattr(parts, "Spool", spool)
+    assert model(files, "train.parquet") == expected
+    assert held == [None]
+
+
+def refused(files: Files, *options: str, private: str = "folder") -> str:
+    result = files.publish("--private", files.path(private), "--labels", "no,yes", *options, suffix=".parquet")
+    assert result.exit_code == 2, result.output
+    assert not (files.directory / "model").exists()
+    return " ".join(result.output.split())
+
+
+def test_a_label_that_is_not_declared_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    write_table(files.path("folder/d.parquet"), {"x": [1.0], "colour": ["red"], "y": ["SECRET"]})
+    said = refused(files)
+    assert "one of no, yes in every row, as --labels says" in said
+    assert "SECRET" not in said
+    assert "d.parquet" not in said
+
+
+def test_a_cell_that_is_not_declared_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    write_table(files.path("folder/d.parquet"), {"x": [1.0], "colour": ["SECRET"], "y": ["no"]})
+    said = refused(files, "--schema", files.path("schema.toml"))
+    assert "column 'colour'" in said
+    assert "SECRET" not in said
+
+
+def test_public_rows_that_are_private_ones_are_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    rows = read_table(files.path("folder/c.parquet"))
+    write_table(files.path("copy.parquet"), {name: list(rows[name]) for name in ("x", "colour")})
+    assert "more than half of whose rows are rows of the private file" in refused(
+        files, "--public", files.path("copy.parquet")
+    )
+
+
+def test_a_private_file_is_not_public(files: Files) -> None:
+    rows = read_table(files.path("folder/b.parquet"))
+    write_table(files.path("folder/b.parquet"), {name: list(rows[name]) for name in ("x", "colour", "y")})
+    assert "rows that are public, not the private records" in refused(
+        files, "--public", files.path("folder/b.parquet"), "--drop", "y"
+    )
+
+
+def test_persons_in_a_folder_are_refused_with_a_remedy(files: Files) -> None:
+    assert "put its rows into one .parquet file" in refused(files, "--person", "x")
+
+
+def test_a_full_disk_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100, 0, 100))
+    assert "--scratch must be a directory with" in refused(files)
+
+
+@pytest.mark.parametrize("scratch", ["none", "train.parquet"])
+def test_scratch_that_is_no_directory_is_refused(files: Files, scratch: str) -> None:
+    assert "--scratch must be a directory that can be written to" in refused(files, "--scratch", files.path(scratch))
+
+
+def test_scratch_is_for_parquet(files: Files) -> None:
+    write_table(files.path("train.csv"), read_table(files.path("train.parquet")))
+    said = refused(files, "--scratch", files.path("folder"), private="train.csv")
+    assert "--scratch must be left out but for Parquet files" in said
+
+
+def test_an_empty_folder_is_refused(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "--private must be a .parquet file, or a folder of them" in refused(files, private="empty")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    batches = parquet._batches
+
+    def touched(piece: parquet.Piece, *others: object) -> object:
+        os.utime(files.path("folder/c.parquet"), ns=(1, 1))
+        return batches(piece, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(parquet, "_batches", touched)
+    assert "files that stay as they are while they are read" in refused(files)
+
+
+def test_a_dry_run_reads_footers_alone(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "read_parts", None)
+    result = files.publish("--private", files.path("folder"), "--dry-run", suffix=".parquet")
+    assert result.exit_code == 0, result.output
+    assert f"{RECORDS:,}" in result.output
