@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["support.shelves", "support.waiting", "support.served"]
+pytest_plugins = ["support.shelves", "support.waiting", "support.served", "support.clusters"]
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

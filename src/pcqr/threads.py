@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import TypeVar
 
@@ -16,9 +18,26 @@ _LEAST_STEPS = 1_000_000
 _GLANCE = 0.1
 """Seconds after which it is asked again whether this is still the process that the threads are in."""
 
+_most: ContextVar[int | None] = ContextVar("threads at most", default=None)
+
 
 class ForkedError(RuntimeError):
     """This process was forked off while threads were at work. They stayed behind, and so did what they made."""
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Work that is begun here is shared out to so many threads at most: others are at work on this machine as well."""
+    before = _most.set(threads)
+    try:
+        yield
+    finally:
+        _most.reset(before)
+
+
+def available() -> int:
+    """How many threads there are for work that is begun here."""
+    return _most.get() or os.cpu_count() or 1
 
 
 def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int | None = None) -> list[T]:
@@ -27,7 +46,7 @@ def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int 
     `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone, all public.
     The threads end with the call, whatever its end; nothing is left behind that a fork or a pickle could trip over.
     """
-    threads = os.cpu_count() or 1 if total * steps >= _LEAST_STEPS else 1
+    threads = available() if total * steps >= _LEAST_STEPS else 1
     shares = max(1, min(threads, total), -(-total // (most or total or 1)))
     if shares == 1:
         return [work(0, total)]

@@ -8,7 +8,6 @@ blocks, in any order and anywhere, and the tables added up. They are private.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from pcqr.compiled import compiled
 from pcqr.errors import DataError
 from pcqr.progress import tracked
 from pcqr.records.arrays import Labels
+from pcqr.threads import available
 
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
@@ -161,7 +161,7 @@ def in_shares(stage: str, total: int, steps: int, work: Callable[[int, int], Non
 
     `steps` is about what one of `total` takes, from public numbers alone: little work is done here and at once.
     """
-    threads = os.cpu_count() or 1
+    threads = available()
     shares = min(total, total * steps // _LEAST_STEPS, 8 * threads)
     if shares < 2:
         work(0, total)

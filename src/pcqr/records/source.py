@@ -7,12 +7,13 @@ needs no table in one piece. All answers are private. What a source promises, an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block as Answers
 from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pcqr.records.in_memory import InMemory
 
 Positions = NDArray[np.signedinteger[Any]]
+T = TypeVar("T")
 
 _MOST_ROWS = 1 << 16
 _CELLS = 1 << 22
@@ -95,6 +97,22 @@ class Records(ABC):
     def part(self, positions: Positions) -> InMemory:
         """All that a teacher sees of the records at these positions."""
         return self.rows(positions).gathered()
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Are the records on other machines, so that teachers are better trained there?"""
+        return False
+
+    def taught(
+        self, teach: Callable[..., T], parts: Sequence[Positions], own: Sequence[Any] | None = None
+    ) -> Iterator[T]:
+        """What `teach` makes of all that is seen of the records at each of the `parts`, in their order.
+
+        It is called with them and, where there are `own` arguments, with the part's. It draws nothing, and has no
+        effect besides its result: it may be called elsewhere, and more than once.
+        """
+        for place, positions in enumerate(tracked("teachers", parts)):
+            yield teach(self.part(positions), *(() if own is None else (own[place],)))
 
     def all_labels(self, rows: int) -> Iterator[Labels]:
         """The labels that occur, `rows` at a time, to be checked one by one."""

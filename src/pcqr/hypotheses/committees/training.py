@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError
-from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.committees.base import Committee, TeachesInBulk, TeachesWithCoins
-from pcqr.hypotheses.committees.members import Members, trained_alone
-from pcqr.progress import tracked
-from pcqr.records import Records
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, TeachesInBulk, TeachesWithCoins
+from pcqr.hypotheses.committees.members import Members, trained_alone, trained_in_turn
+from pcqr.records import InMemory, Records
 from pcqr.records.arrays import as_labels
 from pcqr.records.source import Positions
 
+_GROUPS = 20
 SEEDS = 1 << 32
 """The numbers that scikit-learn takes for a random state."""
 
@@ -57,20 +59,40 @@ def trained(
         return hypotheses.teach(records, parts, seeds)
     if isinstance(hypotheses, TeachesInBulk) and _may_teach_in_bulk(hypotheses, records):
         return _in_bulk(hypotheses, records, parts)
-    members = [trained_alone(hypotheses, records.part(part)) for part in tracked("teachers", parts)]
-    return Members(members, hypotheses.labels)
+    if records.is_elsewhere:
+        together = list(groups(parts, group_rows(records)))
+        found = records.taught(partial(_in_turn, hypotheses), *joined(together))
+        return Members(tuple(chain.from_iterable(found)), hypotheses.labels)
+    return Members(tuple(records.taught(partial(trained_alone, hypotheses), parts)), hypotheses.labels)
 
 
 def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positions]) -> Committee:
-    taught = []
     in_turn = hypotheses.teaches_in_turn or records.whole > 1  # how many rows a part of persons has is private
-    rows = 1 if in_turn else records.point_rows
-    for group in tracked("teachers", list(groups(parts, rows))):
-        held = records.part(np.concatenate(group))
-        ends = np.array([held.size]) if in_turn else np.cumsum([part.size for part in group])
-        taught.append(hypotheses.learn_parts(held.X, held.y.astype(np.int8), ends))
-    joined = {name: np.concatenate([arrays[name] for arrays in taught]) for name in taught[0]}
-    return hypotheses.committee(joined, records.width)
+    rows = 1 if in_turn else group_rows(records) if records.is_elsewhere else records.point_rows
+    whole, ends = joined(list(groups(parts, rows)))
+    taught = list(records.taught(partial(_learned, hypotheses), whole, None if in_turn else ends))
+    teachers = {name: np.concatenate([arrays[name] for arrays in taught]) for name in taught[0]}
+    return hypotheses.committee(teachers, records.width)
+
+
+def _learned(hypotheses: TeachesInBulk, held: InMemory, ends: IntArray | None = None) -> Arrays:
+    """The teachers of one group, whose parts end there; without `ends` all of it is one part."""
+    return hypotheses.learn_parts(held.X, held.y.astype(np.int8), np.array([held.size]) if ends is None else ends)
+
+
+def _in_turn(hypotheses: HypothesisClass, held: InMemory, ends: IntArray) -> list[Hypothesis]:
+    return list(trained_in_turn(hypotheses, held.X, held.y, ends))
+
+
+def group_rows(records: Records) -> int:
+    """How many rows are gathered at a time, where progress is told, or others can work at the same time."""
+    return min(records.point_rows, max(1, records.size // _GROUPS))
+
+
+def joined(together: Sequence[Sequence[Positions]]) -> tuple[list[Positions], list[IntArray]]:
+    """The positions of each group, one part after the other, and where its parts end."""
+    ends = [np.cumsum([part.size for part in group]) for group in together]
+    return [np.concatenate(group) for group in together], ends
 
 
 def groups(parts: Sequence[Positions], rows: int) -> Iterator[Sequence[Positions]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,13 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, TeachesWithCoins
 from pcqr.hypotheses.committees.members import Members
-from pcqr.hypotheses.committees.training import groups
+from pcqr.hypotheses.committees.training import group_rows, groups, joined
 from pcqr.hypotheses.learners.base import OnlyLearns
 from pcqr.hypotheses.learners.fitting import Caller, fitted, silent
 from pcqr.hypotheses.learners.known import as_committee, cannot_be_kept, is_known
 from pcqr.progress import tracked
-from pcqr.records import Records
+from pcqr.records import InMemory, Records
 from pcqr.records.source import Positions
-
-_TOLD = 20
-"""Progress is told so often, where teachers are many."""
 
 
 @dataclass(frozen=True)
@@ -114,19 +113,34 @@ class Estimators(OnlyLearns, TeachesWithCoins):
         import joblib  # noqa: PLC0415
 
         caller, members = Caller.here(), list[Hypothesis]()
-        coins = iter(seeds.tolist())
-        rows = min(records.point_rows, max(1, records.size // _TOLD))
+        together, coins = list(groups(parts, group_rows(records))), iter(seeds.tolist())
+        if records.is_elsewhere:
+            whole, ends = joined(together)
+            own = [(those, list(islice(coins, those.size))) for those in ends]
+            taught = records.taught(partial(_fitted_there, self.estimator, caller), whole, own)
+            return self._committee(tuple(chain.from_iterable(taught)), records)
         # No `max_nbytes`: larger arrays would be written to a file, where workers find them. They are private.
         with silent(), joblib.Parallel(n_jobs=self.n_jobs, max_nbytes=None) as parallel:
-            for group in tracked("teachers", list(groups(parts, rows))):
+            for group in tracked("teachers", together):
                 held = (records.part(part) for part in group)
                 members += parallel(
                     joblib.delayed(fitted)(self.estimator, part.X, part.y, seed, caller)
                     for part, seed in zip(held, coins)  # noqa: B905 - one of `coins` for each part of all groups
                 )
+        return self._committee(members, records)
+
+    def _committee(self, members: Sequence[Hypothesis], records: Records) -> Committee:
         if is_known(self.estimator):
             return as_committee(self.estimator, members, self.labels, records.width)
         return EstimatorMembers(members, self.labels, self.estimator)
+
+
+def _fitted_there(estimator: Any, caller: Caller, held: InMemory, own: tuple[IntArray, list[int]]) -> list[Hypothesis]:
+    """Teachers on a worker, one after the other; `own`: where the part of each ends, and its seed."""
+    ends, seeds = own
+    pieces = zip(np.split(held.X, ends[:-1]), np.split(held.y, ends[:-1]), seeds, strict=True)
+    with silent():
+        return [fitted(estimator, X, y, seed, caller) for X, y, seed in pieces]
 
 
 class EstimatorMembers(Members):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 import warnings
 from collections.abc import Iterator
@@ -35,12 +36,18 @@ class Fitted(Hypothesis):
 class Caller:
     """Where training was called from: a worker is this thread itself, another thread of its process, or elsewhere."""
 
+    machine: str
     process: int
     thread: int
 
     @classmethod
     def here(cls) -> Caller:
-        return cls(os.getpid(), threading.get_ident())
+        return cls(platform.node(), os.getpid(), threading.get_ident())
+
+    def is_elsewhere(self) -> bool:
+        """Is this another process than the caller's?"""
+        here = self.here()
+        return (here.machine, here.process) != (self.machine, self.process)
 
 
 def fitted(estimator: Any, X: Points, y: Labels, seed: int, caller: Caller) -> Hypothesis:
@@ -86,8 +93,7 @@ def _own(estimator: Any, seed: int) -> Any:
 @contextmanager
 def _apart(seed: int, caller: Caller) -> Iterator[None]:
     """What other code draws from global generators is this teacher's own, too, but where threads share them."""
-    here = Caller.here()
-    elsewhere = here.process != caller.process
-    generators = seeded_generators(seed) if elsewhere or here == caller else nullcontext()
+    elsewhere = caller.is_elsewhere()
+    generators = seeded_generators(seed) if elsewhere or Caller.here() == caller else nullcontext()
     with generators, silent() if elsewhere else nullcontext():  # filters are the process's: the caller has set them
         yield

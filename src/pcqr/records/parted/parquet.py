@@ -221,7 +221,10 @@ def _stamp(file: Path, name: str) -> tuple[int, int]:
     try:
         found = file.stat()
     except OSError:
-        raise _changed(name) from None
+        wanted = (
+            "files that stay as they are while they are read, and that every worker of a cluster sees by the same path"
+        )
+        raise DataError(name, wanted, "a file that is not there, or not for this user") from None
     return found.st_size, found.st_mtime_ns
 
 
@@ -231,4 +234,4 @@ def _check_stamp(piece: Piece, name: str) -> None:
 
 
 def _changed(name: str) -> DataError:
-    return DataError(name, "files that stay as they are while they are read", "a file that was changed or removed")
+    return DataError(name, "files that stay as they are while they are read", "a file that was changed")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pcqr.errors import DataError
+from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
 from pcqr.records.encoded import Encoded
@@ -15,9 +16,10 @@ from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import HeadSums
 from pcqr.records.in_memory import InMemory
 from pcqr.records.parted import work
-from pcqr.records.parted.engine import Arrays, Engine, Handle
+from pcqr.records.parted.engine import Arrays, Engine, Handle, Integers, Share
 from pcqr.records.parted.head import PartedHeadSums
 from pcqr.records.parted.parquet import ParquetParts, Reading, read_part
+from pcqr.records.parted.selected import Selected
 from pcqr.records.parted.work import Layout
 from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions, Records
@@ -93,18 +95,41 @@ class Parted(Records):
         if rest.size:
             yield rest
 
-    def rows(self, positions: Positions) -> Encoded:
-        """The records at these positions, brought here."""
+    @property
+    def is_elsewhere(self) -> bool:
+        return self._engine.is_elsewhere
+
+    def rows(self, positions: Positions) -> Records:
+        """The records at these positions: brought here, or left where they are if that is elsewhere."""
         wanted = np.asarray(positions)
-        wanted = np.where(wanted < 0, wanted + self.size, wanted)
-        owners = np.searchsorted(self._ends, wanted, side="right")
-        order, asked = np.argsort(owners, kind="stable"), np.unique(owners)
-        starts = np.concatenate([[0], self._ends])[asked]
-        own = [wanted[owners == owner] - start for owner, start in zip(asked, starts, strict=True)]
-        handles = [self._handles[owner] for owner in asked]
-        found = list(self._engine.each(work.rows_at, handles, own=own))
-        back = np.argsort(order, kind="stable")
-        return self._layout.records({name: np.concatenate([part[name] for part in found])[back] for name in found[0]})
+        return Selected(self, wanted) if self.is_elsewhere else self.brought(wanted)
+
+    def part(self, positions: Positions) -> InMemory:
+        return self.brought(positions).gathered()
+
+    def brought(self, positions: Positions) -> Encoded:
+        """The records at these positions, here."""
+        share = self._share(positions)
+        handles = [self._handles[place] for place in share.places]
+        found = list(self._engine.each(work.rows_at, handles, own=share.taken))
+        return self._layout.records(work.joined(found, share.own[0]))
+
+    def labels_at(self, positions: Positions) -> Labels:
+        """The labels at these positions."""
+        share = self._share(positions)
+        handles = [self._handles[place] for place in share.places]
+        labels = list(self._engine.each(work.labels_at, handles, own=share.taken))
+        found: Labels = np.concatenate(labels)[share.own[0]]
+        return found
+
+    def taught(
+        self, teach: Callable[..., T], parts: Sequence[Positions], own: Sequence[Any] | None = None
+    ) -> Iterator[T]:
+        """Where the records lie: of a teacher's records each part gives its own, and what was learned comes back."""
+        shares = [self._share(part, *(() if own is None else (own[place],))) for place, part in enumerate(parts)]
+        found = self._engine.across(work.rows_at, work.taught, self._handles, shares, self._layout, teach)
+        for _ in tracked("teachers", parts):
+            yield next(found)
 
     def relabelled(self, labelling: Labelling) -> Parted:
         handles = self._engine.hold(work.relabelled, self._handles, self._layout, labelling)
@@ -121,17 +146,19 @@ class Parted(Records):
             start += labels.size
         return InMemory.of_checked(X, y, self.labels)
 
-    def label_counts(self) -> IntArray:
-        (counts,) = self._engine.summed(work.label_counts, self._handles, self._layout)
+    def label_counts(self, positions: Positions | None = None) -> IntArray:
+        (counts,) = self._summed(positions, work.label_counts, self._layout)
         return counts.astype(np.int64)
 
-    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
-        (wrong,) = self._engine.summed(work.mistakes, self._handles, self._layout, tuple(labellings))
+    def mistakes(self, labellings: Sequence[Labelling], positions: Positions | None = None) -> IntArray:
+        (wrong,) = self._summed(positions, work.mistakes, self._layout, tuple(labellings))
         return wrong.astype(np.int64)
 
-    def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
+    def conjunctions(
+        self, predicates: Sequence[Predicate], depth: int, positions: Positions | None = None
+    ) -> ConjunctionCounts:
         asked = tuple(predicates)
-        (table,) = self._engine.summed(work.conjunctions, self._handles, self._layout, asked, depth)
+        (table,) = self._summed(positions, work.conjunctions, self._layout, asked, depth)
         return ConjunctionCounts(len(asked), depth, table.astype(np.int32, copy=False))
 
     def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
@@ -145,6 +172,25 @@ class Parted(Records):
         for there in self._each(work.found_in, self._layout, shown):
             found |= there
         return int(found.sum())
+
+    def _summed(self, positions: Positions | None, function: Callable[..., Integers], *shared: Any) -> Integers:
+        """A sum over all records, or over those at `positions`."""
+        if positions is None:
+            return self._engine.summed(function, self._handles, *shared)
+        share = self._share(positions)
+        handles = [self._handles[place] for place in share.places]
+        return self._engine.summed(work.of_rows, handles, function, *shared, own=share.taken)
+
+    def _share(self, positions: Positions, *own: Any) -> Share:
+        """Which parts have the records at these positions, at which of their own, and how they come back into order."""
+        wanted = np.asarray(positions)
+        wanted = np.where(wanted < 0, wanted + self.size, wanted)
+        owners = np.searchsorted(self._ends, wanted, side="right")
+        order = np.argsort(owners, kind="stable")
+        asked, counts = np.unique(owners, return_counts=True)
+        starts = np.concatenate([[0], self._ends])[asked]
+        inside = np.split(wanted[order] - np.repeat(starts, counts), np.cumsum(counts)[:-1])
+        return Share(asked.tolist(), inside, (np.argsort(order, kind="stable"), *own))
 
     def _each(self, function: Callable[..., T], *shared: Any) -> Iterator[T]:
         return self._engine.each(function, self._handles, *shared)

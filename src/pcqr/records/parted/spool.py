@@ -14,7 +14,7 @@ import numpy as np
 
 from pcqr.errors import ParameterError
 from pcqr.progress import tracked
-from pcqr.records.parted.engine import Arrays, Integers
+from pcqr.records.parted.engine import Arrays, Integers, Share
 
 T = TypeVar("T")
 
@@ -44,6 +44,8 @@ class Spool:
     >>> list(spool.each(lambda value: int(value["squares"].sum()), handles))
     [5, 30]
     """
+
+    is_elsewhere = False
 
     def __init__(self, scratch: str | Path | None = None) -> None:
         self.scratch = Path(tempfile.gettempdir() if scratch is None else scratch)
@@ -75,13 +77,31 @@ class Spool:
         for place, handle in enumerate(tracked("parts of the table", handles)):
             yield function(_value(handle), *(() if own is None else (own[place],)), *shared)
 
-    def summed(self, function: Callable[..., Integers], handles: Sequence[_Held], *shared: Any) -> Integers:
-        parts = self.each(function, handles, *shared)
+    def summed(
+        self,
+        function: Callable[..., Integers],
+        handles: Sequence[_Held],
+        *shared: Any,
+        own: Sequence[Any] | None = None,
+    ) -> Integers:
+        parts = self.each(function, handles, *shared, own=own)
         totals = next(parts)
         for found in parts:
             for total, part in zip(totals, found, strict=True):
                 np.add(total, part, out=total)
         return totals
+
+    def across(
+        self,
+        take: Callable[..., Arrays],
+        join: Callable[..., T],
+        handles: Sequence[_Held],
+        shares: Sequence[Share],
+        *shared: Any,
+    ) -> Iterator[T]:
+        for share in shares:
+            asked = zip(share.places, share.taken, strict=True)
+            yield join([take(_value(handles[place]), taken) for place, taken in asked], share.own, *shared)
 
     def discard(self, handles: Sequence[_Held]) -> None:
         for handle in handles:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from pcqr.schema import Column
 from pcqr.schema.overlap import rows_in
 from pcqr.schema.table import CompactTable
 
+T = TypeVar("T")
 LABELS = "labels"
 
 
@@ -66,6 +68,28 @@ def labels_of(part: Arrays) -> Labels:
 def rows_at(part: Arrays, positions: Positions) -> Arrays:
     """The records at these positions within the part."""
     return {name: entries[positions] for name, entries in part.items()}
+
+
+def labels_at(part: Arrays, positions: Positions) -> Labels:
+    """The labels at these positions within the part."""
+    found: Labels = part[LABELS][positions]
+    return found
+
+
+def of_rows(part: Arrays, positions: Positions, function: Callable[..., T], *shared: Any) -> T:
+    """`function` of the records at these positions, instead of the whole part."""
+    return function(rows_at(part, positions), *shared)
+
+
+def joined(pieces: Sequence[Arrays], back: Positions) -> dict[str, NDArray[Any]]:
+    """The records of several pieces, in the order of `back`."""
+    return {name: np.concatenate([piece[name] for piece in pieces])[back] for name in pieces[0]}
+
+
+def taught(pieces: Sequence[Arrays], own: tuple[Any, ...], layout: Layout, teach: Callable[..., T]) -> T:
+    """What `teach` makes of the records of several pieces; `own` are their order and its other arguments."""
+    back, *others = own
+    return teach(layout.records(joined(pieces, back)).gathered(), *others)
 
 
 def relabelled(part: Arrays, layout: Layout, labelling: Labelling) -> Arrays:
