@@ -10,7 +10,13 @@ from scipy.stats import norm
 
 from pcqr.accounting.gaussian import gaussian_delta
 from pcqr.errors import ParameterError
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_delta, fine_gaussian_epsilon, grid_delta
+from pcqr.mechanisms.fine_gaussian import (
+    fine_gaussian_delta,
+    fine_gaussian_epsilon,
+    grid_delta,
+    unit_steps_delta,
+    unit_steps_epsilon,
+)
 
 
 def exact_delta(scale: float, epsilon: float, shift: int) -> float:
@@ -100,3 +106,48 @@ def test_bad_numbers_are_refused(name: str, value: float) -> None:
     good: dict[str, float] = {"shift": 1.0, "scale": 10.0, "draws": 1}
     with pytest.raises(ParameterError, match=name):
         fine_gaussian_delta(epsilon=1.0, **{**good, name: value})  # type: ignore[arg-type]
+
+
+def exact_delta_of_steps(scale: float, draws: int, epsilon: float) -> float:
+    """Of `draws` coordinates that all move by one: Σ P(t)·max(0, 1 − e^{ε − loss}), the sum's law by convolution."""
+    reach = math.ceil(12 * scale)
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
+    law = np.ones(1)
+    for _ in range(draws):
+        law = np.convolve(law, bell / bell.sum())
+    loss = (draws + 2.0 * (np.arange(law.size) - draws * reach)) / (2.0 * scale**2)
+    return math.fsum(law * np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon - loss))))
+
+
+@pytest.mark.parametrize(("scale", "draws"), [(2.0, 1), (2.0, 4), (2.5, 20), (5.0, 60), (9.0, 3)])
+def test_steps_of_one_keep_their_bound_and_need_it(scale: float, draws: int) -> None:
+    shift = math.sqrt(draws) / scale
+    above = []
+    for epsilon in np.linspace(shift**2 / 2 + 1e-9, shift**2 / 2 + 5 * shift, 60):
+        exact = exact_delta_of_steps(scale, draws, float(epsilon))
+        assert exact <= unit_steps_delta(scale, draws, float(epsilon)) + 1e-15
+        above.append(exact > continuous_delta(shift, float(epsilon)) + 1e-13)
+    assert any(above), "the continuous figure alone is false"
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-10])
+@pytest.mark.parametrize(("scale", "draws"), [(2.0, 4), (5.0, 60), (40.0, 572)])
+def test_the_epsilon_of_steps_of_one_keeps_delta_and_is_hardly_more_than_needed(
+    scale: float, draws: int, delta: float
+) -> None:
+    epsilon = unit_steps_epsilon(scale, draws, delta)
+    assert unit_steps_delta(scale, draws, epsilon) <= delta
+    if draws < 100:
+        assert exact_delta_of_steps(scale, draws, epsilon) <= delta
+        assert exact_delta_of_steps(scale, draws, epsilon - 1.5 / scale**2) > delta
+    assert unit_steps_delta(scale, draws, epsilon * (1 - 1e-6)) > delta
+
+
+def test_steps_of_one_say_nothing_where_nothing_is_proved() -> None:
+    assert unit_steps_delta(1.9, 5, 3.0) == math.inf, "noise of less than two steps"
+    assert unit_steps_delta(10.0, 500, 2.49) == math.inf, "ε below μ²/2"
+    assert unit_steps_epsilon(1.9, 5, 1e-6) == math.inf
+    assert unit_steps_epsilon(10.0, 500, 0.9) == pytest.approx(2.5), "no less than μ²/2, whatever δ is"
+    assert unit_steps_epsilon(2.0, 10**6, 1e-6) == math.inf
+    with pytest.raises(ParameterError, match="draws"):
+        unit_steps_delta(10.0, 0, 1.0)

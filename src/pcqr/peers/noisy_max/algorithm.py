@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import DiscreteGaussianEvent, Repeated, compose
+from pcqr.accounting import Repeated, compose
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
@@ -20,6 +20,8 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.committees import Committee, committee_from_arrays
 from pcqr.hypotheses.committees.base import Arrays
+from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
+from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Usage
 from pcqr.records import Records
@@ -85,13 +87,20 @@ def noisy_max(hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage
 def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
     """m = `plan.queries` answers together, adaptively chosen queries included, with a δ of at most `delta`.
 
-    Rényi composition; or the sum of the answers' own ε, pure, where they have one and δ would save less than 1 % of it.
+    Rényi composition, or for Gaussian noise the law of the sum of all draws, whichever is less; or the sum of the
+    answers' own ε, pure, where they have one and δ would save less than 1 % of it.
     Privacy loss distributions are left out: they know no more about these events than that they are pure, and take a
     second to load.
     """
     answers = [Repeated(plan.event, plan.queries)]
     stated = compose(answers, delta, accountant="Rényi")
-    if not isinstance(plan.event, DiscreteGaussianEvent):
+    if isinstance(plan.noise, GaussianMax):
+        moved = plan.queries if plan.labels == 2 else 2 * plan.queries
+        together = unit_steps_epsilon(plan.noise.scale, moved, stated.delta)
+        if together < stated.epsilon:
+            words = f"{plan.queries} releases on the same records, by the law of the sum of their noise"
+            stated = replace(stated, epsilon=together, steps=(words,))
+    else:
         pure = compose(answers, 0.0, accountant="basic")
         stated = pure if pure.epsilon <= _WORTH_A_DELTA * stated.epsilon else stated
     return replace(stated, proof="noisy_max").explained("each the noisy majority of teachers on disjoint records")
