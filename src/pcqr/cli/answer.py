@@ -122,7 +122,7 @@ def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple
 
 
 def preview(job: Answer, *, as_json: bool) -> None:
-    """Say what `run` would promise, plan and use up. Of the private file: the column names and the number of rows."""
+    """Say what `run` would promise, plan and use up. Of the private file: the column names and n (rows, or persons)."""
     account = account_of(job, COMMAND)
     columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)

@@ -75,7 +75,7 @@ def _public(job: Fit, shown: Shown) -> Points | None:
 
 
 def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
-    """What `run` would make, and what can be expected of it. Of the private file: column names and number of rows."""
+    """What `run` would make, and what can be expected of it. Of the private file: column names and n."""
     columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)

@@ -111,7 +111,7 @@ class Answer(Voting):
         typer.Option(
             "--preview",
             help="Spend nothing: say what the run would promise, plan and use up. Of the private file only the column "
-            "names and the number of rows are used.",
+            "names and the number of rows are used; with --person the column of ids, for the number of persons.",
         ),
     ] = False
     class_name: AnsweringClass = "stumps"
@@ -295,7 +295,8 @@ class Publish(OnPrivateFiles):
         typer.Option(
             "--dry-run",
             help="Spend and write nothing: say what would be done, what each part costs, and what it takes. Of the "
-            "private file only the column names and the number of rows are used.",
+            "private file only the column names and the number of rows are used; with --person the column of "
+            "ids, for the number of persons.",
         ),
     ] = False
     overwrite: Overwrite = False

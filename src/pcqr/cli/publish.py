@@ -186,7 +186,7 @@ def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int,
 
 
 def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
-    """What `run` would do. Of the private file: column names and number of rows."""
+    """What `run` would do. Of the private file: column names and n (rows, or persons)."""
     columns, records = public_size(job)
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(columns, job.label)

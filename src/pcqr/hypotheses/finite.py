@@ -148,7 +148,9 @@ class Finite(HypothesisClass):
         public: Points | None,  # noqa: ARG002
         choose: Chooser,
     ) -> Member:
-        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature / records.whole)))
+        if records.whole != 1:  # a member may round what it says by the number of rows, which is private there
+            raise ParameterError("records", "of a finite class one row of each person: `one_each`", "persons")
+        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature)))
 
     def _member(self, index: int) -> Member:
         return Member(index, self.members[index])
