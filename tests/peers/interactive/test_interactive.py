@@ -233,3 +233,13 @@ def test_a_copy_holds_no_student_and_no_teacher() -> None:
     copy = pickle.loads(pickle.dumps(online))  # noqa: S301
     assert copy.answer(X[0]).kind == "repeated"
     assert not isinstance(copy._protocol.labeller, InteractiveVotes)
+
+
+def test_a_preview_expects_nothing_that_is_said_of_other_answers() -> None:
+    """The model of confident answers knows no student, which answers where the teachers do not."""
+    release = InteractiveMaxAggregate(Thresholds(), epsilon=4.0, queries=60, teachers=299, entropy=0)
+    assert release.plan(4_000, 1).prediction is None
+    X = np.linspace(0.0, 1.0, 4_000)[:, None]
+    told = str(release.fit(X, (X[:, 0] > 0.5).astype(int)).preview([[0.1], [0.2]]))
+    assert "expects" not in told
+    assert "2 new queries" in told

@@ -18,9 +18,9 @@ LEAD_SHARE = 0.7
 def plan_interactive_max(
     request: Request, pins: ConfidentPins, lead: int | None, confidence: float, refresh: int
 ) -> InteractiveMaxPlan:
-    """At most m = `request.queries` queries. What is expected is said for confident answers, which this begins with."""
+    """At most m = `request.queries` queries. Nothing is expected: the model of confident answers knows no student."""
     confident = plan_confident_max(request, pins=pins)
     least = math.ceil(LEAD_SHARE * confident.vote.teachers) if lead is None else lead
     kept = {field.name: getattr(confident, field.name) for field in fields(ConfidentMaxPlan) if field.init}
-    kept["guarantee"] = interactive_max_guarantee(confident.vote, request.delta)
+    kept |= {"guarantee": interactive_max_guarantee(confident.vote, request.delta), "prediction": None}
     return InteractiveMaxPlan(**kept, pupil=PupilStage(least, confidence, refresh))

@@ -107,7 +107,9 @@ class IndividualKNN(NearRelease[IndividualPlan]):
     0
     """
 
-    not_for_persons_because: ClassVar[str | None] = "near rows have budgets of their own, and a person none yet"
+    not_for_persons_because: ClassVar[str | None] = (
+        "near rows have budgets of their own, and a person none yet; PrivateKNN takes groups"
+    )
 
     _: KW_ONLY
     adjacency: Adjacency = "replace"
