@@ -162,3 +162,18 @@ def test_a_dry_run_reads_footers_alone(files: Files, monkeypatch: pytest.MonkeyP
     result = files.publish("--private", files.path("folder"), "--dry-run", suffix=".parquet")
     assert result.exit_code == 0, result.output
     assert f"{RECORDS:,}" in result.output
+    assert "it is read part by part" in result.output
+    assert "GB on disk, until the end of the run" in result.output
+
+
+def test_time_memory_and_scratch_are_told_before_a_record_is_read(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "_check_stamp", None)
+    result = files.publish("--private", files.path("folder"), "--labels", "no,yes", suffix=".parquet")
+    assert isinstance(result.exception, TypeError)
+    said = " ".join(result.output.split())
+    assert "To publish: " in said
+    assert " steps, a second or less on one core" in said
+    assert "Memory: about 0.4 GB, the table included" in said
+    assert "Scratch: about 0.0 GB on disk" in said

@@ -19,7 +19,8 @@ from pcqr.cli.console import complain, field_table, give_up_output, print_json, 
 from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder
-from pcqr.cli.rehearsal import announcement, told, try_out
+from pcqr.cli.parts import in_parts
+from pcqr.cli.rehearsal import Parts, announcement, told, try_out
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import Rehearsal
@@ -32,6 +33,8 @@ from pcqr.models.folder import MODEL, Saved
 from pcqr.plan import CountedPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
+from pcqr.records.parted import ParquetParts
+from pcqr.records.parted.work import Layout
 from pcqr.release.account import Account
 
 DEFAULT_DELTA = 1e-6
@@ -80,12 +83,15 @@ def run(job: Publish, *, as_json: bool) -> None:
     with Signals() as signals:
         try:
             with progress(hidden=as_json) as bar:
+                if (parts := in_parts(job)) is not None:  # n is known before a record is read
+                    _announce(job, method, parts, bar, as_json=as_json)
                 with stages(bar, "reading and encoding"):
                     inputs = read_inputs(job, most_labels=MOST_LABELS)
-                with stages(bar, "planning"):
-                    rehearsal = _rehearsed(job, method, inputs.names, inputs.records, inputs.shown)
-                if not as_json and (long := announcement(rehearsal, inputs.records)):
-                    bar.console.print(long, highlight=False)
+                if parts is None:
+                    with stages(bar, "planning"):
+                        rehearsal = _rehearsed(job, method, inputs.names, inputs.records, inputs.shown)
+                    if not as_json and (long := announcement(rehearsal, inputs.records)):
+                        bar.console.print(long, highlight=False)
                 with stages(bar, "publishing"), _own_directory(job):
                     made.learner = _learner(job, method, inputs.names).set_params(account=account)
                     try:
@@ -109,6 +115,21 @@ def run(job: Publish, *, as_json: bool) -> None:
                 _fail(f"{reason(cause)}. {nothing}{stays_charged(made.account)}", cause, as_json=as_json)
                 raise typer.Exit(STOPPED) from None
             raise
+
+
+def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, *, as_json: bool) -> None:
+    """What will be done with a table in parts, and what it takes: from footers and public files alone."""
+    names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
+    check_label(parts.columns, job.label)
+    with stages(bar, "planning"):
+        shown = read_shown(job, parts.columns)
+        rehearsal = _rehearsed(job, method, names, parts.rows, shown)
+    if not as_json:
+        bar.console.print(announcement(rehearsal, parts.rows, _taken(parts, shown, names)), highlight=False)
+
+
+def _taken(parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
+    return Parts(parts.rows, max(parts.sizes), Layout(shown.schema.columns, len(names)).record_bytes)
 
 
 def _tell_of_writing(bar: Progress) -> None:
@@ -187,7 +208,8 @@ def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int,
 
 def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
     """What `run` would do. Of the private file: column names and n (rows, or persons)."""
-    columns, records = public_size(job)
+    parts = in_parts(job)
+    columns, records = public_size(job) if parts is None else (parts.columns, parts.rows)
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(columns, job.label)
     shown = read_shown(job, columns)
@@ -195,12 +217,12 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     rehearsal = _rehearsed(job, method, names, records, shown)
     plan = rehearsal.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    parts = told(rehearsal, records)
+    takes = told(rehearsal, records, None if parts is None else _taken(parts, shown, names))
     if as_json:
-        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "parts": parts}
+        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "parts": takes}
         print_json(facts | {"account": account_facts(account), "dry_run": True})
         return
-    fields = {"guarantee": promise(plan.guarantee, records)} | parts | {"account": preview_line(account, plan)}
+    fields = {"guarantee": promise(plan.guarantee, records)} | takes | {"account": preview_line(account, plan)}
     Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ LONG = 5e9
 _STEPS_A_DRAW = 100
 _BYTES_A_WEIGHT = 60
 """Of a draw of noise, and of what is held for each weight: weights, velocity, mean, sums, noise."""
+_BYTES_AT_REST, _COPIES_OF_A_PART = 4.2e8, 3.0
+"""Of pcqr and its libraries with blocks of a table at hand; and how often a part is in memory while it is read."""
 
 
 def try_out(rehearsal: Rehearsal, names: Sequence[Any], shown: Shown, epsilon: float) -> None:
@@ -43,7 +46,34 @@ def try_out(rehearsal: Rehearsal, names: Sequence[Any], shown: Shown, epsilon: f
         PublishedModel(hypothesis, tuple(names), shown.schema, Guarantee(epsilon), origin).texts()
 
 
-def told(rehearsal: Rehearsal, records: int) -> dict[str, str]:
+@dataclass(frozen=True)
+class Parts:
+    """What a table that is read part by part takes: records, those of its largest part, and bytes of one. Public."""
+
+    records: int
+    largest: int
+    record_bytes: int
+
+    def memory(self, rehearsal: Rehearsal) -> float:
+        """Bytes, all in all: what is held of one part, and what does not grow with the table."""
+        kept = max((_kept_bytes(stage) for stage in _longest(rehearsal)), default=0.0)
+        of_a_part = self.largest * (_COPIES_OF_A_PART * self.record_bytes + 2.0 * kept)
+        return _BYTES_AT_REST + of_a_part + _fixed_bytes(rehearsal, self.records)
+
+    def scratch(self, rehearsal: Rehearsal) -> float:
+        """Bytes on disk: the table in compact form, and what a head keeps of its records."""
+        kept = max((_kept_bytes(stage) for stage in _longest(rehearsal)), default=0.0)
+        return self.records * (self.record_bytes + kept)
+
+    def in_words(self, rehearsal: Rehearsal) -> dict[str, str]:
+        memory, scratch = self.memory(rehearsal), self.scratch(rehearsal)
+        return {
+            "memory": f"about {memory / 1e9:,.1f} GB, the table included: it is read part by part",
+            "scratch": f"about {scratch / 1e9:,.1f} GB on disk, until the end of the run",
+        }
+
+
+def told(rehearsal: Rehearsal, records: int, parts: Parts | None = None) -> dict[str, str]:
     """What will be done, part by part: what each part costs by itself, its size, and what it takes."""
     plan = rehearsal.plan
     lines = {"publishes": made_of(plan, rehearsal.hypotheses, records)}
@@ -55,7 +85,7 @@ def told(rehearsal: Rehearsal, records: int) -> dict[str, str]:
         lines["head"] = _descent(plan.head, plan.delta)
     if rehearsal.maps:
         lines["columns"] = f"{rehearsal.maps[0].features:,}, once they are encoded"
-    return lines | _effort(rehearsal, records)
+    return lines | _effort(rehearsal, records, parts)
 
 
 def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
@@ -105,14 +135,20 @@ def _more(ahead: int) -> str:
     return "no more mistakes" if ahead == 0 else f"at most {counted(-ahead, 'mistake')} more"
 
 
-def announcement(rehearsal: Rehearsal, records: int) -> str | None:
-    """For a run that takes long: what it will do, and the steps that it takes. None for a short one."""
+def announcement(rehearsal: Rehearsal, records: int, parts: Parts | None = None) -> str | None:
+    """For a run that takes long: what it will do, and the steps that it takes. None for a short one.
+
+    Where the table is read part by part: memory and scratch, too.
+    """
     steps = _steps(rehearsal, records)
-    if steps <= LONG:
+    if steps <= LONG and parts is None:
         return None
     made = made_of(rehearsal.plan, rehearsal.hypotheses, records)
     shorter = " --depth makes it shorter." if isinstance(rehearsal.plan, DrawPlan) else ""
-    return f"To publish: {made}. {_in_words(steps).capitalize()}.{shorter}"
+    takes = (
+        [] if parts is None else [f"{name.capitalize()}: {words}." for name, words in parts.in_words(rehearsal).items()]
+    )
+    return " ".join([f"To publish: {made}. {_in_words(steps).capitalize()}.{shorter}", *takes])
 
 
 def _descent(stage: HeadStage, delta: float) -> str:
@@ -126,10 +162,12 @@ def _descent(stage: HeadStage, delta: float) -> str:
     )
 
 
-def _effort(rehearsal: Rehearsal, records: int) -> dict[str, str]:
-    """Time and memory, beside what the table itself takes."""
+def _effort(rehearsal: Rehearsal, records: int, parts: Parts | None) -> dict[str, str]:
+    """Time and memory, beside what the table itself takes where that is in memory."""
     steps, needed = _steps(rehearsal, records), _bytes(rehearsal, records)
     lines = {"time": _in_words(steps)} if steps else {}
+    if parts is not None:
+        return lines | parts.in_words(rehearsal)
     return lines | ({"memory": f"about {needed / 1e6:,.0f} MB beside the table"} if needed else {})
 
 
@@ -149,13 +187,20 @@ def _steps(rehearsal: Rehearsal, records: int) -> float:
 
 
 def _bytes(rehearsal: Rehearsal, records: int) -> float:
-    heads = (
-        records * (2.0 * (stage.dense + stage.ferns) + 8.0 + 4.0 * stage.blocks)
-        + _BYTES_A_WEIGHT * stage.blocks * stage.coordinates
-        for stage in _longest(rehearsal)
-    )
+    kept = max((_kept_bytes(stage) + 4.0 * stage.blocks for stage in _longest(rehearsal)), default=0.0)
+    return records * kept + _fixed_bytes(rehearsal, records)
+
+
+def _kept_bytes(stage: HeadStage) -> float:
+    """Of what a head keeps of one record."""
+    return 2.0 * (stage.dense + stage.ferns) + 8.0
+
+
+def _fixed_bytes(rehearsal: Rehearsal, records: int) -> float:
+    """Of what does not lie there once for every record: weights, and the counts of trees."""
+    weights = max((_BYTES_A_WEIGHT * stage.blocks * stage.coordinates for stage in _longest(rehearsal)), default=0)
     trees = _trees(rehearsal)
-    return max([*heads, 0.0 if trees is None else float(trees.bytes_needed(trees.depth_for(records)))])
+    return float(max(weights, 0 if trees is None else trees.bytes_needed(trees.depth_for(records))))
 
 
 def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:

@@ -233,3 +233,21 @@ def test_a_part_has_a_bounded_number_of_rows(tmp_path: Path, monkeypatch: pytest
     pq.write_table(pa.table(rows(11, 50)), tmp_path / "a.parquet", row_group_size=4)
     pq.write_table(pa.table(rows(11, 15)), tmp_path / "b.parquet")
     assert ParquetParts.of(tmp_path).sizes == (8, 8, 8, 8, 8, 10, 15)
+
+
+def test_text_that_is_not_unicode_is_refused_and_not_quoted(tmp_path: Path) -> None:
+    secret = pa.py_buffer(b"SECRET\xff")
+    text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 7], dtype=np.int32)), secret])
+    pq.write_table(pa.table({"job": text, "ill": ["no"]}), tmp_path / "t.parquet")
+    reading = Reading("the table", (Column("job", "categorical", ["cook"], other=True),), LABEL)
+    with pytest.raises(DataError, match="a file that cannot be parsed as such") as caught:
+        Parted.read(Spool(), ParquetParts.of(tmp_path), reading)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32()])
+def test_dictionaries_with_short_places_may_be_full(kind: Any) -> None:
+    names = [f"n{place}" for place in range(128)]
+    cells = pa.DictionaryArray.from_arrays(pa.array([127, None, 0], type=kind), pa.array(names))
+    column = Column("name", "categorical", names)
+    assert parquet.entries_of(column, cells, "t").tolist() == [127, 128, 0]

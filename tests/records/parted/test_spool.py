@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,15 @@ def test_a_full_disk_is_refused_beforehand(tmp_path: Path, monkeypatch: pytest.M
 def test_scratch_must_be_a_directory(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"^scratch must be a directory that can be written to"):
         Spool(tmp_path / "none")
+
+
+def test_threads_may_read_at_the_same_time(tmp_path: Path) -> None:
+    engine = Spool(tmp_path)
+    sizes = list(range(1000, 1200))
+    held = engine.hold(arrays, sizes)
+
+    def all_unchanged(_: int) -> bool:
+        return all(engine.each(unchanged, held, own=sizes))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(all_unchanged, range(8)))

@@ -152,13 +152,17 @@ def entries_of(column: Column, cells: Any, name: str) -> Entries:
     """`column.compact` of an Arrow array. Of texts those that differ are read, once each."""
     if isinstance(cells, list):
         return column.compact(cells, table=name)
-    pyarrow = arrow()
-    if pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type):
-        cells = cells.dictionary_encode()
-    if not pyarrow.types.is_dictionary(cells.type):
-        return column.compact(cells.to_pandas(), table=name)
-    values = [*cells.dictionary.to_pylist(), None]
-    codes = cells.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+    with reading_parquet(name):  # what Arrow says of a cell that it cannot convert quotes it
+        types = arrow().types
+        if types.is_string(cells.type) or types.is_large_string(cells.type):
+            cells = cells.dictionary_encode()
+        if types.is_dictionary(cells.type):
+            values = [*cells.dictionary.to_pylist(), None]
+            codes = cells.indices.cast("int64").fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+        else:
+            values, codes = cells.to_pandas(), None
+    if codes is None:
+        return column.compact(values, table=name)
     used = np.flatnonzero(np.bincount(codes, minlength=len(values)))  # a dictionary may list more than occurs
     read = column.compact([values[code] for code in used], table=name)
     by_code = np.zeros(len(values), dtype=read.dtype)

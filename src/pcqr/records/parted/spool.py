@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -117,7 +119,7 @@ class _Scratch:
 
     def __init__(self, directory: Path) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115
-        self._end = 0
+        self._end, self._turn = 0, threading.Lock()
         self.close = weakref.finalize(self, self._file.close)
 
     def kept(self, value: Arrays) -> _Held:
@@ -133,14 +135,21 @@ class _Scratch:
     def read(self, entry: _Entry) -> np.ndarray[Any, Any]:
         """One array."""
         found = np.empty(entry.shape, entry.kind)
-        self._file.seek(entry.start)
-        rest = _bytes(found)
+        rest, start = _bytes(found), entry.start
         while rest:
-            count = self._file.readinto(rest)  # type: ignore[attr-defined]
+            count = self._read_at(start, rest)
             if not count:
                 raise OSError("A scratch file is shorter than what was written to it.")
-            rest = rest[count:]
+            rest, start = rest[count:], start + count
         return found
+
+    def _read_at(self, start: int, into: memoryview) -> int:
+        """The place in the file is not moved where that can be helped: processes that were forked off share it."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [into], start)
+        with self._turn:
+            self._file.seek(start)
+            return int(self._file.readinto(into))  # type: ignore[attr-defined]
 
     def _write(self, plain: np.ndarray[Any, Any]) -> None:
         self._file.seek(self._end)
