@@ -92,7 +92,7 @@ def measured(folder: Path, size: int, what: str) -> dict[str, float]:
     begin = time.process_time()
     records = ParquetTable(folder / str(size), LABEL, engine=Spool()).read(schema, NAMES)
     read = time.process_time() - begin
-    few = records.rows(np.arange(1 << 16))  # what is compiled or begun once is begun with these
+    few = records.rows(np.arange(min(size, 1 << 16)))  # what is compiled or begun once is begun with these
     if what == "counts":
         predicates = DecisionTrees().prepared(public, schema).predicates or ()
         few.conjunctions(predicates, DEPTH)
