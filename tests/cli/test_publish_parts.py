@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections import namedtuple
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from pcqr.cli import parts
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.records.parted import Spool, parquet
+from pcqr.records.parted import Spool, parquet, spool
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
 
@@ -177,3 +178,57 @@ def test_time_memory_and_scratch_are_told_before_a_record_is_read(
     assert " steps, a second or less on one core" in said
     assert "Memory: about 0.4 GB, the table included" in said
     assert "Scratch: about 0.0 GB on disk" in said
+
+
+def test_a_disk_that_fills_up_ends_the_run_before_anything_is_drawn(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid_draws(monkeypatch)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(spool._Scratch, "_write", full)
+    result = files.publish("--private", files.path("folder"), "--labels", "no,yes", suffix=".parquet")
+    assert result.exit_code == 4, result.output
+    assert "No space left on device. No model was drawn: nothing was released" in " ".join(result.output.split())
+    assert not (files.directory / "model").exists()
+
+
+def test_answers_are_those_of_the_table_in_memory(files: Files) -> None:
+    found = []
+    for private in ("train.parquet", "folder"):
+        needed = {
+            "--private": files.path(private),
+            "--label": "y",
+            "--labels": "no,yes",
+            "--queries": files.path("public.parquet"),
+            "--schema": files.path("schema.toml"),
+            "--out": files.path("answers.csv"),
+            "--algorithm": "subsamp",
+            "--epsilon": "4",
+            "--delta": "1e-6",
+            "--seed": "1",
+        }
+        result = CliRunner().invoke(app, ["answer", *(part for pair in needed.items() for part in pair), "--overwrite"])
+        assert result.exit_code in {0, 3}, result.output
+        found.append((files.directory / "answers.csv").read_bytes())
+    assert found[0] == found[1]
+
+
+def test_a_release_that_is_kept_may_come_from_a_folder(files: Files) -> None:
+    needed = {
+        "--private": files.path("folder"),
+        "--label": "y",
+        "--labels": "no,yes",
+        "--schema": files.path("schema.toml"),
+        "--out": files.path("release"),
+        "--epsilon": "4",
+        "--delta": "1e-6",
+        "--seed": "1",
+    }
+    command = ["fit", *(part for pair in needed.items() for part in pair)]
+    for more in (["--dry-run"], []):
+        result = CliRunner().invoke(app, [*command, *more])
+        assert result.exit_code == 0, result.output
+        assert f"{RECORDS:,}" in result.output
