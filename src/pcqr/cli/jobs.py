@@ -40,10 +40,12 @@ from pcqr.cli.options import (
     PublicRows,
     PublishedMethod,
     ReleasePlace,
+    Scheduler,
     SchemaFile,
     Scratch,
     SurelyPublic,
     VotedLabels,
+    Workers,
 )
 
 
@@ -59,6 +61,8 @@ class OnPrivateFiles:
     drop: list[str]
     labels: str | None
     scratch: Path | None
+    scheduler: str | None
+    workers: int | None
     account: str | None
     account_head: Path | None
     seed: int | None
@@ -137,6 +141,8 @@ class Answer(Voting):
     labels: VotedLabels = None
     person: Person = None
     scratch: Scratch = None
+    scheduler: Scheduler = None
+    workers: Workers = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
@@ -181,6 +187,8 @@ class Fit(Voting):
     labels: VotedLabels = None
     person: Person = None
     scratch: Scratch = None
+    scheduler: Scheduler = None
+    workers: Workers = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     ledger: LedgerOption = None
@@ -286,6 +294,8 @@ class Publish(OnPrivateFiles):
     person: Person = None
     person_rows: PersonRows = 1
     scratch: Scratch = None
+    scheduler: Scheduler = None
+    workers: Workers = None
     account: AccountOption = None
     account_head: AccountHeadOption = None
     device: Device = "cpu"

@@ -16,6 +16,7 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.console import reporting
+from pcqr.cli.ending import to_the_end
 from pcqr.errors import ParameterError
 
 
@@ -113,6 +114,17 @@ Scratch = Annotated[
         help="A directory for scratch files, on a disk that is trusted with the private records, where they are read "
         "part by part. They have no names and are gone when the run ends. Default: TMPDIR."
     ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="A Dask cluster that keeps Parquet files in the memory of its workers and works on them: tcp://HOST:PORT, "
+        "tls://HOST:PORT, or local for workers on this machine. All of it sees private records (docs/scaling.md)."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many workers of one thread to start on this machine. Default: one for each core."),
 ]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
 PublishedMethod = Annotated[
@@ -254,7 +266,7 @@ def command(app: typer.Typer, job: type[Any], name: str | None = None) -> Callab
 
     def register(work: Work) -> Work:
         def called(*, as_json: bool, **given: Any) -> None:
-            with reporting(as_json=as_json):
+            with reporting(as_json=as_json), to_the_end():
                 work(job(**given), as_json=as_json)
 
         called.__name__, called.__doc__ = work.__name__, _unwrapped(work.__doc__)

@@ -3,8 +3,8 @@
 from pcqr.records.encoded import Encoded
 from pcqr.records.in_memory import InMemory
 from pcqr.records.narrow import Narrow
-from pcqr.records.parted import ParquetTable
+from pcqr.records.parted import Cluster, ParquetTable
 from pcqr.records.persons import Persons
 from pcqr.records.source import Records
 
-__all__ = ["Encoded", "InMemory", "Narrow", "ParquetTable", "Persons", "Records"]
+__all__ = ["Cluster", "Encoded", "InMemory", "Narrow", "ParquetTable", "Persons", "Records"]

@@ -92,11 +92,14 @@ class Cluster:
         """Workers write what does not fit in memory to their disks: how much room there is, Dask does not say."""
 
     def hold(self, make: Callable[..., Arrays], items: Sequence[Any], *shared: Any) -> tuple[OnWorker, ...]:
-        order, turns = self._shared(make, shared), self.connection.addresses()
+        order = self._shared(make, shared)
+        turns: list[list[str] | None] = [[address] for address in self.connection.addresses()] or [
+            None
+        ]  # evenly, as long as they live
         made = tuple(
             OnWorker(self._task("hold", obey, order, item.future))
             if isinstance(item, OnWorker)
-            else OnWorker(self._task("hold", obey, order, Sealed.of(item), workers=[turns[place % len(turns)]]))
+            else OnWorker(self._task("hold", obey, order, Sealed.of(item), workers=turns[place % len(turns)]))
             for place, item in enumerate(items)
         )
         for _ in self.each(failure_of, made):  # all are there, and none is a failure

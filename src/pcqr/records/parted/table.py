@@ -35,7 +35,8 @@ class ParquetTable:
     drop : sequence of str, default ()
         Columns to leave out.
     engine : Engine or None, default None
-        Who keeps the parts. None: `Spool()`, scratch files on this machine.
+        Who keeps the parts. None: `Spool()`, scratch files on this machine. `pcqr.records.Cluster(…)`: workers of a
+        Dask cluster.
 
     Raises
     ------
