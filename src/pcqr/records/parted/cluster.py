@@ -15,7 +15,7 @@ from pcqr.entropy import SystemEntropy
 from pcqr.errors import PcqrError
 from pcqr.progress import tracked
 from pcqr.records.parted.connecting import LOCAL, Connection, connect
-from pcqr.records.parted.engine import Arrays, Integers, Share
+from pcqr.records.parted.engine import Arrays, Engine, Integers, Share
 from pcqr.records.parted.orders import Failure, Sealed, added, failure_of, obey, obey_all, obey_with, opened
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class OnWorker:
     future: Any
 
 
-class Cluster:
+class Cluster(Engine):
     """Keeps values on the workers of a Dask cluster.
 
     All that a task needs is in its order or made by another task, so that Dask can repeat whatever a dead worker did or
