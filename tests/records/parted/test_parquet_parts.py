@@ -42,7 +42,9 @@ def rows(seed: int, count: int) -> dict[str, Any]:
             generator.integers(0, 20_000, count)]  # fmt: skip
     return {
         "age": pa.array([None if age > 90 else float(age) for age in generator.normal(50, 30, count)]),
-        "job": pa.array([["nurse", "cook", "3.0", "pilot", None][k] for k in generator.integers(0, 5, count)]),
+        "job": pa.array(
+            [["nurse", "cook", "3.0", "pilot", None][k] for k in generator.integers(0, 5, count)], pa.string()
+        ),
         "seen": pa.array(days),
         "code": pa.array([None if k == 3 else int(k) for k in generator.integers(0, 4, count)], type=pa.int64()),
         "ill": pa.array([["no", "yes"][k] for k in generator.integers(0, 2, count)]),
