@@ -93,6 +93,7 @@ def page(found: dict[str, Any]) -> None:
         f"two workers are **{statistics.median(ratios):.2f} times** as fast as one (median over the rounds;",
         f"{min(ratios):.2f} to {max(ratios):.2f}), and all counts are the same integers. {found['machine']};",
         f"load average {found['load'][0]:.1f} before and {found['load'][1]:.1f} after.",
+        f"Made by `python -m benchmarks.cluster`; the figures are in `{RESULTS.as_posix()}`.",
     )
     words = "\n".join(told)
     header = ("workers of one thread", "seconds, median", "from, to")
