@@ -35,6 +35,15 @@ def test_the_model_is_that_of_one_machine(files: Files) -> None:
     assert found[0] == found[1]
 
 
+def test_what_workers_need_is_told_beforehand_and_nobody_is_asked(files: Files) -> None:
+    options = ("--labels", "no,yes", "--dry-run", "--scheduler", "tcp://127.0.0.1:1")
+    result = files.publish(*options, suffix=".parquet")
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.output.split())
+    assert "in the memory of all workers together" in words
+    assert "until the end of the run" not in words
+
+
 def test_connections_are_closed_when_the_command_ends(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
 

@@ -125,11 +125,12 @@ def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, 
         shown = read_shown(job, parts.columns)
         rehearsal = _rehearsed(job, method, names, parts.rows, shown)
     if not as_json:
-        bar.console.print(announcement(rehearsal, parts.rows, _taken(parts, shown, names)), highlight=False)
+        bar.console.print(announcement(rehearsal, parts.rows, _taken(job, parts, shown, names)), highlight=False)
 
 
-def _taken(parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
-    return Parts(parts.rows, max(parts.sizes), Layout(shown.schema.columns, len(names)).record_bytes)
+def _taken(job: Publish, parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
+    record_bytes = Layout(shown.schema.columns, len(names)).record_bytes
+    return Parts(parts.rows, max(parts.sizes), record_bytes, not (job.scheduler is None and job.workers is None))
 
 
 def _tell_of_writing(bar: Progress) -> None:
@@ -217,7 +218,7 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     rehearsal = _rehearsed(job, method, names, records, shown)
     plan = rehearsal.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    takes = told(rehearsal, records, None if parts is None else _taken(parts, shown, names))
+    takes = told(rehearsal, records, None if parts is None else _taken(job, parts, shown, names))
     if as_json:
         facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "parts": takes}
         print_json(facts | {"account": account_facts(account), "dry_run": True})

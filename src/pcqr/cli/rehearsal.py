@@ -53,6 +53,7 @@ class Parts:
     records: int
     largest: int
     record_bytes: int
+    on_cluster: bool = False
 
     def memory(self, rehearsal: Rehearsal) -> float:
         """Bytes, all in all: what is held of one part, and what does not grow with the table."""
@@ -67,6 +68,10 @@ class Parts:
 
     def in_words(self, rehearsal: Rehearsal) -> dict[str, str]:
         memory, scratch = self.memory(rehearsal), self.scratch(rehearsal)
+        if self.on_cluster:
+            return {
+                "workers": f"about {scratch / 1e9:,.1f} GB in the memory of all workers together, or on their disks"
+            }
         return {
             "memory": f"about {memory / 1e9:,.1f} GB, the table included: it is read part by part",
             "scratch": f"about {scratch / 1e9:,.1f} GB on disk, until the end of the run",

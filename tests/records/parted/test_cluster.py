@@ -98,3 +98,11 @@ def test_workers_with_another_program_are_refused(cluster: Cluster, monkeypatch:
     monkeypatch.setattr(np, "__version__", "1.0")
     with pytest.raises(ParameterError, match="the same pcqr, Python and numpy"):
         check(cluster.connection, "local")
+
+
+def test_a_task_that_fails_as_dask_has_it_would_tell_all(cluster: Cluster) -> None:
+    """What the logs are searched for above is there, once a task is given to Dask as it is: the search can fail."""
+    client = cluster.connection.client
+    task = client.submit(clusters.crashed, clusters.Loud(7), pure=False)
+    assert isinstance(task.exception(), ValueError)
+    assert f"{clusters.SECRET} 7" in str(client.get_worker_logs())
