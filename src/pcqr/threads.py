@@ -48,9 +48,9 @@ def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int 
     """
     threads = available() if total * steps >= _LEAST_STEPS else 1
     shares = max(1, min(threads, total), -(-total // (most or total or 1)))
-    if shares == 1:
-        return [work(0, total)]
     edges = [total * share // shares for share in range(shares + 1)]
+    if shares == 1 or threads == 1:
+        return [work(low, high) for low, high in pairwise(edges)]
     process = os.getpid()
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, low, high) for low, high in pairwise(edges)]
