@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pcqr.accounting.gaussian import gaussian_delta
@@ -17,6 +20,8 @@ from pcqr.mechanisms.fine_gaussian import (
     unit_steps_delta,
     unit_steps_epsilon,
 )
+
+Floats = NDArray[np.float64]
 
 
 def exact_delta(scale: float, epsilon: float, shift: int) -> float:
@@ -108,39 +113,73 @@ def test_bad_numbers_are_refused(name: str, value: float) -> None:
         fine_gaussian_delta(epsilon=1.0, **{**good, name: value})  # type: ignore[arg-type]
 
 
-def exact_delta_of_steps(scale: float, draws: int, epsilon: float) -> float:
-    """Of `draws` coordinates that all move by one: Σ P(t)·max(0, 1 − e^{ε − loss}), the sum's law by convolution."""
-    reach = math.ceil(12 * scale)
+@cache
+def law_of_steps(scale: float, moved: int) -> tuple[Floats, Floats]:
+    """The loss where `moved` coordinates move by one, and its chances: a convolution of positive terms, by direct sums.
+
+    So each chance has nearly all its digits, however small it is; the law is cut off beyond 30σ a draw.
+    """
+    reach = math.ceil(30 * scale)
     bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / scale) ** 2)
     law = np.ones(1)
-    for _ in range(draws):
+    for _ in range(moved):
         law = np.convolve(law, bell / bell.sum())
-    loss = (draws + 2.0 * (np.arange(law.size) - draws * reach)) / (2.0 * scale**2)
-    return math.fsum(law * np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon - loss))))
+    sums = np.arange(law.size, dtype=np.float64) - moved * reach
+    return np.asarray((moved + 2.0 * sums) / (2.0 * scale**2), dtype=np.float64), law
 
 
-@pytest.mark.parametrize(("scale", "draws"), [(2.0, 1), (2.0, 4), (2.5, 20), (5.0, 60), (9.0, 3)])
-def test_steps_of_one_keep_their_bound_and_need_it(scale: float, draws: int) -> None:
-    shift = math.sqrt(draws) / scale
-    above = []
-    for epsilon in np.linspace(shift**2 / 2 + 1e-9, shift**2 / 2 + 5 * shift, 60):
-        exact = exact_delta_of_steps(scale, draws, float(epsilon))
-        assert exact <= unit_steps_delta(scale, draws, float(epsilon)) + 1e-15
-        above.append(exact > continuous_delta(shift, float(epsilon)) + 1e-13)
-    assert any(above), "the continuous figure alone is false"
+def exact_delta_of_steps(scale: float, moved: int, epsilon: float) -> float:
+    """Σ P·max(0, 1 − e^{ε − loss})."""
+    loss, law = law_of_steps(scale, moved)
+    return math.fsum(law * -np.expm1(np.minimum(0.0, epsilon - loss)))
+
+
+def largest_excess(scale: float, moved: int, bound: Callable[[float], float]) -> float:
+    """The largest exact δ over `bound`, from ε = μ²/2 to 20μ beyond it, where δ is 10⁻⁹⁰: ten ε to a step of the loss.
+
+    Where steps are small against μ only each so many of them is tried.
+    """
+    shift = math.sqrt(moved) / scale
+    steps = np.unique(np.linspace(0, 20 * shift * scale**2, 60).astype(int))
+    tried = shift**2 / 2 * (1 + 1e-9) + np.add.outer(steps, np.arange(10) / 10).ravel() / scale**2
+    return max(exact_delta_of_steps(scale, moved, epsilon) / bound(epsilon) for epsilon in tried.tolist())
+
+
+STEPS = [(2.0, 1), (2.0, 4), (2.5, 20), (5.0, 60), (9.0, 3)]
+
+
+@pytest.mark.parametrize(("scale", "moved"), STEPS)
+def test_steps_of_one_keep_their_bound_far_into_the_tail(scale: float, moved: int) -> None:
+    assert 0.5 < largest_excess(scale, moved, partial(unit_steps_delta, scale, moved)) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("scale", "moved"), STEPS)
+def test_the_continuous_figure_alone_does_not_hold_for_steps_of_one(scale: float, moved: int) -> None:
+    assert largest_excess(scale, moved, partial(gaussian_delta, math.sqrt(moved) / scale)) > 1.001
+
+
+@pytest.mark.parametrize(("share", "excess"), [(0.1, 1.3), (0.13, 1.04)])
+def test_a_tenth_of_the_grids_term_is_refuted(share: float, excess: float) -> None:
+    """`share`/σ² for 1/σ²: δ at ε = 9.85, 10⁻⁸⁵, is 37 % above a bound with a tenth."""
+
+    def too_small(epsilon: float, share: float = share) -> float:
+        return gaussian_delta(0.5, epsilon - share / 2.0**2)
+
+    assert largest_excess(2.0, 1, too_small) > excess
+    assert too_small(5.0, 1.0) == pytest.approx(unit_steps_delta(2.0, 1, 5.0), rel=1e-9), "the same, but for the share"
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-10])
-@pytest.mark.parametrize(("scale", "draws"), [(2.0, 4), (5.0, 60), (40.0, 572)])
+@pytest.mark.parametrize(("scale", "moved"), [(2.0, 4), (5.0, 60), (40.0, 572)])
 def test_the_epsilon_of_steps_of_one_keeps_delta_and_is_hardly_more_than_needed(
-    scale: float, draws: int, delta: float
+    scale: float, moved: int, delta: float
 ) -> None:
-    epsilon = unit_steps_epsilon(scale, draws, delta)
-    assert unit_steps_delta(scale, draws, epsilon) <= delta
-    if draws < 100:
-        assert exact_delta_of_steps(scale, draws, epsilon) <= delta
-        assert exact_delta_of_steps(scale, draws, epsilon - 1.5 / scale**2) > delta
-    assert unit_steps_delta(scale, draws, epsilon * (1 - 1e-6)) > delta
+    epsilon = unit_steps_epsilon(scale, moved, delta)
+    assert unit_steps_delta(scale, moved, epsilon) <= delta
+    if moved < 100:
+        assert exact_delta_of_steps(scale, moved, epsilon) <= delta
+        assert exact_delta_of_steps(scale, moved, epsilon - 1.5 / scale**2) > delta
+    assert unit_steps_delta(scale, moved, epsilon * (1 - 1e-6)) > delta
 
 
 def test_steps_of_one_say_nothing_where_nothing_is_proved() -> None:
@@ -149,5 +188,5 @@ def test_steps_of_one_say_nothing_where_nothing_is_proved() -> None:
     assert unit_steps_epsilon(1.9, 5, 1e-6) == math.inf
     assert unit_steps_epsilon(10.0, 500, 0.9) == pytest.approx(2.5), "no less than μ²/2, whatever δ is"
     assert unit_steps_epsilon(2.0, 10**6, 1e-6) == math.inf
-    with pytest.raises(ParameterError, match="draws"):
+    with pytest.raises(ParameterError, match="moved"):
         unit_steps_delta(10.0, 0, 1.0)

@@ -109,6 +109,22 @@ def test_releases_have_it_for_the_data_holder_alone() -> None:
     assert noisy.data_dependent_epsilon().reveal_to_data_holder() <= most
 
 
+def test_the_figure_is_never_above_that_of_so_many_queries_whatever_the_votes_are() -> None:
+    """Random labels split the votes: Rényi's divergences alone are above what other accountants promise."""
+    X, y = np.random.default_rng(0).random((2_000, 1)), np.arange(2_000) % 2
+    common = {"queries": 50, "teachers": 41, "entropy": 0}
+    noisy = NoisyMaxAggregate(Thresholds(), noise="gaussian", **common).fit(X, y)  # type: ignore[arg-type]
+    confident = ConfidentMaxAggregate(Thresholds(), epsilon=4.0, threshold=1, most_labels=50, **common)  # type: ignore[arg-type]
+    for release in (noisy, confident.fit(X, y)):
+        promised = release.guarantee_
+        rows = np.linspace(0.01, 0.99, 50)[:, None]
+        release.predict(rows[:25])
+        half = release.data_dependent_epsilon(promised.delta).reveal_to_data_holder()
+        assert half < 0.75 * promised.epsilon, "of so many queries as were asked"
+        release.predict(rows[25:])
+        assert half < release.data_dependent_epsilon(promised.delta).reveal_to_data_holder() <= promised.epsilon
+
+
 def test_other_noise_has_no_such_figure() -> None:
     X, y = steps(2_000)
     release = NoisyMaxAggregate(Thresholds(), epsilon=4.0, queries=5, noise="laplace", entropy=0).fit(X, y)

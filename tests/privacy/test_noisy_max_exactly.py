@@ -22,6 +22,7 @@ from pcqr.audit.exact import hockey_stick, largest_log_ratio, law_of
 from pcqr.audit.exact.cases.peers import neighbouring_votes as neighbouring_votes_of
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
+from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
 from pcqr.peers.noisy_max import mechanism
 from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
 from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
@@ -234,6 +235,31 @@ def test_answers_among_several_labels_are_as_private_as_claimed(noise: NoisyMax,
         )
     else:
         assert max(reached[order] / divergence(event, order) for order in reached) > 0.55
+
+
+def best_adversary_among_several(pairs: Sequence[tuple[Votes, Votes]], noise: NoisyMax, epsilon: float) -> float:
+    """The largest hockey-stick divergence of two answers, the second query chosen by the first answer."""
+    first, second = (
+        np.array([list(several_labels_law(noise, votes).values()) for votes in side])
+        for side in zip(*pairs, strict=True)
+    )
+
+    def best(p: float, q: float) -> float:
+        return float(np.maximum(0.0, p * first - math.exp(epsilon) * q * second).sum(axis=1).max())
+
+    return max(sum(best(p, q) for p, q in zip(*rows, strict=True)) for rows in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("scale", [2.0, 4.0])
+def test_two_adaptive_answers_among_three_labels_are_as_private_as_unit_steps_say(scale: float) -> None:
+    """Four counts move, two at each answer; the claim for one at each is refuted."""
+    pairs, noise = neighbouring_votes_of(7, 3), GaussianMax(scale)
+    reached = partial(best_adversary_among_several, pairs, noise)
+    for delta in DELTAS:
+        claimed = noisy_max_guarantee(NoisyMaxStage(100, 7, 2, noise, 3), delta)
+        assert claimed.epsilon == unit_steps_epsilon(scale, 4, delta), "less than Rényi's figure"
+        assert reached(claimed.epsilon) <= claimed.delta
+    assert reached(unit_steps_epsilon(scale, 2, 1e-3)) > 4e-3
 
 
 def renyi(p: Mapping[int, float], q: Mapping[int, float], order: float) -> float:

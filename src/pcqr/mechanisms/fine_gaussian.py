@@ -61,31 +61,31 @@ def fine_gaussian_epsilon(shift: float, delta: float, scale: float, draws: int, 
     return rounded_up(high)
 
 
-def unit_steps_delta(scale: float, draws: int, epsilon: float) -> float:
-    """δ at `epsilon` of integers with discrete Gaussian noise of σ = `scale`, N = `draws` of which move by one step.
+def unit_steps_delta(scale: float, moved: int, epsilon: float) -> float:
+    """δ at `epsilon` of integers with discrete Gaussian noise of σ = `scale`, M = `moved` of which move by one step.
 
-    The loss depends on the sum of the N draws, and that sum is nearly Gaussian, however coarse its terms are:
+    The loss depends on the sum of their M draws, and that sum is nearly Gaussian, however coarse its terms are:
 
-        δ = e^τ·δ_μ(ε − 1/σ²),      μ = √N/σ,   τ = 5N·e^{−π²σ²},      for σ ≥ 2 and ε ≥ μ²/2, else infinite.
+        δ = e^τ·δ_μ(ε − 1/σ²),      μ = √M/σ,   τ = 5M·e^{−π²σ²},      for σ ≥ 2 and ε ≥ μ²/2, else infinite.
     """
     check_positive("scale", scale)
-    check_integer("draws", draws, least=1)
-    if scale < 2.0 or epsilon < _least_of_steps(scale, draws):
+    check_integer("moved", moved, least=1)
+    if scale < 2.0 or epsilon < _least_of_steps(scale, moved):
         return math.inf
-    wider = 5.0 * draws * math.exp(-math.pi * math.pi * scale * scale)
+    wider = 5.0 * moved * math.exp(-math.pi * math.pi * scale * scale)
     at = epsilon * (1.0 - ROUNDING) - rounded_up(1.0 / scale / scale)
     if at < 0.0 or wider > 1.0:
         return math.inf
-    return rounded_up(math.exp(wider) * gaussian_delta(rounded_up(math.sqrt(draws) / scale), at))
+    return rounded_up(math.exp(wider) * gaussian_delta(rounded_up(math.sqrt(moved) / scale), at))
 
 
-def unit_steps_epsilon(scale: float, draws: int, delta: float) -> float:
+def unit_steps_epsilon(scale: float, moved: int, delta: float) -> float:
     """The least ε, to ten digits, at which `unit_steps_delta` is at most `delta`; infinite where there is none."""
 
     def is_kept(epsilon: float) -> bool:
-        return unit_steps_delta(scale, draws, epsilon) <= delta
+        return unit_steps_delta(scale, moved, epsilon) <= delta
 
-    low, high = _least_of_steps(scale, draws), LARGEST_EPSILON
+    low, high = _least_of_steps(scale, moved), LARGEST_EPSILON
     if low > high or not is_kept(high):
         return math.inf
     while high - low > 1e-10 * high:
@@ -94,6 +94,6 @@ def unit_steps_epsilon(scale: float, draws: int, delta: float) -> float:
     return rounded_up(high)
 
 
-def _least_of_steps(scale: float, draws: int) -> float:
+def _least_of_steps(scale: float, moved: int) -> float:
     """μ²/2, below which nothing is proved."""
-    return rounded_up(draws / (2.0 * scale) / scale)
+    return rounded_up(moved / (2.0 * scale) / scale)

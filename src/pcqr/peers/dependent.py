@@ -1,8 +1,9 @@
 """What answers cost on the votes that there were (after Papernot et al. 2018): a figure that is itself private.
 
-Where nearly all teachers agree, an answer hardly depends on one of them, and costs less than the worst case that
-`guarantee_` is made of. But by how much less is a function of the private votes: a small figure says that they agreed.
-So it is handed out wrapped, to the holder of the data alone, and nothing that is promised rests on it.
+Where nearly all teachers agree, an answer hardly depends on one of them, and costs less than in the worst case. Where
+they do not, the figure is the one that so many queries have whatever the votes are, never above `guarantee_` at its δ.
+How much less it is depends on the private votes: a small figure says that they agreed. So it is handed out wrapped, to
+the holder of the data alone, and nothing that is promised rests on it.
 Proof: proofs/dependent.md.
 """
 
@@ -62,10 +63,14 @@ class Step(NamedTuple):
     log_rest: float
 
 
-def dependent_epsilon(protocol: PrivClass, cost: Callable[[Counts], Cost], delta: float) -> NotReleasable:
+def dependent_epsilon(
+    protocol: PrivClass, cost: Callable[[Counts], Cost], worst: Callable[[int], float], delta: float
+) -> NotReleasable:
     """The least ε with P(O) ≤ e^ε·Q(O) + `delta` for all that was asked, as though it had been a list fixed beforehand.
 
     P is the law on the votes that there were, Q that on any neighbour's. `cost` is that of one query with such votes.
+    `worst` is an ε that holds for so many queries at `delta` whatever the votes are: other accountants may find less
+    than Rényi's divergences do.
     """
     check_delta(delta)
     points = [entry.point for entry in protocol.transcript]
@@ -74,7 +79,8 @@ def dependent_epsilon(protocol: PrivClass, cost: Callable[[Counts], Cost], delta
     counted = np.asarray(protocol.labeller.counts(np.concatenate(points)))
     votes = Counter(map(tuple, counted.tolist()))
     costs = [(cost(np.array(each)), times) for each, times in votes.items()]
-    return NotReleasable(renyi_epsilon(lambda order: math.fsum(times * each(order) for each, times in costs), delta))
+    figure = renyi_epsilon(lambda order: math.fsum(times * each(order) for each, times in costs), delta)
+    return NotReleasable(min(figure, worst(len(points))))
 
 
 def gaussian_cost(noise: GaussianMax, counts: Counts) -> Cost:

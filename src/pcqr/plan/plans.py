@@ -109,7 +109,7 @@ class Plan(Document):
 
     @property
     def concentration(self) -> float | None:
-        """ρ such that all that it shows, in one piece, is ρ-zCDP, rounded up; None: the plan itself proves none."""
+        """ρ such that all that it shows is ρ-zCDP as proofs/account.md needs it, rounded up; None: none is proved."""
         return None
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002

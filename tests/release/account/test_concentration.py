@@ -1,4 +1,4 @@
-"""The ρ of what is published at once: against divergences computed otherwise, and none for what answers over time."""
+"""The ρ of releases that have a proof of one: against divergences computed otherwise, and none for all others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from pcqr import (
     AgnosticRelease,
+    ConfidentMaxAggregate,
     MultipartyClassifier,
     NoisyMaxAggregate,
     PrivateClassifier,
@@ -19,6 +20,8 @@ from pcqr import (
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, concentrated_epsilon
 from pcqr.accounting.renyi import divergence
 from pcqr.hypotheses import DecisionTrees, LogisticTeachers, Thresholds
+from pcqr.peers.noisy_max.mechanism import GaussianMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, PilotedStage, Plan
 from pcqr.release.account.concentration import concentration
 
@@ -139,8 +142,22 @@ def test_a_student_of_soft_votes_is_one_vector_with_noise(classes: tuple[int, ..
     assert rho < plan.guarantee.epsilon**2 / 2.0
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "exponential", "laplace"])
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_noisy_majorities_have_that_of_an_answer_m_times(noise: str, classes: tuple[int, ...]) -> None:
+    plan = NoisyMaxAggregate(LogisticTeachers(), queries=30, classes=classes, noise=noise).plan(60_000, 2)
+    rho = concentration(plan)
+    assert rho is not None
+    costs = [30 * divergence(plan.vote.event, order) / order for order in ORDERS]
+    assert max(costs) <= rho <= max(costs) * (1 + 1e-2)
+    assert rho < plan.guarantee.epsilon**2 / 12.0
+    if isinstance(plan.vote.noise, GaussianMax):
+        moved = 30 if len(classes) == 2 else 60
+        assert rho == pytest.approx(moved / (2 * plan.vote.noise.scale**2), rel=1e-9)
+
+
 def test_what_is_not_proved_has_none() -> None:
-    releases = (SubsampleAggregate, AgnosticRelease, UniversalRelease, NoisyMaxAggregate)
+    releases = (SubsampleAggregate, AgnosticRelease, UniversalRelease, ConfidentMaxAggregate)
     for release in releases:  # a universal plan is a `DrawPlan`, too: its votes are in no range
         assert concentration(release(Thresholds(), queries=20).plan(60_000, 1)) is None
 
@@ -156,3 +173,11 @@ def test_a_plan_made_of_others_has_none() -> None:
     rho = concentration(plan)
     assert rho is not None
     assert math.isfinite(rho)
+
+    class Votes(NoisyMaxPlan):
+        """Answers, and does something else."""
+
+    votes = NoisyMaxAggregate(Thresholds(), queries=20).plan(60_000, 1)
+    fields = {name: getattr(votes, name) for name in ("mode", "budget", "guarantee", "aim", "vote")}
+    assert concentration(votes) is not None
+    assert concentration(Votes(**fields)) is None

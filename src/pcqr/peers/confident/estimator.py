@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from pcqr.estimators.given import Given
 from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
-from pcqr.peers.confident.algorithm import ConfidentVotes, confident_max
+from pcqr.peers.confident.algorithm import ConfidentVotes, confident_max, confident_max_guarantee
 from pcqr.peers.confident.plan import ConfidentMaxPlan
 from pcqr.peers.confident.planning import ConfidentPins, plan_confident_max
 from pcqr.peers.dependent import NotReleasable, confident_cost, dependent_epsilon
@@ -136,8 +136,13 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
             Whose `reveal_to_data_holder()` is ε.
         """
         self._check_fitted()
-        cost = partial(confident_cost, self.plan_.vote.noise)
-        return dependent_epsilon(self._votes, cost, self.delta if delta is None else delta)
+        vote, chance = self.plan_.vote, self.delta if delta is None else delta
+
+        def worst(asked: int) -> float:
+            fewer = replace(vote, asked=asked, answered=min(asked, vote.answered))
+            return confident_max_guarantee(fewer, chance).epsilon
+
+        return dependent_epsilon(self._votes, partial(confident_cost, vote.noise), worst, chance)
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "all rows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.peers.dependent import NotReleasable, dependent_epsilon, gaussian_cost
-from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max
+from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.peers.noisy_max.mechanism import GaussianMax, NoisyMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
 from pcqr.peers.noisy_max.planning import plan_noisy_max
@@ -131,10 +131,14 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
             When the noise is not Gaussian.
         """
         self._check_fitted()
-        noise = self.plan_.vote.noise
-        if not isinstance(noise, GaussianMax):
-            raise ParameterError("noise", "Gaussian, for a figure that depends on the votes", noise)
-        return dependent_epsilon(self._votes, partial(gaussian_cost, noise), self.delta if delta is None else delta)
+        vote, chance = self.plan_.vote, self.delta if delta is None else delta
+        if not isinstance(vote.noise, GaussianMax):
+            raise ParameterError("noise", "Gaussian, for a figure that depends on the votes", vote.noise)
+
+        def worst(asked: int) -> float:
+            return noisy_max_guarantee(replace(vote, queries=asked), chance).epsilon
+
+        return dependent_epsilon(self._votes, partial(gaussian_cost, vote.noise), worst, chance)
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "all rows"

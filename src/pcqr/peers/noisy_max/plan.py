@@ -9,6 +9,7 @@ from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.documents.codec import later
 from pcqr.errors import ParameterError
+from pcqr.guarantee import rounded_up
 from pcqr.peers.noisy_max.mechanism import NoisyMax
 from pcqr.plan import QueryPlan, Usage
 
@@ -96,6 +97,18 @@ class NoisyMaxPlan(QueryPlan):
     """
 
     vote: NoisyMaxStage
+
+    @property
+    def concentration(self) -> float | None:
+        """m times that of an answer, each with fresh coins. None for a plan that does something else, too."""
+        match self.vote.event:
+            case DiscreteGaussianEvent(multiplier):
+                answer = 1.0 / (2.0 * multiplier * multiplier)
+            case BoundedRangeEvent(length):
+                answer = length * length / 8.0
+            case PureEvent(epsilon):
+                answer = epsilon * epsilon / 2.0
+        return rounded_up(self.vote.queries * answer) if type(self) is NoisyMaxPlan else None
 
     @property
     def left(self) -> Usage:

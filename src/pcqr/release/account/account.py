@@ -257,7 +257,7 @@ class Account:
         what : str
             What is run, in a few public words.
         concentration : float or None, default None
-            ρ, if the release shows everything at once and is ρ-zCDP by a proof of its own.
+            ρ, if the release is ρ-zCDP by a proof of its own, in one piece or answer by answer (proofs/account.md).
         **facts : str, int, float or None
             Further public facts to be kept beside it. Never anything that depends on the records.
 

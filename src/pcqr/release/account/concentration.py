@@ -1,4 +1,4 @@
-"""The ρ of what is published at once, where it is better than ε²/2 (proofs/account.md)."""
+"""The ρ of a release, where a better one than ε²/2 is proved (proofs/account.md)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, 
 
 
 def concentration(plan: Plan) -> float | None:
-    """ρ such that all that the plan shows, in one piece, is ρ-zCDP, rounded up. None: no more than ε²/2 is proved.
+    """ρ such that all that the plan shows is ρ-zCDP, rounded up: in one piece, or in answers that are so one by one.
 
-    For exactly these plans: one that is made of them may show other things, too.
+    None: no more than ε²/2 is proved. For exactly these plans: one that is made of them may show other things, too.
     """
     match plan:
         case DrawPlan() if type(plan) is DrawPlan:  # a UniversalPlan also has votes
