@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pcqr.errors import OutputExists, ParameterError
-from pcqr.files import check_output, replacing, write_whole
+from pcqr.files import check_not_input, check_output, replacing, write_whole
 
 
 @pytest.fixture
@@ -114,3 +114,36 @@ def test_hard_links_of_a_replaced_file_keep_the_old_text(tmp_path: Path) -> None
     other.hardlink_to(out)
     write_whole(out, "new")
     assert (out.read_text(), other.read_text()) == ("new", "old")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that is read, with a file, one in a folder within it, and a link to one elsewhere."""
+    for name in ("table/1.csv", "table/within/2.csv", "elsewhere.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("private")
+    (tmp_path / "table" / "3.csv").symlink_to(tmp_path / "elsewhere.csv")
+    (tmp_path / "table" / "4.csv").symlink_to(tmp_path / "awaited.csv")
+    (tmp_path / "linked").symlink_to(tmp_path / "table", target_is_directory=True)
+    (tmp_path / "new.csv").symlink_to(tmp_path / "table" / "new.csv")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "table" / "within" / "2.csv")
+    return tmp_path / "table"
+
+
+@pytest.mark.parametrize("place", ["table", "table/1.csv", "table/new.csv", "table/within/2.csv", "table/a/b/new.csv",
+                                   "linked", "linked/1.csv", "new.csv", "x/../table/new.csv"])  # fmt: skip
+def test_nothing_is_written_into_a_folder_that_is_read(folder: Path, place: str) -> None:
+    with pytest.raises(ParameterError, match=r"--there must be a place outside .*table, which is read"):
+        check_not_input(folder.parent / place, (folder,), option="--there")
+
+
+@pytest.mark.parametrize("place", ["hard.csv", "elsewhere.csv", "awaited.csv"])
+def test_nor_over_a_file_of_it_that_lies_elsewhere_too(folder: Path, place: str) -> None:
+    with pytest.raises(ParameterError, match=r"another file than those of .*table, which are read") as caught:
+        check_not_input(folder.parent / place, (folder,))
+    assert "2.csv" not in str(caught.value)
+
+
+def test_beside_a_folder_that_is_read_all_is_free(folder: Path) -> None:
+    for place in ("out.csv", "table.csv", "table-2/out.csv"):
+        check_not_input(folder.parent / place, (folder,))

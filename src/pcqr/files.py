@@ -34,10 +34,23 @@ def check_output(out: Path, *, inputs: Iterable[Path], overwrite: bool, option: 
 
 
 def check_not_input(out: Path, inputs: Iterable[Path], *, option: str = "--out") -> None:
-    """Raise if `out` is one of the files that are read, by whatever name: another spelling, a link of either kind."""
+    """Raise if `out` is one of the files that are read, by whatever name: another spelling, a link of either kind.
+
+    Where a folder is read, nothing in it may be written, nor what a link in it leads to.
+    """
+    place = real(out)
     for source in inputs:
-        if real(out) == real(source) or (out.exists() and source.exists() and out.samefile(source)):
+        if source.is_dir():
+            if any(_is_same(each, source) for each in (place, *place.parents)):
+                raise ParameterError(option, f"a place outside {source}, which is read", str(out))
+            if any(_is_same(out, file) for file in source.rglob("*")):
+                raise ParameterError(option, f"another file than those of {source}, which are read", str(out))
+        elif _is_same(out, source):
             raise ParameterError(option, f"another file than {source}, which is read", str(out))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return real(one) == real(other) or (one.exists() and other.exists() and one.samefile(other))
 
 
 def real(path: Path) -> Path:

@@ -232,3 +232,58 @@ def test_a_release_that_is_kept_may_come_from_a_folder(files: Files) -> None:
         result = CliRunner().invoke(app, [*command, *more])
         assert result.exit_code == 0, result.output
         assert f"{RECORDS:,}" in result.output
+
+
+def contents(files: Files) -> dict[str, bytes]:
+    folder = files.directory / "folder"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "place"),
+    [
+        ("answer", "--out", "folder/a.parquet"),
+        ("answer", "--out", "folder/zz.parquet"),
+        ("answer", "--model-out", "folder/model"),
+        ("publish", "--out", "folder"),
+        ("publish", "--out", "folder/model"),
+        ("fit", "--out", "folder/release"),
+        ("fit", "--ledger", "folder/ledger"),
+        ("fit", "--ledger", "sqlite:///folder/ledger"),
+        ("fit", "--head", "folder/head"),
+        ("fit", "--account", "folder/spent.account"),
+        ("publish", "--account-head", "folder/head"),
+    ],
+)
+def test_nothing_is_written_into_the_private_folder(
+    files: Files, monkeypatch: pytest.MonkeyPatch, command: str, option: str, place: str
+) -> None:
+    forbid_draws(monkeypatch)
+    monkeypatch.chdir(files.directory)
+    given = {"--private": "folder", "--label": "y", "--labels": "no,yes", "--schema": "schema.toml", "--epsilon": "4",
+             "--delta": "1e-6", "--out": "out.parquet" if command == "answer" else "out"}  # fmt: skip
+    if command == "answer":
+        given |= {"--queries": "public.parquet", "--algorithm": "universal", "--class": "stumps"}
+    if option == "--account-head":
+        given |= {"--account": str(files.directory / "spent.account")}
+    before = contents(files)
+    said = [part for pair in (given | {option: place}).items() for part in pair]
+    result = CliRunner().invoke(app, [command, *said, *([] if command == "fit" else ["--overwrite"])])
+    assert result.exit_code == 2, result.output
+    told = " ".join(result.output.split())
+    assert f"{option} must be a place outside folder, which is read" in told
+    assert contents(files) == before
+
+
+@pytest.mark.parametrize(("option", "value"), [("--scratch", "."), ("--workers", "1"), ("--scheduler", "local")])
+def test_options_of_parts_are_refused_for_persons(files: Files, option: str, value: str) -> None:
+    said = refused(files, "--person", "x", option, value, private="train.parquet")
+    assert f"{option} must be left out with --person" in said
+
+
+def test_a_missing_tmpdir_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_draws(monkeypatch)
+    monkeypatch.setenv("TMPDIR", files.path("none"))
+    said = refused(files)
+    assert "--scratch must be a directory that can be written to" in said
+    assert "as TMPDIR says" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -16,12 +17,12 @@ from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn
 from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.errors import ParameterError, PcqrError
-from pcqr.files import check_output
+from pcqr.files import check_not_input, check_output
 from pcqr.plan import Plan
 from pcqr.release.account import Account, Charge, concentration
 from pcqr.release.account.figures import Tally, at_least, at_most, exact
 from pcqr.release.account.filters import ConcentratedFilter
-from pcqr.release.account.places import directory, known
+from pcqr.release.account.places import directory, found, known
 from pcqr.release.account.telling import told_account, told_charge, told_tally
 from pcqr.unit import Unit
 
@@ -38,6 +39,12 @@ def account_of(job: OnPrivateFiles, command: str) -> Account | None:
         return None
     if job.seed is not None:
         raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
+    with _naming("--account"):
+        place = found(job.account)
+    if isinstance(place, Path):
+        check_not_input(place, job.inputs, option="--account")
+    if job.account_head is not None:
+        check_not_input(job.account_head, job.inputs, option="--account-head")
     with _naming("--account"):
         return Account.open(job.account, head=job.account_head).on_behalf_of(command)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +23,7 @@ from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
 from pcqr.release.account import Account
 from pcqr.release.durable.directory import rehearse
+from pcqr.release.ledger.opening import is_address, written_place
 
 COMMAND = "pcqr fit"
 DEFAULT_QUERIES = 300
@@ -30,6 +32,10 @@ DEFAULT_QUERIES = 300
 def run(job: Fit, *, as_json: bool) -> None:
     """Read, check, fit, keep, summarise. Whatever can be refused is refused before the fit."""
     check_not_input(job.out, job.inputs)
+    if job.ledger is not None and not is_address(job.ledger):
+        check_not_input(Path(written_place(job.ledger)), job.inputs, option="--ledger")
+    if job.head is not None:
+        check_not_input(job.head, job.inputs, option="--head")
     if job.cautious and job.publishes:
         raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
     rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)

@@ -35,6 +35,8 @@ def in_parts(job: OnPrivateFiles) -> ParquetParts | None:
                 "left out for a folder; put its rows into one .parquet file, which is read into memory",
                 job.person,
             )
+        for option, given in _asked(job).items():
+            raise ParameterError(option, "left out with --person: the table is then read into memory", str(given))
         return None
     with naming_options():
         found = ParquetParts.of(job.private)

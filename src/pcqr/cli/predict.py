@@ -29,7 +29,8 @@ def run(job: Predict, *, as_json: bool) -> None:
     """Load, check, predict, write, summarise."""
     with naming("--out"):
         check_suffix(job.out)
-    check_output(job.out, inputs=(job.model, job.file, job.model / "model.json"), overwrite=job.overwrite)
+    model_file = job.model / "model.json" if job.model.is_dir() else job.model  # labels may lie beside it
+    check_output(job.out, inputs=(model_file, job.file), overwrite=job.overwrite)
     model = _loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)

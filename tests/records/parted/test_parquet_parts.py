@@ -253,3 +253,38 @@ def test_dictionaries_with_short_places_may_be_full(kind: Any) -> None:
     cells = pa.DictionaryArray.from_arrays(pa.array([127, None, 0], type=kind), pa.array(names))
     column = Column("name", "categorical", names)
     assert parquet.entries_of(column, cells, "t").tolist() == [127, 128, 0]
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard", "two links to a file elsewhere"])
+def test_a_file_under_two_names_is_refused_since_its_records_would_count_twice(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "table"
+    (folder / "within").mkdir(parents=True)
+    file = (tmp_path if kind.startswith("two") else folder) / "SECRET.parquet"
+    pq.write_table(pa.table(rows(12, 5)), file)
+    for name in ("SECRET2.parquet", "within/SECRET3.parquet")[: 2 if kind.startswith("two") else 1]:
+        (folder / name).hardlink_to(file) if kind == "hard" else (folder / name).symlink_to(file)
+    with pytest.raises(DataError, match="files that are there once; received a file under two names") as caught:
+        ParquetParts.of(folder)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table(rows(12, 5)), tmp_path / "a.parquet")
+    (tmp_path / "SECRET.parquet").symlink_to(tmp_path / "SECRET")
+    with pytest.raises(DataError, match="files that exist; received a link to none") as caught:
+        ParquetParts.of(tmp_path)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_links_to_files_are_followed_and_to_folders_not(tmp_path: Path) -> None:
+    columns = rows(13, 8)
+    for name, start in (("elsewhere/a.parquet", 0), ("elsewhere/b.parquet", 4)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns).slice(start, 4), tmp_path / name)
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "a.parquet").symlink_to(tmp_path / "elsewhere" / "a.parquet")
+    (tmp_path / "table" / "_a.parquet").symlink_to(tmp_path / "elsewhere" / "a.parquet")
+    (tmp_path / "table" / "within").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (tmp_path / "table" / "b.parquet").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    (tmp_path / "linked").symlink_to(tmp_path / "table", target_is_directory=True)
+    check_same(read(tmp_path / "linked"), {name: cells.slice(0, 4) for name, cells in columns.items()})

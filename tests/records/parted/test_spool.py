@@ -130,3 +130,14 @@ def test_threads_may_read_at_the_same_time(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(all_unchanged, range(8)))
+
+
+def test_without_scratch_it_is_where_tmpdir_says_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert Spool().scratch == tmp_path
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    with pytest.raises(ParameterError, match=r"^scratch must be a directory that can be written to.*none, as TMPDIR"):
+        Spool()
+    assert Spool(tmp_path).scratch == tmp_path
+    monkeypatch.delenv("TMPDIR")
+    assert Spool().scratch.is_dir()

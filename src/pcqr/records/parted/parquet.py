@@ -60,8 +60,8 @@ class ParquetParts:
     """What the footers of a table's files say: its columns, its parts and their sizes. No cell is read.
 
     The table is one file, or all `.parquet` files in a folder and in the folders within it, in the order of their
-    paths; what begins with a dot or an underscore is no part of it, nor is any other file. Folders may be called
-    `column=value`, as Hive does it: that is a column.
+    paths; what begins with a dot or an underscore is no part of it, nor is any other file, nor what is in a folder
+    that is a link. Folders may be called `column=value`, as Hive does it: that is a column.
     """
 
     name: str
@@ -77,7 +77,8 @@ class ParquetParts:
         ParameterError
             When there is no such file or folder, or no Parquet file in the folder.
         DataError
-            When a file is none, the files have different columns, or there is no row.
+            When a file is none or has two names, a link leads nowhere, the files have different columns, or there is
+            no row.
         """
         place = Path(path)
         found = _files(place)
@@ -193,9 +194,14 @@ def _batches(piece: Piece, names: Sequence[str], name: str) -> Iterator[dict[str
 def _files(place: Path) -> list[Path]:
     if place.is_file():
         return [place] if place.suffix.lower() == ".parquet" else []
-    found = [file for file in place.rglob("*") if file.suffix.lower() == ".parquet" and file.is_file()]
-    inside = [(file.relative_to(place), file) for file in found]
-    return [file for inner, file in sorted(inside) if not any(each.startswith((".", "_")) for each in inner.parts)]
+    named = [(file.relative_to(place), file) for file in place.rglob("*") if file.suffix.lower() == ".parquet"]
+    own = [file for inner, file in sorted(named) if not any(each.startswith((".", "_")) for each in inner.parts)]
+    if not all(file.exists() for file in own):
+        raise DataError(str(place), "files that exist", "a link to none")
+    found = [file for file in own if file.is_file()]
+    if len({(told.st_dev, told.st_ino) for told in map(Path.stat, found)}) < len(found):  # a record would count twice
+        raise DataError(str(place), "files that are there once", "a file under two names, by a link")
+    return found
 
 
 def _told(file: Path, place: Path) -> tuple[tuple[str, str | None], ...]:

@@ -30,7 +30,8 @@ class Spool:
     Parameters
     ----------
     scratch : str, Path or None, default None
-        The directory on whose disk they lie. None: where temporary files go (TMPDIR).
+        The directory on whose disk they lie. None: the one that TMPDIR names, which must exist; without it, where
+        temporary files go.
 
     Raises
     ------
@@ -50,11 +51,12 @@ class Spool:
     is_elsewhere = False
 
     def __init__(self, scratch: str | Path | None = None) -> None:
-        self.scratch = Path(tempfile.gettempdir() if scratch is None else scratch)
+        named = os.environ.get("TMPDIR") if scratch is None else None
+        self.scratch = Path((named or tempfile.gettempdir()) if scratch is None else scratch)
         try:
             _Scratch(self.scratch).close()
         except OSError as error:
-            told = f"{self.scratch} ({error.strerror})"
+            told = f"{self.scratch}{', as TMPDIR says' if named else ''} ({error.strerror})"
             raise ParameterError("scratch", "a directory that can be written to", told) from None
         self._files: weakref.WeakSet[_Scratch] = weakref.WeakSet()
 
