@@ -28,19 +28,19 @@ from pcqr import PrivateClassifier
 FOLDER, PAGE = Path("benchmarks/results"), Path("docs/scaling.md")
 RESULTS = FOLDER / "billion.json"
 MEASURED, ROWS, CORES, ASKED = 10**7, 10**9, 64, 10_000
-CORE_HOUR, GIGABYTE_HOUR = 0.05, 0.005
-"""Dollars; assumed, of the order of what clouds charge on demand."""
+CORE_HOUR = 0.05
+"""Dollars; assumed, of the order of what clouds charge on demand, memory included."""
 TIMED_ROWS, ROUNDS = 100_000, 5
 
 
 def measure() -> None:
     """A tree and a head on 20 columns: the published ones need no ledger, so that any number of machines can answer."""
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(TIMED_ROWS, 20))
+    X, public = generator.normal(size=(TIMED_ROWS, 20)), generator.normal(size=(2_000, 20))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.0).astype(int)
     found: dict[str, Any] = {"load": os.getloadavg()[0]}
     for method in ("tree", "head"):
-        model = PrivateClassifier(4.0, method=method, classes=(0, 1), entropy=0).fit(X, y, public=X[:2_000].copy())
+        model = PrivateClassifier(4.0, method=method, classes=(0, 1), entropy=0).fit(X, y, public=public)
         model.predict(X[:10])
         seconds = []
         for _ in range(ROUNDS):
@@ -69,7 +69,7 @@ def fits() -> str:
     ):
         hours = seconds * times / 3600.0
         minutes = hours / CORES / kept * 60.0
-        rows.append([words, f"{hours:.1f}", f"{minutes:.0f} min", f"{minutes / 60.0 * CORES * CORE_HOUR:.2f} $"])
+        rows.append([words, f"{hours:.1f}", f"{minutes:.1f} min", f"{minutes / 60.0 * CORES * CORE_HOUR:.2f} $"])
     header = ("task, 10⁹ × 20 rows", "core hours", f"{CORES} cores", f"at {CORE_HOUR:g} $ a core hour")
     return markdown(header, rows)
 
@@ -79,15 +79,18 @@ def answers() -> str:
     durable = next(case for case in kept if case["what"] == "kept, all")
     served = next(case for case in stored("service")["cases"] if (case["server"], case["ask"]) == ("durable", "v1"))
     ways = (
-        ("a published tree, `predict`", published["tree"], "none: any number of machines", "cores"),
-        ("a published head, `predict`", published["head"], "none: any number of machines", "cores"),
-        ("votes, batches of 100, kept in SQLite", durable["answers"] / durable["seconds"], "one process", "processes"),
-        ("votes, one query a request, `pcqr serve`", served["speed"], "the ledger, once an answer", "workers"),
+        ("a published tree, `predict`", published["tree"], "none: any number of machines", "core"),
+        ("a published head, `predict`", published["head"], "none: any number of machines", "core"),
+        ("votes, batches of 100, kept in SQLite", durable["answers"] / durable["seconds"], "one process", "process"),
+        ("votes, one query a request, `pcqr serve`", served["speed"], "the ledger, once an answer", "worker"),
     )
-    rows = [
-        [words, f"{speed:,.0f}", f"{math.ceil(ASKED / speed)} {unit}", shared] for words, speed, shared, unit in ways
-    ]
+    rows = [[words, f"{speed:,.0f}", several(ASKED / speed, unit), shared] for words, speed, shared, unit in ways]
     return markdown(("way", "rows a second, each", "for 10⁴ a second", "what they share"), rows)
+
+
+def several(share: float, unit: str) -> str:
+    count = math.ceil(share)
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def page() -> None:

@@ -32,5 +32,5 @@ def test_a_hundred_times_the_processor_time(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(billion, "stored", lambda name: json.loads(json.dumps(measured[name])))
     _, _, *rows = billion.fits().splitlines()
     cells = [[cell.strip() for cell in row.split("|")[2:-1]] for row in rows]
-    assert cells[0] == ["1.0", "1 min", "0.06 $"]  # one core hour, at four fifths of the speed
-    assert cells[2] == ["10.0", "12 min", "0.62 $"]
+    assert cells[0] == ["1.0", "1.2 min", "0.06 $"]  # one core hour, at four fifths of the speed
+    assert cells[2] == ["10.0", "11.7 min", "0.62 $"]
