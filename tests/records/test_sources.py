@@ -19,6 +19,7 @@ from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.on_device import OnDevice
 from pcqr.records.parted import Arrays, Parted, Spool
+from pcqr.records.parted.selected import Selected
 from pcqr.records.parted.work import Layout
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.records.vectors import PredicateVectors
@@ -153,6 +154,29 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
 def test_the_answers_are_those_of_the_list(make: Make, seed: int, count: int, labels: int) -> None:
     X, y = table(seed, count, labels)
     check_every_question(make(X, y, labels), X, y, labels)
+
+
+@sources
+def test_no_positions_are_a_list_of_none(make: Make) -> None:
+    records = make(*table(1, 20, 3), 3)
+    nothing = np.empty(0, dtype=np.int64)
+    none = records.rows(nothing)
+    assert (none.size, none.gathered().X.shape, none.gathered().y.shape) == (0, (0, 3), (0,))
+    assert records.part(nothing).size == 0
+    assert none.label_counts().tolist() == [0, 0, 0]
+
+
+def test_sums_over_no_positions_of_parts_are_zero() -> None:
+    X, y = table(1, 20, 3)
+    records, nothing = in_parts(X, y, 3), np.empty(0, dtype=np.int64)
+    assert isinstance(records, Parted)
+    assert records.labels_at(nothing).size == 0
+    assert records.label_counts(nothing).tolist() == [0, 0, 0]
+    assert records.mistakes((TREE,), nothing).tolist() == [0]
+    assert not records.conjunctions(PREDICATES, 2, nothing).table.any()
+    view = Selected(records, nothing)
+    assert (view.size, view.gathered().size, list(view.blocks(7)), list(view.all_labels(7))) == (0, 0, [], [])
+    assert [learned.size for learned in records.taught(InMemory.gathered, [nothing])] == [0]
 
 
 @sources

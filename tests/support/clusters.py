@@ -117,3 +117,10 @@ def workers_of(address: str, count: int, **environment: str) -> Iterator[list[su
         for process in started:
             process.kill()
             process.wait()
+
+
+def keeper(dask_worker: Any) -> tuple[str, int]:
+    """What a worker keeps values in, and how many kinds of pages it serves."""
+    import dask
+
+    return type(dask_worker.data).__name__, len(dask.config.get("distributed.worker.http.routes"))

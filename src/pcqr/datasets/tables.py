@@ -211,6 +211,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 def _read_parquet(path: Path) -> Columns:
     with reading_parquet(str(path)) as parquet:
         table = parquet.read_table(path)
+        table.validate(full=True)
         columns = [column.to_pandas() for column in table.columns]
     names = of_the_table(table.column_names)
     _check_parquet(names, table.num_rows, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from pcqr.errors import DataError, MissingExtra
 
@@ -25,14 +25,27 @@ def arrow() -> Any:
 
 @contextmanager
 def reading_parquet(name: str) -> Iterator[Any]:
-    """`pyarrow.parquet`, whose errors become those of a table that is called `name`."""
+    """`pyarrow.parquet`, whose errors become those of a table that is called `name`.
+
+    What Arrow says of a cell that it cannot convert quotes it. So every conversion belongs in here, and cells are
+    validated (`validate(full=True)`) before pandas gets them: it may decode texts later, when somebody looks at them.
+    """
     pyarrow = arrow()
     try:
         yield pyarrow.parquet
     except PermissionError:
-        raise DataError(name, "a file that can be read", "one that this user may not read") from None
-    except (pyarrow.ArrowException, OSError, ValueError):  # damaged pages, and text in them that is not UTF-8
-        raise DataError(name, "a Parquet file", "a file that cannot be parsed as such") from None
+        _raise_alone(DataError(name, "a file that can be read", "one that this user may not read"))
+    except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError):  # damaged pages, cells that are none
+        _raise_alone(DataError(name, "a Parquet file", "a file that cannot be parsed as such"))
+
+
+def _raise_alone(error: DataError) -> NoReturn:
+    """Raise it without the error that is being handled: `from None` would only hide that one."""
+    try:
+        raise error
+    except DataError:
+        error.__context__ = None
+        raise
 
 
 def of_the_table(names: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,23 @@ def test_the_workers_are_their_owners_alone(cluster: Cluster) -> None:
     directory = Path(cluster.connection.directory or "")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert all(address.startswith("tls://127.0.0.1:") for address in cluster.connection.addresses())
+
+
+def test_workers_on_this_machine_write_no_record_to_disk_and_serve_no_page(cluster: Cluster) -> None:
+    """Also those that were started in the place of others: a process that is killed outright leaves its files."""
+    cluster.hold(clusters.made, range(4))
+    for _ in range(2):
+        client = cluster.connection.client
+        assert set(client.run(clusters.keeper).values()) == {("dict", 0)}  # a SpillBuffer would write
+        client.restart_workers(cluster.connection.addresses())
+        client.wait_for_workers(2)
+
+
+def test_all_of_a_cluster_is_in_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Cluster(workers=1) as engine:
+        assert [str(found) for found in tmp_path.iterdir()] == [engine.connection.directory]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_parts_made_anew(cluster: Cluster) -> None:

@@ -89,7 +89,7 @@ class Cluster(Engine):
         self.connection: Connection = connect(scheduler, workers)
 
     def check_room(self, size: int) -> None:
-        """Workers write what does not fit in memory to their disks: how much room there is, Dask does not say."""
+        """How much room workers have, in memory and on disks of their own, Dask does not say."""
 
     def hold(self, make: Callable[..., Arrays], items: Sequence[Any], *shared: Any) -> tuple[OnWorker, ...]:
         order = self._shared(make, shared)

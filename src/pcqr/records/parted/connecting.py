@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,13 @@ _QUIET = {
     "distributed.scheduler.http.routes": [],  # pages that show tasks to everybody on this machine
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
+}
+
+_IN_MEMORY = {
+    "distributed.worker.memory.target": False,  # no record on disk: a process that is killed outright leaves its files
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,  # nothing would free memory meanwhile: a worker would wait for ever
+    "distributed.worker.memory.terminate": 0.95,  # it is ended, and after a few times the task is given up
 }
 
 
@@ -94,16 +102,19 @@ def connect(scheduler: str, workers: int | None) -> Connection:
 
 
 def _started(workers: int | None) -> Connection:
-    """One thread a process. Encrypted, with keys that no file has: any user of this machine can reach a port."""
+    """One thread a process. Encrypted, with keys that no file has: any user of this machine can reach a port.
+
+    Workers keep all that they hold in memory, together at most what this machine has.
+    """
     import dask  # noqa: PLC0415
     from distributed import LocalCluster  # noqa: PLC0415
     from distributed.security import Security  # noqa: PLC0415
 
     if workers is not None:
         check_integer("workers", workers, least=1)
-    directory = tempfile.mkdtemp(prefix="pcqr-")  # its owner's alone: workers write there what does not fit in memory
+    directory = tempfile.mkdtemp(prefix="pcqr-")  # its owner's alone
     try:
-        with dask.config.set(_QUIET):
+        with dask.config.set(_QUIET | _IN_MEMORY | {"temporary-directory": directory}):
             cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
@@ -112,6 +123,7 @@ def _started(workers: int | None) -> Connection:
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
                 local_directory=directory,
+                config=deepcopy(dask.config.config),  # also for workers that are started later, in the place of others
                 silence_logs=logging.ERROR,
             )
     except BaseException:

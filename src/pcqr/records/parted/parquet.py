@@ -153,8 +153,11 @@ def entries_of(column: Column, cells: Any, name: str) -> Entries:
     """`column.compact` of an Arrow array. Of texts those that differ are read, once each."""
     if isinstance(cells, list):
         return column.compact(cells, table=name)
-    with reading_parquet(name):  # what Arrow says of a cell that it cannot convert quotes it
+    with reading_parquet(name):
         types = arrow().types
+        cells.validate(full=True)
+        if types.is_string_view(cells.type):
+            cells = cells.cast("large_string")
         if types.is_string(cells.type) or types.is_large_string(cells.type):
             cells = cells.dictionary_encode()
         if types.is_dictionary(cells.type):

@@ -183,7 +183,9 @@ class Parted(Records):
 
     def _share(self, positions: Positions, *own: Any) -> Share:
         """Which parts have the records at these positions, at which of their own, and how they come back into order."""
-        wanted = np.asarray(positions)
+        wanted = np.asarray(positions, dtype=np.intp)
+        if not wanted.size:  # somebody has to say what none of its records look like
+            return Share([0], [wanted], (wanted, *own))
         wanted = np.where(wanted < 0, wanted + self.size, wanted)
         owners = np.searchsorted(self._ends, wanted, side="right")
         order = np.argsort(owners, kind="stable")

@@ -24,8 +24,10 @@ T = TypeVar("T")
 class Spool:
     """Keeps values on disk, one file for all that are held together.
 
-    The files have no name, from the moment they are made: nobody else can open them, and when the process ends,
-    however it ends, the system frees their space. They are read in the plain way, not mapped into memory.
+    The files have no name: on Linux from the moment they are made, where the file system can do that (`O_TMPFILE`);
+    elsewhere a name is there for an instant, and NFS keeps one (`.nfs…`) while the file is open. While this process
+    lives, it, this user and root can open them (`/proc/PID/fd`), and nobody else. When it ends, however it ends, the
+    system frees their space; NFS may leave the file. They are read in the plain way, not mapped into memory.
 
     Parameters
     ----------
