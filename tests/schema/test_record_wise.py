@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import io
+import traceback
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.csv
 import pytest
 from hypothesis import given, settings
@@ -210,3 +212,14 @@ def test_a_message_lists_no_hundred_columns() -> None:
         Schema(tuple(map(Column, names))).encode({"other": [1.0]})
     assert "'c18', 'c19' and 100 more" in str(refused.value)
     assert "'c20'" not in str(refused.value)
+
+
+@pytest.mark.parametrize("as_frame", [False, True], ids=["Arrow", "pandas"])
+def test_text_that_is_no_text_is_refused_without_it(as_frame: bool) -> None:
+    ends = pa.py_buffer(np.array([0, 6, 7], np.int32).tobytes())
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(b"SECR\xffTx")])
+    column = pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([broken]))) if as_frame else broken
+    with pytest.raises(DataError) as caught:
+        SCHEMAS["categorical"].compact({NAME: column})
+    assert caught.value.__context__ is None, "what the library said may quote the cell"
+    assert "SECR" not in "".join(traceback.format_exception(caught.value))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.errors import DataError
 from pcqr.schema.reading import Reading, day_of, number_of, read, text_of
 
 Cells = Sequence[Any] | NDArray[Any]
@@ -40,12 +42,19 @@ def cells(values: Any) -> Cells:
     if not isinstance(values, np.ndarray):
         kind = values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None)
         if kind is None or not _PLAIN.fullmatch(str(kind)):
-            listing = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow; pandas, tensors
-            return list(values) if listing is None else listing()
+            return _one_by_one(values)
         values = np.asarray(values)
     if values.ndim != 1 or values.dtype.kind in "biufM":
         return values  # type: ignore[no-any-return]
     return list(values)
+
+
+def _one_by_one(values: Any) -> Sequence[Any]:
+    """The cells as the library that has them gives them. What it says of one that it cannot give may quote it."""
+    listing = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow; pandas, tensors
+    with suppress(Exception):
+        return list(values) if listing is None else listing()
+    raise DataError("X", "cells that their own library can read, texts in UTF-8 for one", "others")
 
 
 def numbers(values: Cells) -> NDArray[np.float64]:
