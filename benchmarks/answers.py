@@ -240,8 +240,8 @@ def measured_training(case: Case, sizes: Sizes) -> list[Training]:
 
 
 PARTS = {
-    "check of the records": ("pcqr.estimators.base", "read_table"),
-    "labels": ("pcqr.estimators.base", "encode_labels"),
+    "check of the records": ("pcqr.estimators.handed", "read_table"),
+    "labels": ("pcqr.estimators.handed", "encode_labels"),
     "plan": ("pcqr.estimators.releases", "plan_agnostic"),
     "secret sub-sample": ("pcqr.algorithms.ag_priv_cl", "secret_subsample"),
     "relabelling": ("pcqr.algorithms.ag_priv_cl", "relabel"),
