@@ -288,3 +288,22 @@ def test_links_to_files_are_followed_and_to_folders_not(tmp_path: Path) -> None:
     (tmp_path / "table" / "b.parquet").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
     (tmp_path / "linked").symlink_to(tmp_path / "table", target_is_directory=True)
     check_same(read(tmp_path / "linked"), {name: cells.slice(0, 4) for name, cells in columns.items()})
+
+
+def test_a_file_that_goes_while_the_folder_is_listed_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"x": [1.0], "y": [0]}), tmp_path / "SECRET.parquet")
+    stat, is_file = Path.stat, Path.is_file
+
+    def gone(self: Path, **options: Any) -> os.stat_result:
+        if self.suffix == ".parquet":
+            raise FileNotFoundError(2, "gone", str(self))
+        return stat(self, **options)
+
+    monkeypatch.setattr(Path, "is_file", lambda self: self.suffix == ".parquet" or is_file(self))
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    monkeypatch.setattr(Path, "stat", gone)
+    with pytest.raises(DataError) as caught:
+        ParquetParts.of(tmp_path)
+    assert "SECRET" not in str(caught.value)

@@ -93,9 +93,8 @@ class Cluster(Engine):
 
     def hold(self, make: Callable[..., Arrays], items: Sequence[Any], *shared: Any) -> tuple[OnWorker, ...]:
         order = self._shared(make, shared)
-        turns: list[list[str] | None] = [[address] for address in self.connection.addresses()] or [
-            None
-        ]  # evenly, as long as they live
+        # Evenly, as long as they live.
+        turns: list[list[str] | None] = [[address] for address in self.connection.addresses()] or [None]
         made = tuple(
             OnWorker(self._task("hold", obey, order, item.future))
             if isinstance(item, OnWorker)

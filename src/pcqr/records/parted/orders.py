@@ -70,14 +70,20 @@ def obey(order: Sealed | Order | Failure, *values: Any) -> Any:
 
 
 def obey_all(order: Sealed | Order | Failure, own: Sealed | None, *values: Any) -> Any:
-    """The sum of what `obey` gives for each of the values, with each one's own argument where there are such."""
+    """The sum of what `obey` gives for each of the values, with each one's own argument where there are such.
+
+    No exception leaves this either: there may be no memory for a sum.
+    """
     totals: Any = None
-    apart = [()] * len(values) if own is None else [(each,) for each in own.opened()]
-    for value, argument in zip(values, apart, strict=True):
-        found = obey(order, value, *argument)
-        if isinstance(found, Failure):
-            return found
-        totals = found if totals is None else added(totals, found)
+    try:
+        apart = [()] * len(values) if own is None else [(each,) for each in own.opened()]
+        for value, argument in zip(values, apart, strict=True):
+            found = obey(order, value, *argument)
+            if isinstance(found, Failure):
+                return found
+            totals = found if totals is None else added(totals, found)
+    except Exception as error:
+        return Failure(type(error).__name__)
     return totals
 
 

@@ -202,7 +202,11 @@ def _files(place: Path) -> list[Path]:
     if not all(file.exists() for file in own):
         raise DataError(str(place), "files that exist", "a link to none")
     found = [file for file in own if file.is_file()]
-    if len({(told.st_dev, told.st_ino) for told in map(Path.stat, found)}) < len(found):  # a record would count twice
+    try:
+        places = {(told.st_dev, told.st_ino) for told in map(Path.stat, found)}
+    except OSError:
+        raise _changed(str(place)) from None
+    if len(places) < len(found):  # a record would count twice
         raise DataError(str(place), "files that are there once", "a file under two names, by a link")
     return found
 
