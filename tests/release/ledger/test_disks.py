@@ -71,6 +71,9 @@ def test_a_disk_too_full_to_open_on_can_be_read(files: Shelf) -> None:
 def test_a_disk_too_full_to_create_on(files: Shelf) -> None:
     told = in_a_process(files.create, largest_file=3_000)
     assert told.startswith("LedgerUnwritable: ")
+    assert "disk is full" in told
+    told = in_a_process(files.create, largest_file=30_000)
+    assert "the disk is full or has failed. Mend that first. No ledger was made." in told
     assert {path.name for path in files.folder.rglob("*") if path.is_file()} == set()
 
 

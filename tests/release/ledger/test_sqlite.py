@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +28,8 @@ from pcqr.errors import (
     ParameterError,
 )
 from pcqr.release.ledger import create_ledger, keys, open_ledger, points
-from pcqr.release.ledger.sqlite import PAGES_IN_LOG
+from pcqr.release.ledger.chain import Link
+from pcqr.release.ledger.sqlite import PAGES_IN_LOG, SqliteStore
 
 
 class Stop(Exception):
@@ -311,6 +314,45 @@ def test_a_creation_that_fails_leaves_nothing_or_a_whole_ledger(files: Shelf, po
     else:
         assert left == set()
         files.create().close()
+
+
+def test_a_ledger_is_whole_before_it_has_its_name(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite may fail to bring the log into the file when it is closed: for want of room, or because of a reader."""
+    readers = []
+    create = SqliteStore.create
+
+    def watched(store: SqliteStore, *given: Any) -> Link:
+        readers.append(sqlite3.connect(store.path))
+        readers[-1].execute("SELECT * FROM sqlite_master").fetchall()
+        return create(store, *given)
+
+    monkeypatch.setattr(SqliteStore, "create", watched)
+    with files.create() as ledger:
+        assert len(readers) == 1
+        add(ledger, b"one")
+        ledger.verify()
+    readers[0].close()
+
+
+def test_what_opens_and_closes_the_file_beside_a_writer_leaves_it_its_locks(files: Shelf) -> None:
+    """A process that closes a file loses all its locks on it; others then take its database to be nobody's."""
+
+    def is_free() -> bool:
+        with Path(files.place()).open("r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x4000_0002)  # those who have SQLite's file open
+            except OSError:
+                return False
+        return True
+
+    with files.create() as ledger:
+        add(ledger, b"one")
+        assert in_a_process(is_free) == "False"
+        files.open(read_only=True).close()
+        with suppress(LedgerInUse):
+            files.open()
+        assert in_a_process(is_free) == "False"
+    assert in_a_process(is_free) == "True"
 
 
 @pytest.mark.parametrize("gone", ["ledger", "ledger-wal", "replaced"])

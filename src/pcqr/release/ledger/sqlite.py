@@ -38,7 +38,6 @@ from pcqr.release.ledger.head import NewHead
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import AT_ONCE, Store
 
-MAGIC = b"SQLite format 3\0"
 NAME = "main"
 PATIENCE = 30.0
 """Seconds to wait for somebody else's lock on the database, such as a tool that makes a copy."""
@@ -230,7 +229,7 @@ class SqliteStore(Store):
 
     def _connector(self, read_only: bool) -> Callable[[], sqlite3.Connection]:
         """Connections to the file. Where there is no log, nor the right to make one, it is read as it lies there."""
-        name = f"file:{quote(str(self.path))}?mode={'ro' if read_only else 'rw'}"
+        name = _address(self.path, mode="ro" if read_only else "rw")
         if read_only and not self._log.exists() and not os.access(self.path.parent, os.W_OK):
             name += "&immutable=1"
 
@@ -248,17 +247,18 @@ class SqliteStore(Store):
     def _check_file(self) -> None:
         place = self.place
         try:
-            with self.path.open("rb") as file:
-                beginning = file.read(len(MAGIC))
-            links = self.path.stat().st_nlink
+            found = self.path.stat()
+            if not self.path.is_file():
+                raise IsADirectoryError
+            is_database = _is_database(self.path)
         except (FileNotFoundError, NotADirectoryError):
             raise NotALedger(place, "does not exist", "Create it first, or look for a misspelt path.") from None
         except OSError:
             raise LedgerUnwritable(place, "cannot be read: no permission, or no file", "Mend that first.") from None
-        if beginning != MAGIC:
-            how = "is empty: its creation was broken off, or it was emptied" if not beginning else "is no ledger"
+        if not found.st_size or not is_database:
+            how = "is no ledger" if found.st_size else "is empty: its creation was broken off, or it was emptied"
             raise NotALedger(place, how, "Bring back the right file; or create a ledger under another name.")
-        if links > 1:
+        if found.st_nlink > 1:
             raise LedgerError(
                 place, "has a second name (a hard link), and would be damaged by two writers", "Remove the other name."
             )
@@ -282,6 +282,22 @@ class SqliteStore(Store):
                 "Only one may write. Close it there, or wait until that process ends; it can be read meanwhile.",
             ) from None
         return descriptor
+
+
+def _address(path: Path, *, mode: str) -> str:
+    return f"file:{quote(str(path))}?mode={mode}"
+
+
+def _is_database(path: Path) -> bool:
+    """Has the file SQLite's beginning? SQLite itself looks: where a process closes a file, it loses its locks on it."""
+    try:
+        with closing(sqlite3.connect(f"{_address(path, mode='ro')}&immutable=1", uri=True)) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN:
+            raise PermissionError from None
+        return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB  # what else is wrong with it is said later
+    return True
 
 
 class _Connection(sqlite3.Connection):
@@ -342,6 +358,9 @@ def _drafted(draft: Path, identity: bytes, purpose: str, place: str) -> Link:
         with store.begin() as connection, store.explaining():
             first = store.create(identity, purpose, connection)
             store.commit(connection)
+        store.secure()  # it gets its name without the log, and SQLite does not say so where closing fails to empty that
+    except LedgerUnwritable as error:
+        raise LedgerUnwritable(place, error.reason, "Mend that first. No ledger was made.") from None
     finally:
         store.close()
     return first
