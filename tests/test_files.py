@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,23 @@ def test_nor_over_a_file_of_it_that_lies_elsewhere_too(folder: Path, place: str)
 def test_beside_a_folder_that_is_read_all_is_free(folder: Path) -> None:
     for place in ("out.csv", "table.csv", "table-2/out.csv"):
         check_not_input(folder.parent / place, (folder,))
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EINVAL, errno.ENOTSUP])
+def test_names_that_a_failing_disk_does_not_take_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Systems that cannot sync a directory say so, and are believed; a disk that fails to is not passed over."""
+    sync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    fails = number in (errno.EIO, errno.ENOSPC)
+    with pytest.raises(OSError, match=os.strerror(number)) if fails else nullcontext():
+        write_whole(tmp_path / "file", "text")
+    assert (tmp_path / "file").read_text() == "text"
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,6 +16,10 @@ try:
     import fcntl
 except ImportError:  # Windows: a second process is then not noticed
     fcntl = None  # type: ignore[assignment]
+
+
+_NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
+"""What is said where a directory cannot be synced: not on every file system."""
 
 
 class InUse(Exception):
@@ -85,13 +90,18 @@ def write_whole(out: str | Path, content: str | bytes) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Bring the names in `directory` to disk, where the system can do that."""
-    with suppress(OSError):  # not on Windows, and not on every file system
+    """Bring the names in `directory` to disk, where the system can do that. Raises `OSError` where the disk fails."""
+    try:
         descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except PermissionError:  # Windows opens no directories, and one may be for writing alone
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NOT_HERE:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:
@@ -122,10 +132,10 @@ def own_directory(directory: Path, mode: int = 0o777) -> Iterator[None]:
     """`directory`, made where it does not exist, for this process alone. What was made and stays empty is removed."""
     made = [place for place in (directory, *directory.parents) if not place.exists()]
     directory.mkdir(parents=True, exist_ok=True, mode=mode)
-    for place in made:
-        sync_directory(place.parent)
     descriptor = os.open(directory, os.O_RDONLY) if fcntl is not None else None  # Windows opens no directories
     try:
+        for place in made:
+            sync_directory(place.parent)
         if descriptor is not None:
             lock(descriptor)
         yield

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,22 @@ def test_a_save_that_fails_leaves_nothing_and_can_be_tried_again(tmp_path: Path,
     release.save(tmp_path / "release", **where)
     assert release.answer(QUERIES[0]).kind in ("stable", "unstable")
     release.close()
+
+
+def test_a_disk_that_does_not_take_the_names_fails_the_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release whose files may be gone after a power cut is not said to be kept."""
+    release, sync = fitted(), os.fsync
+
+    def failing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+        sync(descriptor)
+
+    with monkeypatch.context() as patched, pytest.raises(ReleaseError, match="cannot be made"):
+        patched.setattr(os, "fsync", failing)
+        release.save(tmp_path / "release", head=tmp_path / "head")
+    assert not list(tmp_path.iterdir())
+    release.save(tmp_path / "release", head=tmp_path / "head").close()
 
 
 def test_a_head_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
