@@ -26,6 +26,7 @@ from pcqr.errors import (
     ParameterError,
 )
 from pcqr.release.ledger import create_ledger, open_ledger, points
+from pcqr.release.ledger.opening import written_place
 
 
 class Stop(Exception):
@@ -239,6 +240,12 @@ def test_a_password_is_shown_nowhere(tables: Shelf) -> None:
         with pytest.raises((LedgerUnwritable, ParameterError)) as refusal:
             open_ledger(wrong, "release", tables.head)
         assert "swordfish" not in str(refusal.value)
+
+
+def test_an_address_without_its_password_leaves_room_for_another() -> None:
+    """Asterisks in its place would be tried, and what the environment or a file of the user's says would not."""
+    for given in ("postgresql://u:swordfish@h/d?ledger=a", "postgresql://u@h/d?ledger=a&password=swordfish"):
+        assert written_place(given) == "postgresql://u@h/d?ledger=a"
 
 
 def test_the_driver_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,8 @@ def parsed(address: str) -> tuple[URL, str]:
 
 def without_password(address: str) -> str:
     """The address for a copy: whoever opens it has the password from the environment, or from a file of their own."""
-    return _url(address).set(password=None).difference_update_query(_PASSWORDS).render_as_string()
+    url = _url(address)._replace(password=None)  # `set` takes None to mean: as it is
+    return url.difference_update_query(_PASSWORDS).render_as_string()
 
 
 def _url(address: str) -> URL:
