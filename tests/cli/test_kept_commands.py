@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
+import pcqr
 from pcqr.cli.main import app
 from pcqr.models import PublishedModel
 from pcqr.release import Account
@@ -244,6 +246,47 @@ def test_queries_that_cannot_be_read_are_refused_and_nothing_is_asked(files: Pat
     assert words in result.output
     assert json.loads(call("status", files / "release", "--json").output)["spent"]["queries"] == 0
     assert not (files / "answers.csv").exists()
+
+
+def test_nothing_of_a_release_is_ever_an_output(files: Path) -> None:
+    """Answers over a secret would end the release, and what was paid for it."""
+    key, head = files / "key.csv", files / "head.csv"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    release = fit(files, "--key", f"file:{key}", "--head", head)
+    before = {path: path.read_bytes() for path in (*release.iterdir(), key, head)}
+    (files / "link.csv").symlink_to(release / "secret.pcqr")
+    (files / "hard.csv").hardlink_to(release / "secret.pcqr")
+    for out in ("link.csv", "hard.csv", "release/answers.csv", "key.csv", "head.csv"):
+        result = ask(files, "--overwrite", "--key", f"file:{key}", "--head", head, out=out)
+        assert (result.exit_code, "which " in result.output) == (2, True), result.output
+    result = call("export", release, "--head", head, "--out", release / "public", "--overwrite")
+    assert (result.exit_code, "which is read" in result.output) == (2, True)
+    assert {path: path.read_bytes() for path in (*release.iterdir(), key, head)} == before
+    (files / "hard.csv").unlink()
+    assert ask(files, "--key", f"file:{key}", "--head", head).exit_code == 0
+
+
+@pytest.mark.parametrize("names", [None, ("age", "weight")])
+def test_a_release_that_python_kept_without_a_schema_is_asked_by_a_table_of_numbers(
+    files: Path, names: tuple[str, ...] | None
+) -> None:
+    X = np.random.default_rng(0).integers(0, 100, (4_000, 2))
+    table = X if names is None else pd.DataFrame(X, columns=names)
+    release = pcqr.SubsampleAggregate(epsilon=8.0, queries=100).fit(table, X[:, 0] > 60)
+    release.save(files / "release").close()
+    _write(files / "two.csv", [("weight", "age"), (1, 90), (99, 5)] if names else [("a", "b"), (90, 1), (5, 99)])
+    result = ask(files, queries="two.csv")
+    assert result.exit_code == 0, result.output
+    assert "Warning" not in result.output
+    assert [row[1] for row in rows(files / "answers.csv")[1:]] == ["1", "0"]
+    for wrong in ([("age",), (1,)], [("age", "weight", "more"), (1, 2, 3)]):
+        _write(files / "wrong.csv", wrong)
+        result = ask(files, queries="wrong.csv", out="more.csv")
+        assert (result.exit_code, "--queries must be" in result.output) == (2, True), result.output
+    _write(files / "text.csv", [("age", "weight"), ("old", "heavy")])
+    result = ask(files, queries="text.csv", out="more.csv")
+    assert (result.exit_code, "numbers" in result.output, "heavy" in result.output) == (2, True, False)
 
 
 def test_a_release_that_was_moved_needs_a_person(files: Path) -> None:

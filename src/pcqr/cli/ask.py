@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_tab
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Ask
 from pcqr.cli.keeping import Answers, part_of
+from pcqr.cli.releases import files_of
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.cli.words import KINDS, OF_QUOTA
 from pcqr.client import connect
@@ -32,6 +33,8 @@ BATCH = 256
 UNANSWERED = "unanswered"
 Spent = BudgetExhausted | QuotaSpent
 SPENT = (BudgetExhausted, QuotaSpent)
+Batch = Callable[[Sequence[int]], Any]
+"""Some rows of the queries, as the release takes them."""
 Row = tuple[str, str]
 """Label, as text, and kind."""
 
@@ -41,14 +44,15 @@ def run(job: Ask, *, as_json: bool) -> None:
     with naming("--out"):
         check_suffix(job.out)
     for place in (job.out, part_of(job.out)):
-        check_output(place, inputs=(job.queries,), overwrite=True)
+        check_output(place, inputs=(job.queries, *files_of(job)), overwrite=True)
     table = _features(read(job.queries, "--queries"), job)
     asked = len(next(iter(table.values()), ()))
     release = _opened(job)
     try:
         with Signals() as signals:
-            earlier = [] if job.overwrite else _earlier(job.out, release, table, asked)
-            answers, halted = _asked(job, release, table, asked, earlier, signals, as_json=as_json)
+            batch = _batches(release, table)
+            earlier = [] if job.overwrite else _earlier(job.out, release, batch, asked)
+            answers, halted = _asked(job, release, batch, asked, earlier, signals, as_json=as_json)
         _summarise(job, release, answers, halted, as_json=as_json)
     finally:
         release.close()
@@ -69,7 +73,7 @@ def _opened(job: Ask) -> Any:
 
 
 def _asked(
-    job: Ask, release: Any, table: Columns, asked: int, earlier: Sequence[Row], signals: Signals, *, as_json: bool
+    job: Ask, release: Any, batch: Batch, asked: int, earlier: Sequence[Row], signals: Signals, *, as_json: bool
 ) -> tuple[Answers, Spent | None]:
     try:
         journal = Journal(part_of(job.out))
@@ -82,7 +86,7 @@ def _asked(
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
-                given = release.answers(_rows(table, rows)) if halted is None else _known(release, table, rows)
+                given = release.answers(batch(rows)) if halted is None else _known(release, batch, rows)
                 try:
                     for answer in given:
                         told = earlier[start][1] if start < len(earlier) else UNANSWERED
@@ -107,22 +111,22 @@ def _asked(
     return answers, halted
 
 
-def _known(release: Any, table: Columns, rows: Sequence[int]) -> list[Any]:
+def _known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
     """After a halt: the answers of rows that were asked before, found by one look into the log; None for the others."""
-    is_known = release.known(_rows(table, rows))
+    is_known = release.known(batch(rows))
     known = [row for row, found in zip(rows, is_known, strict=True) if found]
-    given = iter(release.answers(_rows(table, known)) if known else ())
+    given = iter(release.answers(batch(known)) if known else ())
     return [next(given) if found else None for found in is_known]
 
 
-def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:
+def _earlier(out: Path, release: Any, batch: Batch, asked: int) -> list[Row]:
     """What an earlier run of the same command has written. It must be what the release says of these queries."""
     found = max((_whole(out), _lines(part_of(out))), key=len)
     rows = [row for row, (_, kind) in enumerate(found) if kind != UNANSWERED]
     is_same = len(found) <= asked
     if is_same and rows:
         try:
-            is_same = [_text(answer.label) for answer in _logged(release, table, rows)] == [found[i][0] for i in rows]
+            is_same = [_text(answer.label) for answer in _logged(release, batch, rows)] == [found[i][0] for i in rows]
         except ServiceError:
             raise
         except PcqrError:
@@ -133,12 +137,12 @@ def _earlier(out: Path, release: Any, table: Columns, asked: int) -> list[Row]:
     return found
 
 
-def _logged(release: Any, table: Columns, rows: Sequence[int]) -> list[Any]:
+def _logged(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
     """The answers to rows that were asked before: nothing new is asked to find out."""
-    batches = [_rows(table, rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
-    if any(release.preview(batch).new for batch in batches):
+    batches = [batch(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
+    if any(release.preview(each).new for each in batches):
         raise ParameterError("--out", "answers of this release", "others")
-    return [answer for batch in batches for answer in release.answers(batch)]
+    return [answer for each in batches for answer in release.answers(each)]
 
 
 def _whole(out: Path) -> list[Row]:
@@ -172,8 +176,23 @@ def _features(table: Columns, job: Ask) -> Columns:
     return {name: values for name, values in table.items() if name not in job.drop}
 
 
-def _rows(table: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
-    return {name: [values[row] for row in rows] for name, values in table.items()}
+def _batches(release: Any, table: Columns) -> Batch:
+    """How rows are put to the release: by the names of its schema; or, where Python fitted it without one, as numbers.
+
+    These are in the order of its own names, where it has any, and else in that of the file.
+    """
+    if release.schema_ is not None:
+        return lambda rows: {name: [values[row] for row in rows] for name, values in table.items()}
+    own = vars(release).pop("feature_names_in_", None)  # they are compared here, and numbers have none
+    names = list(table) if own is None else [str(name) for name in own]
+    if len(table) != release.n_features_in_ or set(names) != set(table):
+        which = "" if own is None else f": {', '.join(map(repr, names))}"
+        allowed = f"a table with the {counted(release.n_features_in_, 'column', 'columns')} of the release{which}"
+        raise ParameterError(
+            "--queries", f"{allowed} (--drop leaves out others)", counted(len(table), "column", "columns")
+        )
+
+    return lambda rows: [[table[name][row] for name in names] for row in rows]
 
 
 def _summarise(job: Ask, release: Any, answers: Answers, halted: Spent | None, *, as_json: bool) -> None:

@@ -13,9 +13,10 @@ from pcqr import release as releases
 from pcqr.cli.console import field_table, make_directory, print_json, progress
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder
+from pcqr.cli.releases import files_of
 from pcqr.datasets.tables import write_table
 from pcqr.estimators.labels import plain_name
-from pcqr.files import check_output, write_whole
+from pcqr.files import check_not_input, check_output, write_whole
 from pcqr.models import PublishedModel
 from pcqr.peers.transfer.exported import GUARANTEE, READING, TRANSCRIPT, Reading
 from pcqr.plan import Usage, counted
@@ -75,9 +76,10 @@ def run_status(job: Status, *, as_json: bool) -> None:
 def run_export(job: Export, *, as_json: bool) -> None:
     """Write what anybody may see who may see all queries: transcript, guarantee, published model."""
     targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE, READING)}
+    check_not_input(job.out, files_of(job))
     make_directory(job.out)
     for target in targets.values():
-        check_output(target, inputs=(), overwrite=job.overwrite)
+        check_output(target, inputs=files_of(job), overwrite=job.overwrite)
     check_folder(job.out / MODEL, (), overwrite=job.overwrite, cost="")
     written: list[Path] = []
     with _reading(job) as kept:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pcqr import registry
 from pcqr.cli.inputs import Shown
-from pcqr.cli.jobs import Voting
+from pcqr.cli.jobs import Ask, Export, Voting
+from pcqr.client.address import is_address
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
@@ -27,6 +29,15 @@ def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) 
     )
     release.set_params(**_of_its_own(job, release))
     return release
+
+
+def files_of(job: Ask | Export) -> list[Path]:
+    """What a release that is kept is read from: no output may be there. None of it is here where a server has it."""
+    if is_address(str(job.place)):
+        return []
+    key = job.key if isinstance(job, Ask) else None
+    given = (job.place, job.head, job.ledger, key and key.removeprefix("file:"))
+    return [Path(each) for each in given if each is not None]
 
 
 def most_labels(job: Voting) -> int:

@@ -31,6 +31,7 @@ from pcqr.errors import (
     LedgerInUse,
     LedgerRolledBack,
     LedgerUnwritable,
+    NotALedger,
     ReleaseError,
     SecretError,
 )
@@ -185,7 +186,9 @@ def flip(path: Path) -> None:
 REFUSALS: dict[str, tuple[Any, type[Exception], str]] = {
     "newer": (lambda path: edit_facts(path, version=2), ReleaseError, "another version"),
     "edited facts": (lambda path: edit_facts(path, records=7), ReleaseError, "not the one that its ledger knows"),
-    "no facts": (lambda path: (path / FACTS).unlink(), ReleaseError, "broken off"),
+    "no facts": (lambda path: (path / FACTS).unlink(), ReleaseError, "it was lost.*Bring it back"),
+    "no ledger": (lambda path: (path / LEDGER).unlink(), NotALedger, "does not exist. Bring back the newest copy"),
+    "an empty ledger": (lambda path: (path / LEDGER).write_bytes(b""), NotALedger, "is empty.*Bring back the newest"),
     "half of the facts": (lambda path: (path / FACTS).write_bytes(b'{"format"'), ReleaseError, "damaged"),
     "facts in latin-1": (lambda path: (path / FACTS).write_bytes(b"\xe9" * 9), ReleaseError, "damaged"),
     "edited secret": (lambda path: flip(path / SECRET), SecretError, "edited"),

@@ -83,9 +83,10 @@ def test_a_disk_that_does_not_take_the_names_fails_the_save(tmp_path: Path, monk
             raise OSError(errno.EIO, "Input/output error")
         sync(descriptor)
 
-    with monkeypatch.context() as patched, pytest.raises(ReleaseError, match="cannot be made"):
-        patched.setattr(os, "fsync", failing)
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(ReleaseError, match="cannot be made"):
         release.save(tmp_path / "release", head=tmp_path / "head")
+    monkeypatch.setattr(os, "fsync", sync)
     assert not list(tmp_path.iterdir())
     release.save(tmp_path / "release", head=tmp_path / "head").close()
 

@@ -311,7 +311,9 @@ class Account:
 
     def _check(self, guarantee: Guarantee) -> None:
         if not guarantee.unit.implies(self.unit):
-            raise ParameterError("guarantee", f"about the account's unit, '{self.unit.adjacency}'", guarantee.adjacency)
+            remedy = "take an account of the release's unit, or say whose each row is: --person, groups="
+            allowed = f"about the account's unit, '{self.unit.adjacency}' ({remedy})"
+            raise ParameterError("guarantee", allowed, guarantee.adjacency)
         if not guarantee.is_private:
             raise ParameterError("guarantee", "that of a private run: a seeded one is not charged", str(guarantee))
 

@@ -68,7 +68,7 @@ def missing(place: str | os.PathLike[str]) -> ParameterError:
     name, where = (places.without_password(str(each)) for each in (os.fspath(place), places.found(place)))
     return ParameterError(
         "account",
-        f"one that exists (there is nothing at {where}). To make it: pcqr account create {name} --epsilon … "
-        "--delta …, or Account.create in Python",
+        f"one that exists (there is nothing at {where}). If it was there, bring it back: a new one would count from "
+        f"nothing. To make it: pcqr account create {name} --epsilon … --delta …, or Account.create in Python",
         name,
     )

@@ -17,7 +17,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pcqr.algorithms.log import MemoryLog
-from pcqr.errors import LedgerError, ParameterError, ReleaseError
+from pcqr.errors import LedgerError, NotALedger, ParameterError, ReleaseError
 from pcqr.files import InUse, own_directory, real, sync_directory, write_whole
 from pcqr.plan import Usage
 from pcqr.release.durable.facts import Facts
@@ -138,7 +138,11 @@ def find(
     text = _read_facts(directory)
     facts = _facts(directory, text)
     where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
-    kept = open_ledger(where, RELEASE, None if head is None else Path(head), adopt=adopt, read_only=read_only)
+    try:
+        kept = open_ledger(where, RELEASE, None if head is None else Path(head), adopt=adopt, read_only=read_only)
+    except NotALedger as error:  # to make another one would be to count anew
+        remedy = "Bring back the newest copy of the release's ledger; if it was moved, name it (--ledger, ledger=)."
+        raise NotALedger(error.place, error.reason, remedy) from None
     try:
         names = _names(directory, kept)
         if kept.identity != facts.identity or names["facts"] != sha256(text).hexdigest():
@@ -209,9 +213,13 @@ def _read_facts(directory: Path) -> bytes:
         with (directory / FACTS).open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        there = "is broken off: it was being made" if (directory / SECRET).exists() else "does not exist"
-        remedy = "Make it anew in another place." if (directory / SECRET).exists() else "Look for a misspelt path."
-        raise ReleaseError(str(directory), there, remedy) from None
+        if not any((directory / name).exists() for name in (SECRET, LEDGER)):
+            raise ReleaseError(str(directory), "does not exist", "Look for a misspelt path.") from None
+        raise ReleaseError(
+            str(directory),
+            f"has no {FACTS}: it was lost, or the release was broken off while it was being made",
+            "Bring it back. If it never was there, make the release anew in another place.",
+        ) from None
     except OSError as error:
         raise ReleaseError(str(directory), f"cannot be read ({error.strerror})", "Mend that first.") from None
     return text

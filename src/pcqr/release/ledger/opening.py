@@ -147,7 +147,9 @@ def _make(place: str | Path, purpose: str, head: str | Path | None, kind: type[N
             _check_apart(real(head_path), path)
             SqliteStore.make(path, identity, purpose, kind(head_path, identity, called))
     except OSError as error:
-        raise LedgerUnwritable(called, f"cannot be created ({error.strerror})", "Mend that first.") from None
+        raise LedgerUnwritable(
+            called, f"cannot be created, with its head at {head_path} ({error.strerror})", "Mend that first."
+        ) from None
 
 
 def _confirmed(store: Store, head: Head | None) -> Snapshot:

@@ -140,8 +140,9 @@ def parsed(address: str) -> tuple[URL, str]:
 
 def without_password(address: str) -> str:
     """The address for a copy: whoever opens it has the password from the environment, or from a file of their own."""
-    url = _url(address)._replace(password=None)  # `set` takes None to mean: as it is
-    return url.difference_update_query(_PASSWORDS).render_as_string()
+    url = _url(address)  # whose `set` takes None for a password to mean: as it is
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return bare.difference_update_query(_PASSWORDS).render_as_string()
 
 
 def _url(address: str) -> URL:
