@@ -8,6 +8,7 @@ import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,6 +72,11 @@ def clopper_pearson(hits: int, runs: int, confidence: float = 0.95) -> tuple[flo
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+def seed_of(*cell: object) -> int:
+    """A seed of its own for every cell and run: with run numbers for seeds, all cells would share their luck."""
+    return int.from_bytes(sha256(repr(cell).encode()).digest()[:4])
 
 
 def run_all(job: Callable[[J], R], jobs: Sequence[J], describe: Callable[[J], str], console: Console) -> list[R]:

@@ -9,7 +9,8 @@ many of their runs had it right; so are ours, and the standard error that the te
 
 Every run is stored when it ends. A later run goes on where this one stopped, and does anew what `--again` names. Then
 the table of docs/classifiers.md, what it says of the peers, and its picture are made from all that is on file
-(`--redraw`: nothing else). Seeds make a run repeatable.
+(`--redraw`: nothing else). Seeds, one for each table, ε and run, make it repeatable; older lines
+have run numbers for seeds, and share their luck.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import dp_sgd, limits, network, trees
-from benchmarks.accuracy import markdown, wide_console, write_json
+from benchmarks.accuracy import markdown, seed_of, wide_console, write_json
 from benchmarks.classifiers_picture import draw
 from benchmarks.leads import Peer, Runs, lead, lines
 from benchmarks.pages import put_between
@@ -79,15 +80,15 @@ def measure(task: Task, epsilon: float, root: Path) -> Case:
     method = choose(task.y.size, epsilon, 2)
     begun = Case(task.name, task.y.size, epsilon, task.majority, method, (), (), os.getloadavg()[0])
     case = stored(root).get(begun.key, begun) if begun.key in read_counts(root / ROWS) else begun
-    for seed in range(len(case.accuracy), RUNS.get(task.name, FEWEST_RUNS)):
+    for run in range(len(case.accuracy), RUNS.get(task.name, FEWEST_RUNS)):
         start = time.perf_counter()
-        classifier = PrivateClassifier(epsilon, DELTA, entropy=seed, classes=(0, 1))
+        classifier = PrivateClassifier(epsilon, DELTA, entropy=seed_of(*case.key, run), classes=(0, 1))
         classifier.fit(task.X, task.y, public=task.public)
         seconds = time.perf_counter() - start
         right = classifier.predict(task.X_test) == task.y_test
         case = replace(case, accuracy=(*case.accuracy, float(right.mean())), seconds=(*case.seconds, round(seconds, 3)))
         counts = read_counts(root / ROWS)
-        earlier = counts[case.key] if seed else np.zeros(right.size, dtype=np.uint8)
+        earlier = counts[case.key] if run else np.zeros(right.size, dtype=np.uint8)
         write_counts(root / ROWS, counts | {case.key: earlier + right})
         store(stored(root) | {case.key: case}, root)
     return case

@@ -32,7 +32,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
+from pcqr.plan import AskedStage, CountedStage, PilotedStage
 from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory
 from pcqr.records.ferns import Ferns
@@ -47,16 +47,16 @@ def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
     return plan_counted(request_for(records, epsilon, delta), TREES, MAPS)
 
 
-def with_head(records: int, epsilon: float, delta: float = 1e-6) -> tuple[CountedStage, HeadStage]:
-    """Where n·ε is too small for doubts: the plan and its last head."""
+def with_question(records: int, epsilon: float, delta: float = 1e-6) -> tuple[CountedStage, AskedStage]:
+    """The plan, and what it has where both labels are common."""
     plan = plan_for(records, epsilon, delta)
-    assert isinstance(plan.otherwise, HeadStage)
+    assert isinstance(plan.otherwise, AskedStage)
     return plan, plan.otherwise
 
 
 @pytest.mark.parametrize(("records", "epsilon", "delta"), BUDGETS)
 def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, delta: float) -> None:
-    """Those of all parts, in closed form; what is doubted is in `test_doubted`."""
+    """Those of all parts, in closed form; what is asked is in `test_asked_trees`."""
     plan = plan_for(records, epsilon, delta)
     stated = counted_guarantee(plan, TREES, COLUMNS, delta)
     assert stated.within(epsilon, delta)
@@ -67,10 +67,11 @@ def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, d
     assert stated.proof == "counted"
 
 
-def test_a_head_that_is_not_doubted_uses_up_its_figures() -> None:
-    plan, head = with_head(5_000, 1.0)
+def test_the_last_head_and_the_last_tree_use_up_their_figures() -> None:
+    plan, last = with_question(5_000, 1.0)
     stated = counted_guarantee(plan, TREES, COLUMNS, 1e-6)
-    assert 0.8e-6 < exact_delta(head, (plan.count,), stated.epsilon) <= 0.9e-6
+    assert 0.8e-6 < exact_delta(last.head, (plan.count, last.question), stated.epsilon) <= 0.9e-6
+    assert 0.999 < plan.count + last.question + 2 * last.tree <= stated.epsilon
 
 
 def chance_of_a_tree(plan: CountedStage, ones: int) -> float:
@@ -128,19 +129,22 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("times", [1.0, 3.0])
 def test_the_count_is_paid_for_beside_the_sums(times: float) -> None:
     """With a tree that costs nothing only the heads can exceed ε."""
-    plan, head = with_head(5_000, 1.0)
-    plan = replace(plan, tree=0.0, count=times * plan.count)
+    plan, last = with_question(5_000, 1.0)
+    plan = replace(plan, tree=0.0, count=times * plan.count, otherwise=replace(last, tree=0.0))
     stated, beside = counted_guarantee(plan, TREES, COLUMNS, 1e-6), (PureEvent(plan.count),)
-    parts = head_guarantee(plan.careful, 1e-7, beside=beside), head_guarantee(head, 0.9e-6, beside=beside)
-    assert stated.epsilon == pytest.approx(max(part.epsilon for part in parts), rel=1e-9)
-    assert stated.epsilon > 1.001 * head_guarantee(head, 0.9e-6).epsilon
+    asked = (*beside, PureEvent(last.question))
+    parts = head_guarantee(plan.careful, 1e-7, beside=beside), head_guarantee(last.head, 0.9e-6, beside=asked)
+    assert stated.epsilon == pytest.approx(max(part.epsilon for part in parts), rel=1e-8)
+    assert stated.epsilon > 1.001 * head_guarantee(last.head, 0.9e-6).epsilon
     assert stated.within(1.0, 1e-6) == (times == 1.0)
 
 
 def test_less_noise_than_planned_is_not_within_epsilon() -> None:
-    plan, head = with_head(5_000, 1.0)
+    plan, last = with_question(5_000, 1.0)
     for change in (
-        {"otherwise": replace(head, scale=head.scale / 1.01)},
+        {"otherwise": replace(last, head=replace(last.head, scale=last.head.scale / 1.01))},
+        {"otherwise": replace(last, question=2 * last.question)},
+        {"otherwise": replace(last, tree=1.001 * last.tree)},
         {"careful": replace(plan.careful, scale=plan.careful.scale / 1.01)},
         {"tree": 1.001 * plan.tree},
         {"count": 2 * plan.count},
@@ -152,14 +156,16 @@ def test_less_noise_than_planned_is_not_within_epsilon() -> None:
     ("epsilon", "delta"), [(0.03, 1e-6), (0.3, 1e-6), (1.0, 1e-6), (1.0, 1e-10), (0.3, 1e-12), (5.0, 1e-12)]
 )
 def test_the_share_of_its_budget_that_the_head_keeps(epsilon: float, delta: float) -> None:
-    _, head = with_head(int(5_000 / epsilon), epsilon, delta)
-    assert 0.98 < share_kept(head, epsilon, delta) < 1.0
+    """Of a head that came after a count and a question, which have 6 % of ε."""
+    _, last = with_question(int(5_000 / epsilon), epsilon, delta)
+    assert 0.955 < share_kept(last.head, epsilon, delta) < 1.0
 
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_how_rare_a_label_is_decides(flipped: bool) -> None:
     X, plan = bits(20_000), plan_for(20_000, 0.5)
-    common, uncommon, rare = ((X[:, :asked].sum(axis=1) == asked).astype(np.int8) for asked in (1, 3, COLUMNS))
+    uncommon, rare = ((X[:, :asked].sum(axis=1) == asked).astype(np.int8) for asked in (3, COLUMNS))
+    common = (X.sum(axis=1) > COLUMNS // 2).astype(np.int8)  # no shallow tree finds it
     if flipped:
         common, uncommon, rare = 1 - common, 1 - uncommon, 1 - rare
     head = by_rarer_label(TREES, MAPS, InMemory(X, common), plan, SeededEntropy(0))
@@ -246,16 +252,16 @@ def test_a_plan_that_cannot_run_cannot_be_made(forged: dict[str, Any]) -> None:
 
 def test_parts_that_do_not_belong_together_make_no_plan() -> None:
     plan = plan_for(10_000, 1.0)
-    assert isinstance(plan.otherwise, DoubtedStage)
+    assert isinstance(plan.otherwise, AskedStage)
     piloted = piloted_plan(10_000).otherwise
     assert isinstance(piloted, PilotedStage)
     parts = (*piloted.pilots, *piloted.heads)
     three = tuple(replace(part, classes=3) for part in parts)
     forged: list[tuple[str, Any]] = [
         ("a HeadStage for 2 classes", {"careful": replace(plan.careful, classes=3)}),
-        ("a HeadStage for 2 classes", {"otherwise": replace(plan.careful, classes=3)}),
+        ("an AskedStage or a PilotedStage", {"otherwise": plan.careful}),
         ("a HeadStage for 2 classes", {"otherwise": replace(piloted, pilots=three[:2], heads=three[2:])}),
-        ("a stage for 10000 records", {"otherwise": replace(plan.careful, records=9_999)}),
+        ("a stage for 10000 records", {"otherwise": plan_for(9_999, 1.0).otherwise}),
         ("no deeper or colder", {"otherwise": replace(plan.otherwise, tree=1.001 * plan.tree)}),
         ("no deeper or colder", {"otherwise": replace(plan.otherwise, depth=plan.depth + 1)}),
     ]

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from support.either import MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, counted, doubted, head, sspp
+from pcqr.algorithms import ag_priv_cl, asked, counted, head, sspp
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import DoubtedStage, DrawStage, HeadStage, VoteStage
+from pcqr.plan import AskedStage, DrawStage, HeadStage, VoteStage
 from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory
 
@@ -37,6 +37,7 @@ class Watch:
         self.drawn: list[tuple[Any, DrawStage]] = []
         self.descended: list[Any] = []
         self.scales: list[float] = []
+        self.rarer: int | None = None
         self._noise = noise
 
     def sspp(self, members: Any, records: InMemory, public: Any, plan: DrawStage, _: Any) -> Any:
@@ -53,6 +54,14 @@ class Watch:
         self.descended.append(plan)
         return HEAD
 
+    def asked(
+        self, trees: Any, features: Any, records: InMemory, plan: AskedStage, entropy: Any, *, rarer: int
+    ) -> Head:
+        """What comes where both labels are common."""
+        assert trees == TREES
+        self.rarer = rarer
+        return self.descend(features, records, plan, entropy)
+
     def discrete_laplace(self, scale: float, _: Any) -> int:
         self.scales.append(scale)
         return self._noise
@@ -60,12 +69,12 @@ class Watch:
 
 def watched(monkeypatch: pytest.MonkeyPatch, noise: int) -> Watch:
     watch = Watch(noise)
-    for name in ("sspp", "descend", "discrete_laplace"):
+    for name in ("sspp", "descend", "discrete_laplace", "asked"):
         monkeypatch.setattr(counted, name, getattr(watch, name))
     return watch
 
 
-PLAN = replace(plan_counted(request_for(N, 1.0), TREES, (MAP, MAP)), depth=2, rare=100, uneven=140)
+PLAN = replace(plan_counted(request_for(N, 1.0), replace(TREES, depth=2), (MAP, MAP)), rare=100, uneven=140)
 
 
 @pytest.mark.parametrize("noise", [-60, -40, -3, 0, 11])
@@ -80,7 +89,9 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
         assert (trees.depth, tree_plan) == (2, DrawStage(PLAN.tree))
         return
     assert published is HEAD
-    assert watch.descended == [PLAN.careful if 150 + noise < 140 else PLAN.otherwise]
+    is_careful = 150 + noise < 140
+    assert watch.descended == [PLAN.careful if is_careful else PLAN.otherwise]
+    assert watch.rarer == (None if is_careful else 150 + noise), "all that is told of the labels"
 
 
 def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,21 +105,23 @@ def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(watch.drawn) == (not descended)
 
 
-def test_a_doubted_tree_is_drawn_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    head = replace(PLAN.careful, steps=4, scale=1e12)
-    plan = DoubtedStage(head, midway=2, scale=2.0**30, tree_from=-N, tree=0.01, depth=3)
+def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = AskedStage(0.25, 1, few=N, many=2 * N, of_rarer=0.0, tree=0.01, depth=3, head=PLAN.careful)
     watch, scales = Watch(), []
 
     def noise(scale: float, _: Any) -> int:
         scales.append(scale)
         return 0
 
-    monkeypatch.setattr(doubted, "sspp", watch.sspp)
-    monkeypatch.setattr(doubted, "discrete_gaussian", noise)
-    assert doubted.doubted(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is TREE
+    monkeypatch.setattr(asked, "sspp", watch.sspp)
+    monkeypatch.setattr(asked, "descend", watch.descend)
+    monkeypatch.setattr(asked, "discrete_laplace", noise)
+    assert asked.asked(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is TREE
     ((trees, tree_plan),) = watch.drawn
     assert (trees, tree_plan) == (replace(TREES, depth=3), DrawStage(0.01))
-    assert scales == [2.0**30]
+    assert scales == [scale_for(0.25)]
+    asked.asked(TREES, MAP, InMemory(X, Y), replace(plan, few=0), SeededEntropy(0))
+    assert watch.descended == [plan.head]
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from benchmarks import classes, classifier_costs, classifiers, rule, wide
 from benchmarks.accuracy import markdown
 from benchmarks.leads import Runs
 from benchmarks.peers import EPSILONS, read_counts
-from benchmarks.tables import HELD_OUT, TABLES, UNSEEN, Task
+from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, Task
 from pcqr.schema import Column, Schema
 
 ROOT = Path(__file__).parents[2]
@@ -27,11 +27,12 @@ PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
         classifiers.standing,
         lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), HELD_OUT)),
         lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), UNSEEN)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), FRESH)),
         classifier_costs.table,
         wide.table,
         classes.table,
     ],
-    ids=["accuracy", "standing", "rule", "unseen", "costs", "wide", "classes"],
+    ids=["accuracy", "standing", "rule", "unseen", "fresh", "costs", "wide", "classes"],
 )
 def test_the_page_has_the_tables_of_the_results(table: Callable[[Path], str]) -> None:
     assert table(ROOT) in PAGE

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from benchmarks.rule import METHODS, NAMES, Case, Cases, rows
-from benchmarks.tables import HELD_OUT, UNSEEN
+from benchmarks.tables import FRESH, HELD_OUT, UNSEEN
 from pcqr.planning.classifiers.rule import Choice
 
 
 def test_no_question_is_asked_twice() -> None:
-    assert len(set(NAMES)) == len(NAMES) == len(HELD_OUT) + len(UNSEEN)
-    seen = {(source.file, source.label) for source in HELD_OUT.values()}
-    assert seen.isdisjoint((source.file, source.label) for source in UNSEEN.values())
+    assert len(set(NAMES)) == len(NAMES) == len(HELD_OUT) + len(UNSEEN) + len(FRESH)
+    seen: set[tuple[str, str]] = set()
+    for questions in (HELD_OUT, UNSEEN, FRESH):
+        about = {(source.file, source.label) for source in questions.values()}
+        assert seen.isdisjoint(about)
+        seen |= about
 
 
 def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:

@@ -48,7 +48,7 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(PrivateEstimator, "fit", fitted)
     before = set(home.iterdir())
     said = " ".join(publish(home).stdout.split())
-    assert "publishes decision trees of depth 3 over 20 public predicates" in said
+    assert "publishes decision trees of depth 3 over 16 public predicates" in said
     assert "nothing was spent or written" in said
     assert set(home.iterdir()) == before
 
@@ -83,18 +83,23 @@ def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
     assert f"of depth {stage['depth']}, where it counts fewer than {stage['rare']} records" in parts["then a tree"]
     assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful head"]
     assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful head"]
-    assert f"{stage['otherwise']['dense']} dense coordinates" in parts["or a head"]
-    assert "doubted midway" not in parts
+    last = stage["otherwise"]
+    assert f"{last['head']['dense']} dense coordinates" in parts["or a head"]
+    assert f"how many mistakes the best tree of depth {last['shallow']} makes, with noise" in parts["question"]
+    assert (
+        f"of depth {last['depth']}, where these are at most 51 % of the records of the rarer label"
+        in parts["and a tree"]
+    )
 
 
-def test_a_doubt_is_told_with_what_it_decides(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=8.0))
-    parts, stage = facts["parts"], facts["plan"]["counted"]["otherwise"]
+def test_a_question_is_told_with_what_it_decides(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--json", "--method", "asked"))
+    parts, stage = facts["parts"], facts["plan"]["asked"]
     assert f"{stage['head']['steps']} noisy sums" in parts["or a head"]
-    assert 0 < float(parts["doubted midway"].split("ε = ")[1].split()[0]) < 8
-    ahead = f"where the best tree makes at least {stage['tree_from']} mistakes fewer after {stage['midway']} sums"
-    assert f"of depth {stage['depth']}, {ahead}" in parts["and then a tree"]
-    assert "fewer than 70 records of the rarer label" in parts["then a tree"], "the other tree is told, too"
+    assert float(parts["question"].split("ε = ")[1].split()[0]) == pytest.approx(stage["question"], rel=0.01)
+    limits = f"at most {stage['few']}, or at least {stage['many']}"
+    assert f"of depth {stage['depth']}, where these are {limits}" in parts["and a tree"]
+    assert "count" not in parts
 
 
 def test_pilots_after_a_count_are_told(home: Path) -> None:

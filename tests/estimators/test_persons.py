@@ -52,6 +52,7 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
     SemiPrivateLearner(DecisionTrees(depth=1), **COMMON),
     PrivateClassifier(1.0, method="tree", **COMMON),
     PrivateClassifier(1.0, method="head", **COMMON),
+    PrivateClassifier(1.0, method="asked", **COMMON),
     PrivateClassifier(1.0, method="counted", **COMMON),
 )
 ONE_ROW: tuple[PrivateEstimator[Any], ...] = (

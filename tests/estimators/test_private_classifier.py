@@ -14,19 +14,26 @@ from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
-from pcqr.plan import CountedPlan, HeadPlan, PilotedPlan, PilotedStage
+from pcqr.plan import AskedPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan, PilotedStage
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
 KINDS = {"DecisionTree": "tree", "Head": "head"}
-METHODS = ("tree", "head", "counted")
+METHODS = ("tree", "head", "asked", "counted")
 
 
 def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     rng = np.random.default_rng(seed)
     X = rng.random((records, 3))
     return X, ((X[:, 0] > 0.3) & (X[:, 1] > 0.4)).astype(np.int64)
+
+
+def unclear(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """A sum, with a fifth of the labels wrong: a head's question."""
+    X, _ = table(records, seed)
+    wrong = np.random.default_rng(seed + 100).random(records) < 0.2
+    return X, ((X.sum(axis=1) > 1.5) ^ wrong).astype(np.int64)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -36,7 +43,9 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
     fresh, truth = table(1_000, seed=2)
     classifier = PrivateClassifier(2.0, method=method, entropy=0).fit(X, y, public=public)  # type: ignore[arg-type]
     assert KINDS[type(classifier.hypothesis_).__name__] == classifier.method_
-    assert classifier.method_ == ("tree" if method == "counted" else method), "a tree's question, as it turns out"
+    assert classifier.method_ == ("tree" if method in ("asked", "counted") else method), (
+        "a tree's question, as it turns out"
+    )
     assert (classifier.predict(fresh) == truth).mean() > (0.85 if method == "head" else 0.93)
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert classifier.guarantee_.is_pure == (method == "tree")
@@ -45,9 +54,14 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
 
 
 def test_auto_says_what_it_chose() -> None:
-    X, y = table(2_000)
+    X, y = unclear(2_000)
     public, _ = table(200, seed=1)
-    assert PrivateClassifier(1.0, entropy=0).fit(X, y, public=public).method_ == "tree"
+    alone = PrivateClassifier(0.3, entropy=0).fit(X, y, public=public)
+    assert (alone.method_, type(alone.plan_)) == ("tree", DrawPlan)
+    asked, simple = (PrivateClassifier(1.0, entropy=0).fit(*rows, public=public) for rows in ((X, y), table(2_000)))
+    assert (asked.method_, simple.method_) == ("head", "tree")
+    assert asked.plan_ == simple.plan_
+    assert isinstance(asked.plan_, AskedPlan)
     common, rare = (PrivateClassifier(2.9, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
     assert (common.method_, rare.method_) == ("head", "tree")
     assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
@@ -74,7 +88,8 @@ def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch
     X, y = table(2_000)
     public, _ = table(200, seed=1)
     for epsilon, labels, expected in (
-        (1.0, y, []),
+        (0.3, y, []),
+        (1.0, y, ["head_predicates", "head_maps"]),
         (3.0, y, ["head_predicates", "head_maps", "careful_map"]),
         (3.0, y + (X[:, 2] > 0.8), ["head_predicates", "head_maps"]),
     ):
@@ -84,7 +99,7 @@ def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
-    X, y = table(2_000)
+    X, y = unclear(2_000)
     public, _ = table(200, seed=1)
     few = DecisionTrees(cuts=4)
     common, rare = (
@@ -100,9 +115,9 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     assert told.hypothesis_.feature_map.dense.predicates == declared.predicates  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("method", ["head", "counted"])
+@pytest.mark.parametrize("method", ["head", "asked", "counted"])
 def test_margins_decide_the_label(method: str) -> None:
-    X, y = table(2_000)
+    X, y = unclear(2_000)
     names = np.array(["no", "yes"])
     classifier = PrivateClassifier(2.9, method=method, entropy=0, classes=("no", "yes"))  # type: ignore[arg-type]
     classifier.fit(X, names[y], public=X[:200] + 1e-9)

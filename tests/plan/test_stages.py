@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_HEAD_TERM,
     MOST_HEAD_RECORDS,
+    AskedStage,
     CountedStage,
-    DoubtedStage,
     DrawStage,
     HeadStage,
     VoteStage,
@@ -40,9 +41,9 @@ HEAD = HeadStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
-DOUBTED = DoubtedStage(head=HEAD, midway=2, scale=2.0, tree_from=10, tree=0.2, depth=2)
-COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=DOUBTED)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, DOUBTED, COUNTED)
+ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, of_rarer=0.5, tree=0.2, depth=2, head=HEAD)
+COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=ASKED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
@@ -102,24 +103,30 @@ REFUSED: list[tuple[Any, str, object]] = [
     (HEAD, "scale", 2.0**60),
     (HEAD, "momentum", 1.0),
     (HEAD, "step_size", 0.0),
-    (DOUBTED, "head", replace(HEAD, classes=3)),
-    (DOUBTED, "head", None),
-    (DOUBTED, "midway", 0),
-    (DOUBTED, "midway", 4),
-    (DOUBTED, "scale", 0.0),
-    (DOUBTED, "scale", 2.0**60),
-    (DOUBTED, "tree_from", 401),
-    (DOUBTED, "tree_from", -401),
-    (DOUBTED, "depth", 0),
+    (ASKED, "head", replace(HEAD, classes=3)),
+    (ASKED, "head", None),
+    (ASKED, "question", 0.0),
+    (ASKED, "question", math.inf),
+    (ASKED, "question", 2.0**-50),
+    (ASKED, "question", Fraction(1, 10**400)),
+    (ASKED, "shallow", 0),
+    (ASKED, "few", -1),
+    (ASKED, "many", -1),
+    (ASKED, "many", 1.5),
+    (ASKED, "of_rarer", -0.1),
+    (ASKED, "of_rarer", 1.0),
+    (ASKED, "of_rarer", math.nan),
+    (ASKED, "depth", 0),
     (COUNTED, "count", 0.0),
+    (COUNTED, "count", 2.0**-50),
     (COUNTED, "rare", -1),
     (COUNTED, "uneven", -1),
     (COUNTED, "depth", 0),
     (COUNTED, "careful", replace(HEAD, classes=3)),
-    (COUNTED, "otherwise", replace(HEAD, classes=3)),
-    (COUNTED, "otherwise", replace(HEAD, records=399)),
-    (COUNTED, "otherwise", replace(DOUBTED, tree=0.5)),
-    (COUNTED, "otherwise", replace(DOUBTED, depth=3)),
+    (COUNTED, "otherwise", HEAD),
+    (COUNTED, "otherwise", replace(ASKED, head=replace(HEAD, records=399))),
+    (COUNTED, "otherwise", replace(ASKED, tree=0.5)),
+    (COUNTED, "otherwise", replace(ASKED, depth=3)),
     (COUNTED, "otherwise", DRAW),
 ]
 
@@ -140,11 +147,7 @@ def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) ->
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, tree=eta)
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(DOUBTED, tree=eta)
-
-
-def test_a_doubt_comes_before_the_steps_that_the_head_is_made_of() -> None:
-    assert replace(DOUBTED, midway=3).midway == 3  # 2 of the 5 steps are the last quarter
+        replace(ASKED, tree=eta)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +172,9 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
     many = replace(HEAD, records=2**24)
     sharp: dict[str, Any] = {"tree": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, careful=many, otherwise=many, **sharp)
+        replace(COUNTED, careful=many, otherwise=replace(ASKED, head=many), **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(DOUBTED, head=many, **sharp)
+        replace(ASKED, head=many, **sharp)
 
 
 @pytest.mark.parametrize("name", ["copies", "public"])
@@ -183,7 +186,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (DoubtedStage, "tree")}
+    tested |= {(CountedStage, "tree"), (AskedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -204,8 +207,8 @@ def test_a_draw_may_ignore_the_records() -> None:
     """η = 0 costs nothing, and the proofs cover it."""
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
-    assert replace(DOUBTED, tree=0.0).tree == 0.0
-    assert replace(COUNTED, tree=0.0, otherwise=HEAD).tree == 0.0
+    assert replace(ASKED, tree=0.0).tree == 0.0
+    assert replace(COUNTED, tree=0.0, otherwise=replace(ASKED, tree=0.0)).tree == 0.0
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.plan import (
     Aim,
+    AskedPlan,
+    AskedStage,
     Budget,
     CountedPlan,
     CountedStage,
-    DoubtedStage,
     DrawPlan,
     DrawStage,
     HeadPlan,
@@ -47,8 +48,8 @@ HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classe
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
 )
-DOUBTED = DoubtedStage(replace(PLAIN, classes=2), 20, 1e8 / 3, 10_000, 0.1 / 3, 2)
-COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), DOUBTED)
+ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.51, 0.1 / 3, 2, replace(PLAIN, classes=2))
+COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), ASKED)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
@@ -81,8 +82,8 @@ EXAMPLES: dict[str, Any] = {
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
-    "doubted-stage": DOUBTED,
-    "counted-head-stage": COUNTED,
+    "asked-stage": ASKED,
+    "counted-asked-stage": COUNTED,
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
@@ -95,6 +96,7 @@ EXAMPLES: dict[str, Any] = {
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
     "head-plan": HeadPlan(**PROMISE, head=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
+    "asked-plan": AskedPlan(**PROMISE, asked=ASKED),
     "counted-head-plan": CountedPlan(**PROMISE, counted=COUNTED),
 }
 
@@ -153,20 +155,19 @@ def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> P
 
 
 @st.composite
-def doubted(draw: st.DrawFn) -> DoubtedStage:
-    head = replace(draw(heads()), classes=2, steps=draw(st.integers(2, 2**40)))
-    midway, ahead = draw(st.integers(1, head.steps // 2)), draw(st.integers(-head.records, head.records))
-    return DoubtedStage(head, midway, draw(scales), ahead, draw(temperatures), draw(whole))
+def asked(draw: st.DrawFn) -> AskedStage:
+    head, share = replace(draw(heads()), classes=2), draw(st.just(0.0) | st.floats(0.001, 0.999))
+    limits = draw(whole), draw(counts), draw(counts)
+    return AskedStage(draw(st.floats(1e-300, 1e300)), *limits, share, draw(temperatures), draw(whole), head)
 
 
 @st.composite
 def counted(draw: st.DrawFn) -> CountedStage:
-    last: HeadStage | DoubtedStage | PilotedStage = draw(doubted() | piloted(st.just(2)))
+    last: AskedStage | PilotedStage = draw(asked() | piloted(st.just(2)))
     careful = replace(draw(heads()), classes=2, records=last.records)
     tree, depth = draw(temperatures), draw(whole)
-    if isinstance(last, DoubtedStage):
+    if isinstance(last, AskedStage):
         tree, depth = max(tree, last.tree), max(depth, last.depth)
-        last = last if draw(st.booleans()) else last.head
     return CountedStage(draw(st.floats(1e-300, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
 
@@ -291,8 +292,8 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
-    "doubted-stage": doubted(),
-    "counted-head-stage": counted(),
+    "asked-stage": asked(),
+    "counted-asked-stage": counted(),
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
@@ -305,5 +306,6 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-plan": plans(DrawPlan, publish=draws),
     "head-plan": plans(HeadPlan, head=heads()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),
+    "asked-plan": plans(AskedPlan, asked=asked()),
     "counted-head-plan": plans(CountedPlan, counted=counted()),
 }

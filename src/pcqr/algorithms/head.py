@@ -10,7 +10,7 @@ Gaussian noise to every coordinate. All that follows from the noisy sums is publ
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -46,38 +46,21 @@ LARGEST_WEIGHT = 2.0**10
 def descend(
     features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy, *, called: str = "head"
 ) -> Head:
-    """Run the descent and return the head to publish: `head_guarantee` holds for it."""
-    (head,) = descents(features, records, plan, entropy, (plan.steps,), called=called)
-    return head
+    """Run the descent and return the head to publish: `head_guarantee` holds for it.
 
-
-def descents(
-    features: HeadFeatures,
-    records: Records,
-    plan: HeadStage,
-    entropy: Entropy,
-    stops: Sequence[int],
-    *,
-    called: str = "head",
-) -> Generator[Head, None, None]:
-    """The head after each of `stops` steps of one descent: `head_guarantee` holds for all of them together.
-
-    Its weights are the mean of those after each of the last quarter of the steps so far (`last_quarter`), so that
-    `stops` increase, and none lies within the last quarter before another one; cells are then rounded to 8 bits. Noise
-    is drawn as far as heads are asked for. Whoever listens to its progress hears of it as `called`.
+    Its weights are the mean of those after each of the last quarter of the steps (`last_quarter`); cells are then
+    rounded to 8 bits. Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
     with under_way(f"{called}, vectors of the records"):
         sums = records.head_sums(features, plan.bound)
-    descent = _descent(sums, plan)
+    descent, kept = _descent(sums, plan), last_quarter(plan.steps)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
         total = descent.total()
         descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
-        stop = min(each for each in stops if each >= step)
-        if step > stop - last_quarter(stop):
+        if step > plan.steps - kept:
             descent.keep()
-        if step == stop:
-            yield Head.of(features, plan.classes, *_parts(descent.mean(last_quarter(stop)), plan))
+    return Head.of(features, plan.classes, *_parts(descent.mean(kept), plan))
 
 
 class _Descent(Protocol):
@@ -93,7 +76,7 @@ class _Descent(Protocol):
         """Let the weights be one of those whose mean is taken."""
 
     def mean(self, kept: int) -> Floats:
-        """The mean of the `kept` weights since the last one."""
+        """The mean of the `kept` weights."""
 
 
 def _descent(sums: HeadSums, plan: HeadStage) -> _Descent:
@@ -123,8 +106,7 @@ class _OnHost:
         self._average += self._weights
 
     def mean(self, kept: int) -> Floats:
-        found = self._average / kept
-        self._average[:] = 0.0
+        found: Floats = self._average / kept
         return found
 
 

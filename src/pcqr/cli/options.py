@@ -128,9 +128,9 @@ Workers = Annotated[
 ]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
 PublishedMethod = Annotated[
-    Literal["auto", "tree", "head", "counted"] | None,
+    Literal["auto", "tree", "head", "asked", "counted"] | None,
     typer.Option(
-        help="What to publish; counted: a tree or a head, by private questions. "
+        help="What to publish; asked, counted: a tree or a head, by private questions. "
         "Default: tree, or with --delta auto, which chooses from n and ε."
     ),
 ]

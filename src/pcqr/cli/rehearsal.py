@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.algorithms.doubted import lead_of
 from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
 from pcqr.cli.inputs import Shown
 from pcqr.estimators.private_classifier import Rehearsal
@@ -19,9 +18,10 @@ from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, 
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.learners import made_of
 from pcqr.plan import (
+    AskedPlan,
+    AskedStage,
     CountedPlan,
     CountedStage,
-    DoubtedStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
@@ -84,6 +84,8 @@ def told(rehearsal: Rehearsal, records: int, parts: Parts | None = None) -> dict
     lines = {"publishes": made_of(plan, rehearsal.hypotheses, records)}
     if isinstance(plan, PilotedPlan):
         lines |= _piloted(plan.piloted, plan.delta)
+    elif isinstance(plan, AskedPlan):
+        lines |= _asked(plan.asked, plan.delta)
     elif isinstance(plan, CountedPlan):
         lines |= _counted(plan.counted, plan.delta)
     elif isinstance(plan, HeadPlan):
@@ -105,17 +107,22 @@ def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
     }
 
 
-def _otherwise(stage: HeadStage | DoubtedStage | PilotedStage, delta: float) -> dict[str, str]:
-    if isinstance(stage, HeadStage):
-        return {"or a head": _descent(stage, delta)}
+def _otherwise(stage: AskedStage | PilotedStage, delta: float) -> dict[str, str]:
     if isinstance(stage, PilotedStage):
         return {"or": "a head that pilots choose", **_piloted(stage, delta)}
-    lead = sums_guarantee([lead_of(stage)], delta)
-    ahead = f"where the best tree makes {_more(stage.tree_from)} after {stage.midway:,} sums"
+    return _asked(stage, delta)
+
+
+def _asked(stage: AskedStage, delta: float) -> dict[str, str]:
+    best = f"the best tree of depth {stage.shallow} makes"
+    if stage.of_rarer:
+        tree = f"where these are at most {100 * stage.of_rarer:g} % of the records of the rarer label"
+    else:
+        tree = f"where these are at most {stage.few:,}, or at least {stage.many:,}"
     return {
+        "question": f"how many mistakes {best}, with noise; ε = {rounded_text(stage.question, 3)} by itself",
+        "and a tree": f"of depth {stage.depth}, {tree}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
         "or a head": _descent(stage.head, delta),
-        "doubted midway": f"with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
-        "and then a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
     }
 
 
@@ -213,21 +220,12 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
     plan = rehearsal.plan
     if isinstance(plan, HeadPlan):
         return (plan.head,)
+    if isinstance(plan, AskedPlan):
+        return (plan.asked.head,)
     if isinstance(plan, CountedPlan):
-        return _of_counted(plan.counted)
-    if isinstance(plan, PilotedPlan):
-        return _of_piloted(plan.piloted)
-    return ()
-
-
-def _of_counted(stage: CountedStage) -> tuple[HeadStage, ...]:
-    match stage.otherwise:
-        case HeadStage() as head:
-            return (head,)
-        case DoubtedStage() as doubted:
-            return (doubted.head,)
-        case PilotedStage() as piloted:
-            return _of_piloted(piloted)
+        last = plan.counted.otherwise
+        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.head,)
+    return _of_piloted(plan.piloted) if isinstance(plan, PilotedPlan) else ()
 
 
 def _of_piloted(stage: PilotedStage) -> tuple[HeadStage, ...]:
@@ -237,7 +235,7 @@ def _of_piloted(stage: PilotedStage) -> tuple[HeadStage, ...]:
 def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:
     """The trees of which one may be drawn."""
     trees = rehearsal.hypotheses
-    is_drawn = isinstance(rehearsal.plan, DrawPlan | CountedPlan)
+    is_drawn = isinstance(rehearsal.plan, DrawPlan | AskedPlan | CountedPlan)
     return trees if is_drawn and isinstance(trees, DecisionTrees) and trees.predicates else None
 
 
@@ -252,7 +250,7 @@ def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypoth
         blocks = 1 if labels == 2 else labels
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
-    if isinstance(plan, DrawPlan | CountedPlan):
+    if isinstance(plan, DrawPlan | AskedPlan | CountedPlan):
         yield DecisionTree(_asking_all(predicates), width)
 
 

@@ -64,8 +64,8 @@ _HOMES = {
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "head-stage": "pcqr.plan.head:HeadStage",
     "piloted-stage": "pcqr.plan.piloted:PilotedStage",
-    "doubted-stage": "pcqr.plan.counting:DoubtedStage",
-    "counted-head-stage": "pcqr.plan.counting:CountedStage",
+    "asked-stage": "pcqr.plan.counting:AskedStage",
+    "counted-asked-stage": "pcqr.plan.counting:CountedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
@@ -79,6 +79,7 @@ _HOMES = {
     "draw-plan": "pcqr.plan.plans:DrawPlan",
     "head-plan": "pcqr.plan.published:HeadPlan",
     "piloted-plan": "pcqr.plan.published:PilotedPlan",
+    "asked-plan": "pcqr.plan.published:AskedPlan",
     "counted-head-plan": "pcqr.plan.published:CountedPlan",
 }
 RETIRED = frozenset(
@@ -86,6 +87,7 @@ RETIRED = frozenset(
         *("linear", "linear-features", "one-against-rest", "descent-stage", "linear-plan"),
         *("boosted-trees", "boosting-stage", "boosted-plan", "compared-stage", "compared-plan"),
         *("counted-stage", "counted-plan"),  # of a linear classifier
+        *("doubted-stage", "counted-head-stage"),  # of a head that was compared with trees midway
     )
 )
 """Tags of classes that were dropped before the first version of pcqr. Nothing else will ever have them."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pcqr.algorithms.asked import asked
 from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.head import descend
 from pcqr.algorithms.piloted import piloted_head
@@ -26,7 +27,7 @@ from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
+from pcqr.plan import AskedPlan, Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
 from pcqr.planning import Request
 from pcqr.planning.classifiers.counted import careful_map
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
@@ -81,13 +82,13 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
         δ of the same promise. One tree is pure and spends none.
-    method : {"auto", "tree", "head", "counted"}, default "auto"
+    method : {"auto", "tree", "head", "asked", "counted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "counted": private
-        questions first, how rare the rarer label is and, from n·ε = 6,000 on, whether a tree would make far fewer
-        mistakes than the head midway; then one of them. "auto": a head where features are dense, else
-        the choice that `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public
-        numbers all. Counts and comparisons are paid for out of ε.
+        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "asked": one private
+        question first, how many mistakes the best shallow tree makes; then a tree or a head. "counted": how rare the
+        rarer label is comes before it. "auto": a head where features are dense, else the choice that
+        `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
+        Questions, counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
         What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
@@ -295,7 +296,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         questions = trees.predicates if is_declared else self._head_questions(known)
         maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
         if method != "counted":
-            return maps
+            return maps[:1] if method == "asked" else maps
         declared = questions if is_declared else None
         return careful_map(declared, n, known.features, known.points, known.schema), *maps
 
@@ -326,6 +327,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
                 self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)
             case PilotedPlan():
                 self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
+            case AskedPlan() if isinstance(hypotheses, DecisionTrees):
+                self.hypothesis_ = asked(hypotheses, self._maps[0], records, plan.asked, entropy)
             case CountedPlan() if isinstance(hypotheses, DecisionTrees):
                 self.hypothesis_ = by_rarer_label(hypotheses, self._maps, records, plan.counted, entropy)
             case DrawPlan():

@@ -192,9 +192,8 @@ class Descent:
         self._average += self._weights
 
     def mean(self, kept: int) -> NDArray[np.float64]:
-        """The mean of the `kept` weights since the last one, of shape (K, p + L·2^d)."""
+        """The mean of the `kept` weights, of shape (K, p + L·2^d)."""
         found: NDArray[np.float64] = self._average.cpu().numpy() / kept  # CUDA would multiply by the reciprocal
-        self._average = torch.zeros_like(self._average)
         return found
 
 

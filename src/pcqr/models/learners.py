@@ -19,9 +19,10 @@ from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
+    AskedPlan,
+    AskedStage,
     CountedPlan,
     CountedStage,
-    DoubtedStage,
     DrawPlan,
     HeadPlan,
     HeadStage,
@@ -94,9 +95,9 @@ def provenance_of(learner: Learner) -> Provenance:
 
 
 def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
-    """The questions that the plan is for: a head has its own; where a count decided, those of the tree."""
+    """The questions that the plan is for: a head has its own; where a question decided, those of the tree."""
     published = learner.hypothesis_
-    if isinstance(published, Head) and not isinstance(learner.plan_, CountedPlan):
+    if isinstance(published, Head) and not isinstance(learner.plan_, AskedPlan | CountedPlan):
         dense = published.feature_map.dense
         return dense.predicates if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
@@ -114,12 +115,13 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | DoubtedStage | PilotedStage | CountedStage
+Settings = HeadStage | AskedStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
     HeadPlan: "head",
     PilotedPlan: "piloted",
+    AskedPlan: "asked",
     CountedPlan: "counted",
 }
 """The stage of each plan that is not one draw."""
@@ -156,11 +158,9 @@ def _in_words(settings: Settings) -> str:
             most = max(settings.heads, key=lambda head: head.ferns)
             ferns = f"up to {most.ferns} ferns of up to {most.depth} questions"
             return f"heads with {ferns}, as two pilots compare privately"
-        case DoubtedStage():
-            head = f"{settings.head.dense} dense coordinates"
-            return (
-                f"heads over {head}, or a tree of depth {settings.depth} where it is far ahead, by a private comparison"
-            )
+        case AskedStage():
+            tree = f"trees of depth {settings.depth}"
+            return f"{tree}, or heads over {settings.head.dense} dense coordinates, by a private question about trees"
         case CountedStage():
             rare = f"a tree of depth {settings.depth} where one label is rare"
             careful = f"a head over {settings.careful.dense} dense coordinates where one is uncommon"

@@ -27,12 +27,12 @@ True
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
-from pcqr.plan.counting import CountedStage, DoubtedStage
+from pcqr.plan.counting import AskedStage, CountedStage
 from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
 from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.published import ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
+from pcqr.plan.published import AskedPlan, ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
@@ -40,12 +40,13 @@ __all__ = [
     "MOST_HEAD_RECORDS",
     "Aim",
     "Answer",
+    "AskedPlan",
+    "AskedStage",
     "BatchCost",
     "Budget",
     "ClassifierPlan",
     "CountedPlan",
     "CountedStage",
-    "DoubtedStage",
     "DrawPlan",
     "DrawStage",
     "HeadPlan",

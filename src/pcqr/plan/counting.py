@@ -1,44 +1,43 @@
-"""The stages of `auto`: a count of the labels, a descent that is doubted midway, and what comes out of them."""
+"""The stages of `auto`: a count of the labels, a question about trees, and what comes out of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.checks import check_integer, check_inverse_temperature, check_positive, keep_plain
+from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT
-from pcqr.noise import check_scale
-from pcqr.plan.head import HeadStage, last_quarter
+from pcqr.noise import LARGEST_SCALE
+from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
 
 
 @dataclass(frozen=True)
-class DoubtedStage(Document):
-    """A descent that is compared midway, with noise, with the best tree: it goes on, or a tree is drawn instead.
+class AskedStage(Document):
+    """One question, how many mistakes the best shallow tree makes, with noise; then a tree or a head.
 
     Parameters
     ----------
-    head : HeadStage
-        The descent, for two classes.
-    midway : int
-        The steps after which it is doubted, before the last quarter of them.
-    scale : float
-        σ of the discrete Gaussian noise on the lead of the best tree, in units of 1/M of a record.
-    tree_from : int
-        The lead, in records, from which a tree is drawn.
+    question : float
+        ε of the question.
+    shallow : int
+        The depth of the trees that it is about.
+    few, many : int
+        The mistakes up to which, and from which on, a tree is drawn: between them there is a head.
+    of_rarer : float
+        A tree is also drawn up to this share of the records of the rarer label, where these were counted before.
     tree : float
         η of the tree's draw.
     depth : int
         D of the tree.
+    head : HeadStage
+        The descent, for two classes.
 
     Attributes
     ----------
-    records, bound : int
-        n and M, as in the descent.
-    comparison : DiscreteGaussianEvent
-        What the noisy lead is to an accountant.
+    records : int
+        n.
 
     Raises
     ------
@@ -47,44 +46,37 @@ class DoubtedStage(Document):
 
     Examples
     --------
-    >>> from pcqr.plan import DoubtedStage, HeadStage
+    >>> from pcqr.plan import AskedStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> DoubtedStage(head, midway=20, scale=2.0**25, tree_from=200, tree=0.01, depth=3).comparison
-    DiscreteGaussianEvent(noise_multiplier=16.0)
+    >>> stage = AskedStage(0.05, shallow=2, few=2_500, many=3_500, of_rarer=0.0, tree=0.4, depth=3, head=head)
+    >>> stage.records
+    10000
     """
 
-    head: HeadStage
-    midway: int
-    scale: float
-    tree_from: int
+    question: float
+    shallow: int
+    few: int
+    many: int
+    of_rarer: float
     tree: float
     depth: int
+    head: HeadStage
 
     def __post_init__(self) -> None:
         _check_head("head", self.head)
-        check_integer("midway", self.midway, least=1)
-        if self.midway > self.head.steps - last_quarter(self.head.steps):  # the head is the mean of what comes after
-            raise ParameterError("midway", "before the last quarter of the steps", self.midway)
-        check_positive("scale", self.scale)
-        check_scale("scale", self.scale)
-        check_integer("tree_from", self.tree_from, least=-self.records, most=self.records)
+        _check_question("question", self.question)
+        check_integer("shallow", self.shallow, least=1)
+        check_integer("few", self.few, least=0)
+        check_integer("many", self.many, least=0)
+        if self.of_rarer != 0.0:
+            check_probability("of_rarer", self.of_rarer)
         _check_tree(self.records, self.depth, self.tree)
-        keep_plain(self, floats=("scale", "tree"), integers=("midway", "tree_from", "depth"))
+        keep_plain(self, floats=("question", "of_rarer", "tree"), integers=("shallow", "few", "many", "depth"))
 
     @property
     def records(self) -> int:
         """n."""
         return self.head.records
-
-    @property
-    def bound(self) -> int:
-        """M: the lead is counted in M-ths of a record, so that its noise is on as fine a grid as all others."""
-        return self.head.bound
-
-    @property
-    def comparison(self) -> DiscreteGaussianEvent:
-        """A replaced record moves the lead by at most 2M: M for each of the two numbers of mistakes."""
-        return DiscreteGaussianEvent(self.scale / (2 * self.bound))
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,7 @@ class CountedStage(Document):
         The records of the rarer label below which the head is the careful one.
     careful : HeadStage
         The descent that stops early.
-    otherwise : HeadStage, DoubtedStage or PilotedStage
+    otherwise : AskedStage or PilotedStage
         What is done where both labels are common. A tree is then no deeper, and its η no larger, than that above.
 
     Attributes
@@ -120,9 +112,10 @@ class CountedStage(Document):
 
     Examples
     --------
-    >>> from pcqr.plan import CountedStage, HeadStage
+    >>> from pcqr.plan import AskedStage, CountedStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=head).records
+    >>> asked = AskedStage(0.02, shallow=2, few=0, many=10_000, of_rarer=0.5, tree=0.48, depth=3, head=head)
+    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=asked).records
     10000
     """
 
@@ -132,24 +125,22 @@ class CountedStage(Document):
     depth: int
     uneven: int
     careful: HeadStage
-    otherwise: HeadStage | DoubtedStage | PilotedStage
+    otherwise: AskedStage | PilotedStage
 
     def __post_init__(self) -> None:
         _check_head("careful", self.careful)
         last = self.otherwise
-        if isinstance(last, HeadStage):
-            _check_head("otherwise", last)
-        elif isinstance(last, PilotedStage):
+        if isinstance(last, PilotedStage):
             _check_head("otherwise", last.heads[0])
-        elif not isinstance(last, DoubtedStage):
-            raise ParameterError("otherwise", "a HeadStage, a DoubtedStage or a PilotedStage", last)
+        elif not isinstance(last, AskedStage):
+            raise ParameterError("otherwise", "an AskedStage or a PilotedStage", last)
         if last.records != self.records:
             raise ParameterError("otherwise", f"a stage for {self.records} records", f"one for {last.records}")
-        check_positive("count", self.count)
+        _check_question("count", self.count)
         check_integer("rare", self.rare, least=0)
         check_integer("uneven", self.uneven, least=0)
         _check_tree(self.records, self.depth, self.tree)
-        if isinstance(last, DoubtedStage) and (last.tree > self.tree or last.depth > self.depth):
+        if isinstance(last, AskedStage) and (last.tree > self.tree or last.depth > self.depth):
             raise ParameterError("otherwise", "a tree that is no deeper or colder than where a label is rare", last)
         keep_plain(self, floats=("count", "tree"), integers=("rare", "depth", "uneven"))
 
@@ -157,6 +148,13 @@ class CountedStage(Document):
     def records(self) -> int:
         """n."""
         return self.careful.records
+
+
+def _check_question(name: str, epsilon: float) -> None:
+    """Noise that cannot be drawn must be found out before anything is: 1/ε is its scale, in float64, too."""
+    check_positive(name, epsilon)
+    if not float(epsilon) * LARGEST_SCALE > 1.001:
+        raise ParameterError(name, f"above {1.001 / LARGEST_SCALE:.3g}", epsilon)
 
 
 def _check_head(name: str, stage: object) -> None:

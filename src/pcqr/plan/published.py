@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.plan.counting import CountedStage
+from pcqr.plan.counting import AskedStage, CountedStage
 from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Plan
@@ -64,6 +64,33 @@ class PilotedPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedPlan(Plan):
+    """A plan to publish a tree or a head at once, by one private question about trees.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        As for every plan.
+    asked : AskedStage
+        The question, and what may come after it.
+
+    Examples
+    --------
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.plan import AskedPlan
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(2_000, 1)), rng.normal(size=(50, 1))
+    >>> classifier = PrivateClassifier(entropy=0)  # seeded: NOT PRIVATE
+    >>> plan = classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
+    >>> isinstance(plan, AskedPlan), plan.asked.question
+    (True, 0.04)
+    """
+
+    asked: AskedStage
+
+
+@dataclass(frozen=True, kw_only=True)
 class CountedPlan(Plan):
     """A plan to publish a tree or a head at once, by private questions: a count of the rarer label comes first.
 
@@ -90,4 +117,4 @@ class CountedPlan(Plan):
     counted: CountedStage
 
 
-ClassifierPlan = DrawPlan | HeadPlan | PilotedPlan | CountedPlan
+ClassifierPlan = DrawPlan | HeadPlan | PilotedPlan | AskedPlan | CountedPlan

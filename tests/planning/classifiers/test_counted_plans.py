@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.either import CAREFUL_MAP, COLUMNS, MAP, PREDICATES, TREES, bits, request_for
 
+from pcqr.accounting import PureEvent
 from pcqr.algorithms.counted import counted_guarantee
-from pcqr.errors import ParameterError
-from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
+from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.plan import AskedStage, CountedStage, PilotedStage
+from pcqr.planning.classifiers.asked import plan_asked
 from pcqr.planning.classifiers.counted import careful_map, plan_counted
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.recipes import mixed
@@ -36,11 +39,26 @@ def test_every_plan_keeps_epsilon_and_delta_and_uses_them_up(epsilon: float, del
 
 
 @pytest.mark.parametrize(
-    ("records", "epsilon", "kind"),
-    [(3_000, 1.0, HeadStage), (5_999, 1.0, HeadStage), (6_000, 1.0, DoubtedStage), (200_000, 0.1, DoubtedStage)],
+    ("records", "epsilon", "share"),
+    [(1_000, 1.0, 0.04), (3_750, 1.0, 0.04), (30_000, 0.25, 0.02), (300_000, 0.1, 0.005)],
 )
-def test_from_which_strength_on_a_head_is_doubted(records: int, epsilon: float, kind: type) -> None:
-    assert isinstance(plan_for(records, epsilon).otherwise, kind)
+def test_the_question_has_less_of_epsilon_the_more_there_is_to_see(records: int, epsilon: float, share: float) -> None:
+    asked = plan_for(records, epsilon).otherwise
+    assert isinstance(asked, AskedStage)
+    assert asked.question == pytest.approx(share * epsilon)
+    assert plan_asked(request_for(records, epsilon), TREES, MAP, 1e-6).question == pytest.approx(share * epsilon)
+
+
+def test_a_question_by_itself_has_limits() -> None:
+    plan = plan_asked(request_for(2_001, 1.0), TREES, MAP, 1e-6)
+    assert (plan.shallow, plan.few, plan.many, plan.of_rarer) == (2, 500, 700, 0.0)
+    single = plan_asked(request_for(2_001, 1.0), replace(TREES, depth=1), MAP, 1e-6)
+    assert (single.shallow, single.depth) == (1, 1)
+
+
+def test_what_leaves_nothing_for_a_tree_is_no_plan() -> None:
+    with pytest.raises(InfeasiblePlan, match="larger ε"):
+        plan_asked(request_for(2_000, 1.0), TREES, MAP, 1e-6, beside=(PureEvent(0.97),))
 
 
 def test_with_ferns_pilots_choose() -> None:
@@ -57,7 +75,7 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
     (some,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, public, None)
     assert (some.share, some.count, some.depth) == (128, 200, 9)
     otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, some)).otherwise
-    assert isinstance(otherwise, DoubtedStage)
+    assert isinstance(otherwise, AskedStage)
     recipe = mixed(80_000, 1.0)
     assert otherwise.head.steps == recipe.least_steps, "planned by the recipe that the map was made by"
     firsts = [head_maps(n, 12_000.0 / n, 2, PREDICATES, COLUMNS, public, None)[0] for n in (80_000, 299_999, 300_000)]
@@ -69,11 +87,10 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
 def test_thresholds_are_functions_of_public_numbers() -> None:
     plan = plan_for(20_001, 0.5)
     assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
-    doubted = plan.otherwise
-    assert isinstance(doubted, DoubtedStage)
-    assert doubted.tree_from == math.ceil(0.023 * 20_001)
-    assert doubted.midway == math.ceil(0.25 * doubted.head.steps)
-    assert doubted.depth == plan.depth
+    asked = plan.otherwise
+    assert isinstance(asked, AskedStage)
+    assert (asked.shallow, asked.few, asked.many, asked.of_rarer) == (2, 0, 20_001, 0.51)
+    assert asked.depth == plan.depth
 
 
 def test_a_careful_head_goes_a_short_way() -> None:
@@ -82,7 +99,7 @@ def test_a_careful_head_goes_a_short_way() -> None:
     way = plan.careful.steps * plan.careful.step_size / (1 - plan.careful.momentum)
     assert way == pytest.approx(0.1)
     last = plan.otherwise
-    assert isinstance(last, DoubtedStage)
+    assert isinstance(last, AskedStage)
     assert last.head.steps * last.head.step_size / (1 - last.head.momentum) > 1.2 * way
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.plan import (
+    AskedPlan,
     Budget,
     CountedPlan,
     DrawPlan,
@@ -46,7 +47,9 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
-        (2_999, 1.0, 2, "tree"),
+        (799, 1.0, 2, "tree"),
+        (800, 1.0, 2, "asked"),
+        (2_999, 1.0, 2, "asked"),
         (3_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),
         (150_000, 1.0, 2, "head"),
@@ -57,7 +60,7 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
         (400_000, 0.05, 2, "counted"),
         (400_000, 0.1, 2, "head"),
         (1_500_000, 0.1, 2, "head"),
-        (250_000, 0.01, 2, "tree"),
+        (250_000, 0.01, 2, "asked"),
         (2_999, 1.0, 3, "tree"),
         (3_000, 1.0, 3, "head"),
         (10**6, 4.0, 3, "head"),
@@ -77,7 +80,7 @@ def test_trees_are_small_where_little_can_be_learned() -> None:
     epsilon=st.floats(0.05, 10.0),
     delta=st.floats(1e-12, 1e-3),
     records=st.integers(100, 10**6),
-    method=st.sampled_from(["auto", "tree", "head", "counted"]),
+    method=st.sampled_from(["auto", "tree", "head", "asked", "counted"]),
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
     asked = request(epsilon=epsilon, delta=delta, records=records)
@@ -89,7 +92,8 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), DrawPlan)
-    assert isinstance(plan_published(request(records=2_000), "auto"), DrawPlan)
+    assert isinstance(plan_published(request(records=700), "auto"), DrawPlan)
+    assert isinstance(plan_published(request(records=2_000), "auto", MAPS), AskedPlan)
     assert isinstance(plan_published(request(records=5_000), "auto", 2 * MAPS), CountedPlan)
     assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
@@ -102,12 +106,14 @@ def test_what_is_refused() -> None:
         plan_published(request(), "forest")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
-    for method in ("head", "counted"):
+    for method in ("head", "asked", "counted"):
         with pytest.raises(ParameterError, match="maps must be a feature map for the head"):
             plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
         plan_published(three, "counted", 2 * MAPS)
+    with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
+        plan_published(three, "asked", MAPS)
     with pytest.raises(ParameterError, match="maps must be that of the careful head, and then one or three"):
         plan_published(request(), "counted", MAPS)
 

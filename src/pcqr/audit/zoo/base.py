@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pcqr.audit.exact.cases.classifiers import Doubt
+from pcqr.audit.exact.cases.classifiers import Question
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.turns import TurningCase
 from pcqr.audit.exact.verify import Case
@@ -55,9 +55,9 @@ def bug(
 def exact_case(subject: Subject) -> Case:
     """What the exact verifier makes of a bug or a twin: a sampler is walked word by word, all else choice by choice.
 
-    A descent that is doubted midway is walked sum by sum, too.
+    A noisy sum after a choice has a law in closed form.
     """
     if isinstance(subject.mechanism, Sampler):
         return SamplerCase.of(subject.name, subject.claim, subject.mechanism)
-    kind = TurningCase if isinstance(subject.mechanism, Doubt) else Case
+    kind = TurningCase if isinstance(subject.mechanism, Question) else Case
     return kind.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)

@@ -1,4 +1,4 @@
-"""A head with noise for another adjacency, or not everywhere, or not on a doubt; vectors that depend on all records."""
+"""Heads with noise for another adjacency, or not everywhere; a question without noise; vectors that depend on all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcqr.algorithms.doubted import doubted_guarantee
+from pcqr.algorithms.asked import asked_guarantee
 from pcqr.algorithms.head import head_guarantee, shape_of
-from pcqr.audit.exact.cases.classifiers import DOUBTFUL, ONE_CUT, Doubt, doubted_plan
+from pcqr.audit.exact.cases.classifiers import IN_QUESTION, ONE_CUT, Question, asked_plan
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
@@ -107,9 +107,9 @@ def _short_but(last: float) -> Table:
     return Table.of([0.0] * (RECORDS - 1) + [last], [1] * RECORDS)
 
 
-DOUBTED = doubted_plan(records=2, multiplier=0.75, tree=0.5)
-UNPAID = replace(DOUBTED, scale=0.01)
-"""Noise of which not one draw in e^5000 is other than 0."""
+ASKED = asked_plan(records=2, question=0.5, multiplier=2.0, tree=0.5)
+UNPAID = replace(ASKED, question=10_000.0)
+"""Noise of which not one draw in e^10,000 is other than 0."""
 
 
 BUGS: Sequence[Bug] = (
@@ -138,11 +138,11 @@ BUGS: Sequence[Bug] = (
         neighbours=(_short_but(0.0), _short_but(1_000.0)),
     ),
     bug(
-        "doubt not paid for",
-        "A head is compared with the best tree without noise, as if the choice between them told nothing.",
-        claim=doubted_guarantee(DOUBTED, ONE_CUT, 1, 0.01),
-        broken=Doubt(UNPAID),
-        correct=Doubt(DOUBTED),
-        neighbours=DOUBTFUL[2],
+        "question not paid for",
+        "Whether a tree or a head comes out is decided by the mistakes of the best tree without noise.",
+        claim=asked_guarantee(ASKED, ONE_CUT, 1, 0.01),
+        broken=Question(UNPAID),
+        correct=Question(ASKED),
+        neighbours=IN_QUESTION[2],
     ),
 )

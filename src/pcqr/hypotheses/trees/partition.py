@@ -214,7 +214,7 @@ def _member_rows(nodes: Sequence[Node]) -> IntArray:
 
 def _decay(rate: float, largest: int) -> FloatArray:
     """e^{−θj} for j = 0, …, `largest`, or as far as it is positive with a last entry 0 that stands for all larger j."""
-    last = largest
+    last = largest if rate else 0  # all entries would be 1
     if rate * largest > _UNDERFLOW:
         last = math.ceil(_UNDERFLOW / rate)
     table: FloatArray = np.exp(-rate * np.arange(last + 1))

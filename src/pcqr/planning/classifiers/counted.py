@@ -11,34 +11,16 @@ from dataclasses import replace
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.counted import CAREFUL_SHARE, counted_guarantee
-from pcqr.algorithms.doubted import TREE_SHARE, lead_of, tree_leaf
-from pcqr.algorithms.head import shape_of
 from pcqr.algorithms.leaves import shares
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import CountedStage, DoubtedStage, HeadStage, PilotedStage
-from pcqr.planning.classifiers.dense import recipe_of
-from pcqr.planning.classifiers.head import (
-    coordinates,
-    head_features,
-    head_predicates,
-    largest_mu,
-    noise_scale,
-    plan_head,
-    stage_for,
-)
+from pcqr.plan import AskedStage, CountedStage, PilotedStage
+from pcqr.planning.classifiers.asked import plan_asked
+from pcqr.planning.classifiers.head import head_features, head_predicates, plan_head
 from pcqr.planning.classifiers.piloted import plan_piloted
-from pcqr.planning.classifiers.recipes import CAREFUL, Recipe
-from pcqr.planning.classifiers.rule import (
-    COUNT_SHARE,
-    DOUBT,
-    DOUBTED_FROM,
-    MIDWAY,
-    RARE_BELOW,
-    TREE_FROM,
-    UNEVEN_BELOW,
-)
+from pcqr.planning.classifiers.recipes import CAREFUL
+from pcqr.planning.classifiers.rule import COUNT_SHARE, NO_LIMITS, RARE_BELOW, TREE_UP_TO, UNEVEN_BELOW
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
@@ -46,7 +28,6 @@ from pcqr.records.predicates import Predicates
 from pcqr.schema import Schema
 
 _ROUNDING = 1e-9  # relative: sums of ε are rounded up
-_PRECISION = 1e-4  # relative, of the tree's ε
 
 
 def careful_map(
@@ -68,40 +49,14 @@ def plan_counted(request: Request, trees: DecisionTrees, maps: Sequence[HeadFeat
     left = (epsilon - count.epsilon) * (1.0 - _ROUNDING)
     tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
     stops_early = plan_head(n, careful, CAREFUL, epsilon, for_careful, beside=(count,))
-    otherwise: HeadStage | DoubtedStage | PilotedStage
+    otherwise: AskedStage | PilotedStage
     if len(others) > 1:
         otherwise = plan_piloted(n, others, epsilon, rest, beside=(count,))
-    elif n * epsilon < DOUBTED_FROM:
-        otherwise = plan_head(n, others[0], recipe_of(others[0], n, epsilon), epsilon, rest, beside=(count,))
     else:
-        otherwise = plan_doubted(request, trees, others[0], recipe_of(others[0], n, epsilon), rest, count)
+        otherwise = plan_asked(request, trees, others[0], rest, limits=NO_LIMITS, of_rarer=TREE_UP_TO, beside=(count,))
     rare, uneven = math.ceil(RARE_BELOW / epsilon), math.ceil(UNEVEN_BELOW * n)
     plan = CountedStage(count.epsilon, rare, tree, depth, uneven, stops_early, otherwise)
     guarantee = counted_guarantee(plan, trees, request.features, request.delta)
     if not guarantee.within(epsilon, request.delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {request.delta}.")
     return plan
-
-
-def plan_doubted(
-    request: Request, trees: DecisionTrees, features: HeadFeatures, recipe: Recipe, delta: float, beside: PureEvent
-) -> DoubtedStage:
-    """A head with all that the comparison leaves, and the coldest tree that what is spent midway leaves room for."""
-    n, epsilon, shape = request.records, request.epsilon, shape_of(features)
-    going_on = math.sqrt(1.0 - DOUBT**2)
-    parts = (going_on, coordinates(shape, 2)), (DOUBT, 1)
-    mu = largest_mu(parts, float(epsilon), shares(delta, TREE_SHARE)[1], (beside,))
-    head = stage_for(n, shape, recipe, going_on * mu)
-    depth, midway, scale = trees.depth_for(n), math.ceil(MIDWAY * head.steps), noise_scale(1, DOUBT * mu)
-    stage = DoubtedStage(head, midway, scale, math.ceil(TREE_FROM * n), 1.0 / n, depth)
-
-    def is_kept(of_tree: float) -> bool:
-        leaf = tree_leaf(head, midway, lead_of(stage), delta, (beside, PureEvent(of_tree)))
-        return leaf.within(epsilon * (1.0 - _ROUNDING), delta)
-
-    low, high = 0.0, epsilon - beside.epsilon
-    while high - low > _PRECISION * epsilon:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if is_kept(middle) else (low, middle)
-    drawn = replace(trees, depth=depth)
-    return replace(stage, tree=inverse_temperature_for(drawn, low, records=n, features=request.features))

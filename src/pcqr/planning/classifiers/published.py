@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from pcqr.algorithms.asked import asked_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
+from pcqr.plan import AskedPlan, ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
 from pcqr.planning import plan_semi_private
+from pcqr.planning.classifiers.asked import plan_asked
 from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
@@ -44,6 +46,10 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
         raise ParameterError("method", f"{several}. Only binary classification is supported by {chosen!r}", method)
     if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
+    if chosen == "asked":
+        asked = plan_asked(request, trees, maps[0], request.delta)
+        guarantee = asked_guarantee(asked, trees, request.features, request.delta)
+        return AskedPlan(**request.promise(guarantee), asked=asked)
     if chosen == "counted":
         counted = plan_counted(request, trees, maps)
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)

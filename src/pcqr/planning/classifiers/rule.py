@@ -11,16 +11,31 @@ from typing import Literal
 
 from pcqr.hypotheses.trees import DecisionTrees
 
-Method = Literal["tree", "head", "counted"]
-Choice = Literal["auto", "tree", "head", "counted"]
+Method = Literal["tree", "head", "asked", "counted"]
+Choice = Literal["auto", "tree", "head", "asked", "counted"]
 
-TWO_CLASSES_ONLY: tuple[Method, ...] = ("counted",)
+TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 
-SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
+SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=8)
 """n·ε below which a tree is chosen among few, and these."""
 
+ASKED_FROM = 800.0
+"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see nothing."""
+
 HEAD_FROM = 3_000.0
-"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure."""
+"""n·ε from which on a head is the rule; below it a tree is, unless the answer to one question is between two limits."""
+
+SHALLOW, FEW, MANY = 2, 0.25, 0.35
+"""The question: how many mistakes makes the best tree of this depth? The shares of the records between which a head is
+ahead of a tree while n·ε < 3,000: below them a tree finds most of it, or one label is uncommon; above them, hardly
+anything is to be found."""
+
+QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
+"""The question has so much of n·ε, as far as its share of ε lies within the limit."""
+
+NO_LIMITS, TREE_UP_TO = (0.0, 1.0), 0.51
+"""From n·ε = 3,000 on the records of the rarer label are known, and a tree is ahead where the best shallow one makes no
+more mistakes than this share of them."""
 
 COUNTED_BELOW = 150_000.0
 """n·ε from which on a head does well whatever the labels are; below it the labels are counted first."""
@@ -28,13 +43,6 @@ COUNTED_BELOW = 150_000.0
 RARE_BELOW, UNEVEN_BELOW, COUNT_SHARE = 560.0, 0.15, 0.03
 """Records of the rarer label, times ε, below which it is rare; its share of the records below which a head is careful;
 and the share of ε that the count costs."""
-
-DOUBTED_FROM = 6_000.0
-"""n·ε from which on a head is doubted midway; below it the noise on the doubt is as large as what it is about."""
-
-MIDWAY, DOUBT, TREE_FROM = 0.25, 0.2, 0.023
-"""After which share of its steps; the share of μ that the doubt has; and how far the best tree has to be ahead, as a
-share of the records."""
 
 PILOTED_FROM = 30_000.0
 """n·ε from which on pilots choose a head; below it they would see too little, and it has no ferns."""
@@ -57,14 +65,15 @@ n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 3,000. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head
-    where one is uncommon, else a head, which from 6,000 on is doubted midway. From 30,000 on pilots choose the head;
-    with 60,000 records or more they do so from 100,000 on, and before that it has some ferns, without a count; with
-    300,000 it has some from 12,000 on. With more than two `labels` a head from 3,000 on.
+    One tree while n·ε < 800. While it is < 3,000 one question decides between a tree and a head. While it is < 150,000
+    the labels are counted: a tree where one is rare, a careful head where one is uncommon, else a tree or a head by the
+    same question. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so from 100,000
+    on, and before that it has some ferns, without a count; with 300,000 it has some from 12,000 on. With more than two
+    `labels` a tree while n·ε < 3,000, then a head.
     """
     strength = records * epsilon
     if strength < HEAD_FROM:
-        return "tree"
+        return "tree" if labels > 2 or strength < ASKED_FROM else "asked"
     unasked = strength >= PILOTED_FROM and has_some_ferns(records, epsilon)
     return "head" if labels > 2 or strength >= COUNTED_BELOW or unasked else "counted"
 
@@ -78,6 +87,11 @@ def has_some_ferns(records: int, epsilon: float) -> bool:
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
     """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
     return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
+
+
+def question_share(records: int, epsilon: float) -> float:
+    """The share of ε that the question about trees has."""
+    return min(LARGEST_QUESTION, QUESTION_STRENGTH / (records * epsilon))
 
 
 def pilot_share(records: int, epsilon: float) -> float:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcqr.guarantee import rounded_up
-from pcqr.plan import CountedPlan, DoubtedStage, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
+from pcqr.plan import AskedPlan, AskedStage, CountedPlan, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
 
 
 def concentration(plan: Plan) -> float | None:
@@ -20,6 +18,8 @@ def concentration(plan: Plan) -> float | None:
             return _of_sums(plan.head)
         case PilotedPlan():
             return _of_pilots(plan.piloted)
+        case AskedPlan():
+            return _of_asked(plan.asked, plan.guarantee.epsilon - plan.asked.question - 2.0 * plan.asked.tree)
         case CountedPlan():
             return _of_counted(plan)
     return plan.concentration
@@ -32,16 +32,19 @@ def _of_counted(plan: CountedPlan) -> float:
     """
     stage = plan.counted
     slack = plan.guarantee.epsilon - stage.count - 2.0 * stage.tree
-    ways = [_of_range(2.0 * (stage.tree + slack)), _of_sums(stage.careful)]
+    ways = [_of_range(2.0 * (stage.tree + max(slack, 0.0))), _of_sums(stage.careful)]
     match stage.otherwise:
-        case HeadStage() as head:
-            ways.append(_of_sums(head))
-        case DoubtedStage() as doubted:
-            midway = _of_sums(replace(doubted.head, steps=doubted.midway)) + _of_range(2.0 * (doubted.tree + slack))
-            ways.append(_of_lead(doubted) + max(midway, _of_sums(doubted.head)))
+        case AskedStage() as asked:
+            ways.append(_of_asked(asked, slack))
         case PilotedStage() as piloted:
             ways.append(_of_pilots(piloted))
     return rounded_up(stage.count * stage.count / 2.0 + max(ways))
+
+
+def _of_asked(stage: AskedStage, slack: float) -> float:
+    """Of the question and the costlier of the two that may come after it; `slack` is at least the tree's 2λ."""
+    of_tree, of_question = _of_range(2.0 * (stage.tree + max(slack, 0.0))), stage.question * stage.question / 2.0
+    return rounded_up(of_question + max(of_tree, _of_sums(stage.head)))
 
 
 def _of_pilots(stage: PilotedStage) -> float:
@@ -49,7 +52,7 @@ def _of_pilots(stage: PilotedStage) -> float:
     return rounded_up(sum(map(_of_sums, stage.pilots)) + _of_lead(stage) + max(map(_of_sums, stage.heads)))
 
 
-def _of_lead(stage: PilotedStage | DoubtedStage) -> float:
+def _of_lead(stage: PilotedStage) -> float:
     """Of one noisy comparison."""
     return rounded_up(1.0 / (2.0 * stage.comparison.noise_multiplier**2))
 

@@ -1,4 +1,4 @@
-"""Published classifiers beyond one tree: steps of the head, with ferns, and a descent that is doubted midway."""
+"""Published classifiers beyond one tree: steps of the head, with ferns, and a tree or a head by a question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from pcqr.algorithms.doubted import doubted, doubted_guarantee
+from pcqr.algorithms.asked import asked, asked_guarantee
 from pcqr.algorithms.head import descend, head_guarantee, shape_of
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.sums import Shown, SumCase
@@ -15,7 +15,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import DoubtedStage, HeadStage
+from pcqr.plan import AskedStage, HeadStage
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
@@ -60,40 +60,45 @@ def _head_weights(features: HeadFeatures, plan: HeadStage, table: Table, entropy
 
 
 CONSTANT = HeadFeatures(ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), None, 256)
-"""v = (0, 1): a head that knows of nothing but labels, so that a tree can be far ahead of it."""
+"""v = (0, 1): a head that knows of nothing but labels."""
 ONE_CUT = DecisionTrees(depth=1, predicates=CUTS[:1])
-DOUBTFUL = replacing_the_last(TWO_PLACES[:1], (*TWO_PLACES[:2], TWO_PLACES[3]))
+IN_QUESTION = replacing_the_last(TWO_PLACES[:1], (*TWO_PLACES[:2], TWO_PLACES[3]))
 """Two records that agree; that differ, and no tree can tell them apart; that differ, and one cut can."""
 
 
-def doubted_plan(records: int, multiplier: float, tree: float) -> DoubtedStage:
-    """Two steps, a doubt between them, M = 2: one record decides it. All noise has σ = `multiplier`·2M."""
+NEVER = 10**6
+"""More mistakes than there are, with any noise."""
+
+
+def asked_plan(records: int, question: float, multiplier: float, tree: float) -> AskedStage:
+    """A question that one record decides, and one step, M = 2, of a head; σ = `multiplier`·2M."""
     bound, scale = 2, multiplier * 2 * 2
-    head = HeadStage(records, *shape_of(CONSTANT), 2, bound, scale, momentum=0.5, step_size=1.0)
-    return DoubtedStage(head, midway=1, scale=scale, tree_from=1, tree=tree, depth=1)
+    head = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
+    return AskedStage(question, 1, few=0, many=NEVER, of_rarer=0.0, tree=tree, depth=1, head=head)
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """The shipped descent that is doubted midway, as a mechanism: the whole tree is shown, or all weights of a head."""
+class Question:
+    """The shipped question and what follows it, as a mechanism: the whole tree is shown, or all weights of a head."""
 
-    plan: DoubtedStage
+    plan: AskedStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        found = doubted(ONE_CUT, CONSTANT, table.source(), self.plan, entropy)
+        found = asked(ONE_CUT, CONSTANT, table.source(), self.plan, entropy)
         return f"a head, θ = {found.weights}" if isinstance(found, Head) else repr(found)
 
 
-def doubted_case(plan: DoubtedStage, neighbours: Pairs, delta: float) -> Case:
-    name = f"Doubted midway: n = {plan.records}, σ = {plan.scale:g}, η = {plan.tree:g}, δ = {delta:g}"
-    return TurningCase.once(name, doubted_guarantee(plan, ONE_CUT, 1, delta), neighbours, Doubt(plan))
+def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
+    name = f"Tree or head: n = {plan.records}, ε of the question = {plan.question:g}, σ = {plan.head.scale:g}, "
+    claimed = asked_guarantee(plan, ONE_CUT, 1, delta)
+    return TurningCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Question(plan))
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:
     two = all_neighbours(2, TWO_PLACES)
     yield head_step_case(HEAD_FEATURES, head_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
     yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
-    yield doubted_case(doubted_plan(2, 0.75, 0.5), two if full else DOUBTFUL, 0.01)
+    yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
     if full:
         three_labels = tuple((0.0, label) for label in range(3))
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
