@@ -158,7 +158,7 @@ def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> P
 def asked(draw: st.DrawFn) -> AskedStage:
     head, share = replace(draw(heads()), classes=2), draw(st.just(0.0) | st.floats(0.001, 0.999))
     limits = draw(whole), draw(counts), draw(counts)
-    return AskedStage(draw(st.floats(1e-300, 1e300)), *limits, share, draw(temperatures), draw(whole), head)
+    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, share, draw(temperatures), draw(whole), head)
 
 
 @st.composite
@@ -168,7 +168,7 @@ def counted(draw: st.DrawFn) -> CountedStage:
     tree, depth = draw(temperatures), draw(whole)
     if isinstance(last, AskedStage):
         tree, depth = max(tree, last.tree), max(depth, last.depth)
-    return CountedStage(draw(st.floats(1e-300, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
+    return CountedStage(draw(st.floats(1e-14, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
 
 @st.composite

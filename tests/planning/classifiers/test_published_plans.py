@@ -47,8 +47,8 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
-        (799, 1.0, 2, "tree"),
-        (800, 1.0, 2, "asked"),
+        (999, 1.0, 2, "tree"),
+        (1_000, 1.0, 2, "asked"),
         (2_999, 1.0, 2, "asked"),
         (3_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),

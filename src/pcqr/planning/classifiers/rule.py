@@ -19,7 +19,7 @@ TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=8)
 """n·ε below which a tree is chosen among few, and these."""
 
-ASKED_FROM = 800.0
+ASKED_FROM = 1_000.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see nothing."""
 
 HEAD_FROM = 3_000.0
@@ -65,11 +65,11 @@ n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 800. While it is < 3,000 one question decides between a tree and a head. While it is < 150,000
-    the labels are counted: a tree where one is rare, a careful head where one is uncommon, else a tree or a head by the
-    same question. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so from 100,000
-    on, and before that it has some ferns, without a count; with 300,000 it has some from 12,000 on. With more than two
-    `labels` a tree while n·ε < 3,000, then a head.
+    One tree while n·ε < 1,000. While it is < 3,000 one question decides between a tree and a head. While it is
+    < 150,000 the labels are counted: a tree where one is rare, a careful head where one is uncommon, else a tree or a
+    head by the same question. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so
+    from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from 12,000 on. With
+    more than two `labels` a tree while n·ε < 3,000, then a head.
     """
     strength = records * epsilon
     if strength < HEAD_FROM:
