@@ -16,7 +16,7 @@ Choice = Literal["auto", "tree", "head", "asked", "counted"]
 
 TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 
-SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=8)
+SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
 """n·ε below which a tree is chosen among few, and these."""
 
 ASKED_FROM = 1_000.0
