@@ -115,7 +115,7 @@ def taught(
     found: dict[str, Any] = {"vectors": watch()}
     rate, momentum = plan["rate"], plan["momentum"]
     if isinstance(sums, DeviceHeadSums):
-        descent = sums.descent(rate, momentum, LARGEST_WEIGHT)
+        descent = sums.descent(np.zeros((plan["blocks"], plan["coordinates"])), rate, momentum, LARGEST_WEIGHT)
         for step, drawn in enumerate(noise, start=1):
             descent.advance(descent.total(), drawn)
             if step > plan["steps"] - plan["kept"]:

@@ -3,10 +3,11 @@
     python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--methods tree,head]
 
 A tree, a head and `auto`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT` and `UNSEEN`, which
-the rule was settled with in view, and of `FRESH`, which it was not; splits and public rows as everywhere. Regret is how
-far `auto` is behind the best of the three, which is known afterwards only. Results are stored after every cell, one
-line a table, ε and method; a later run replaces the lines that it makes anew and keeps the others, and what has not
-been run is empty in the tables. Seeds, one for each table, ε, method and run, make it repeatable.
+the rule was settled with in view, of `FRESH`, which it was not, and of `WIDER`, which its comparison of a pilot with
+trees was settled with in view; splits and public rows as everywhere. `benchmarks.r_tables` asks about other tables.
+Regret is how far `auto` is behind the best of the three, which is known afterwards only. Results are stored after every
+cell, one line a table, ε and method; a later run replaces the lines that it makes anew and keeps the others, and what
+has not been run is empty in the tables. Seeds, one for each table, ε, method and run, make it repeatable.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,8 +24,8 @@ import numpy as np
 
 from benchmarks.accuracy import markdown, mean_and_spread, seed_of, show, wide_console, write_json
 from benchmarks.pages import put_between
-from benchmarks.tables import FRESH, HELD_OUT, PUBLIC, UNSEEN, Task, load
-from pcqr import PrivateClassifier
+from benchmarks.tables import FRESH, HELD_OUT, PUBLIC, UNSEEN, WIDER, Task, load
+from pcqr import PrivateClassifier, SurelyPublic
 from pcqr.planning.classifiers.rule import Choice
 
 METHODS: tuple[Choice, ...] = ("tree", "head", "auto")
@@ -32,9 +33,9 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)
 DELTA = 1e-6
 RESULTS = Path("benchmarks/results/rule.json")
 PAGE = Path("docs/classifiers.md")
-QUESTIONS = {"rule": HELD_OUT, "unseen": UNSEEN, "fresh": FRESH}
+QUESTIONS = {"rule": HELD_OUT, "unseen": UNSEEN, "fresh": FRESH, "wider": WIDER}
 """By the mark of their table on the page."""
-NAMES = [*HELD_OUT, *UNSEEN, *FRESH]
+NAMES = [*HELD_OUT, *UNSEEN, *FRESH, *WIDER]
 
 
 @dataclass(frozen=True)
@@ -66,26 +67,26 @@ def measure(task: Task, epsilon: float, method: Choice, runs: int) -> Case:
         classifier = PrivateClassifier(
             epsilon, DELTA, method=method, entropy=seed_of(task.name, epsilon, method, run), classes=(0, 1)
         )
-        classifier.fit(task.X, task.y, public=task.public)
+        classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
         seconds.append(time.perf_counter() - start)
         accuracy.append(float(np.mean(classifier.predict(task.X_test) == task.y_test)))
     records, columns = task.X.shape
     return Case(task.name, records, columns, epsilon, method, task.majority, accuracy, seconds, load_before)
 
 
-def stored(root: Path) -> dict[tuple[str, float, str], Case]:
-    path = root / RESULTS
-    if not path.exists():
+def stored(results: Path) -> dict[tuple[str, float, str], Case]:
+    if not results.exists():
         return {}
-    cases = [Case(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]]
+    cases = [Case(**fields) for fields in json.loads(results.read_text(encoding="utf-8"))["cases"]]
     return {case.key: case for case in cases if case.method in METHODS}
 
 
-def store(cases: Cases) -> None:
+def store(results: Path, cases: Cases, names: Sequence[str]) -> None:
+    """In the order of `names`."""
     ordered = sorted(
-        cases.values(), key=lambda case: (NAMES.index(case.table), case.epsilon, METHODS.index(case.method))
+        cases.values(), key=lambda case: (names.index(case.table), case.epsilon, METHODS.index(case.method))
     )
-    write_json(RESULTS, {"delta": DELTA, "public": PUBLIC}, [asdict(case) for case in ordered])
+    write_json(results, {"delta": DELTA, "public": PUBLIC}, [asdict(case) for case in ordered])
 
 
 def rows(cases: Cases, names: Iterable[str]) -> list[list[str]]:
@@ -118,17 +119,27 @@ def rows(cases: Cases, names: Iterable[str]) -> list[list[str]]:
 HEADER = ("question", "ε", "n·ε", "majority", "tree", "head", "`auto`", "regret")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rule", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    parser.add_argument("--tables", default=",".join(NAMES))
+def parser_for(program: str, about: str | None, names: Iterable[str]) -> argparse.ArgumentParser:
+    """The options of a comparison but for the folder of its tables; the first line of `about` describes it."""
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=(about or "").split("\n")[0])
+    parser.add_argument("--tables", default=",".join(names))
     parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument(
         "--methods", default=",".join(METHODS), help="some of them; of the others what is stored is kept"
     )
-    given = parser.parse_args()
-    console, cases = wide_console(), stored(Path())
+    return parser
+
+
+def compare(
+    given: argparse.Namespace,
+    load: Callable[[str, Path], Task],
+    questions: Mapping[str, Collection[str]],
+    results: Path,
+) -> None:
+    """Measure what is asked for, store it in `results` and fill the page's tables: `questions`, by their marks."""
+    names = [name for asked in questions.values() for name in asked]
+    console, cases = wide_console(), stored(results)
     for name in filter(None, given.tables.split(",")):
         task = load(name, given.data)
         for epsilon in map(float, given.epsilons.split(",")):
@@ -136,10 +147,16 @@ def main() -> None:
                 case = measure(task, epsilon, method, given.runs)
                 console.print(*map(str, case.key), f"{100 * np.mean(case.accuracy):.2f}", f"{case.seconds[0]:.1f} s")
                 cases[case.key] = case
-                store(cases)
-    for mark, questions in QUESTIONS.items():
-        put_between(PAGE, mark, markdown(HEADER, rows(stored(Path()), questions)))
-    show(f"A tree, a head and auto, δ = {DELTA:g}, per cent", HEADER, rows(cases, NAMES), console)
+                store(results, cases, names)
+    for mark, asked in questions.items():
+        put_between(PAGE, mark, markdown(HEADER, rows(stored(results), asked)))
+    show(f"A tree, a head and auto, δ = {DELTA:g}, per cent", HEADER, rows(cases, names), console)
+
+
+def main() -> None:
+    parser = parser_for("benchmarks.rule", __doc__, NAMES)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
+    compare(parser.parse_args(), load, QUESTIONS, RESULTS)
 
 
 if __name__ == "__main__":

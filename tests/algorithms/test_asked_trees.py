@@ -14,7 +14,6 @@ from support.releases import Forbidden
 from pcqr.accounting import Event, PureEvent, Repeated, compose
 from pcqr.algorithms import asked as module
 from pcqr.algorithms.asked import asked, asked_guarantee, for_head
-from pcqr.algorithms.counted import by_rarer_label
 from pcqr.algorithms.head import descend
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import SeededEntropy
@@ -26,16 +25,14 @@ from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import AskedStage, DrawStage
 from pcqr.planning.classifiers.asked import plan_asked
-from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory, Persons
 from pcqr.records.predicates import Predicate
 
 DELTA = 1e-6
-COUNT = PureEvent(0.03)
 
 
-def plan_for(records: int, epsilon: float, delta: float = DELTA, beside: tuple[PureEvent, ...] = ()) -> AskedStage:
-    return plan_asked(request_for(records, epsilon, delta), TREES, MAP, delta, beside=beside)
+def plan_for(records: int, epsilon: float, delta: float = DELTA) -> AskedStage:
+    return plan_asked(request_for(records, epsilon, delta), TREES, MAP)
 
 
 def alone(records: int) -> InMemory:
@@ -67,21 +64,19 @@ def test_a_run_is_its_parts_on_the_same_noise(is_crossed: bool) -> None:
 
 
 def test_the_choice_turns_at_whole_mistakes() -> None:
-    """Without noise to speak of: a tree up to `few`, or up to a share of the rarer label, and from `many` on."""
+    """Without noise to speak of: a tree up to `few`, and from `many` on."""
     records = alone(400)
     best = least_mistakes(replace(TREES, depth=2).count_on(records).counts)
     plan = replace(plan_for(400, 20.0), question=500.0, few=0, many=401)
-    for limits, rarer, kind in (
-        ({"few": best}, 0, DecisionTree),
-        ({"few": best - 1}, 0, Head),
-        ({"many": best}, 0, DecisionTree),
-        ({"many": best + 1}, 0, Head),
-        ({"of_rarer": 0.5}, 2 * best, DecisionTree),
-        ({"of_rarer": 0.5}, 2 * best - 1, Head),
-        ({"of_rarer": 0.5, "few": best}, -7, DecisionTree),
-    ):
-        found = asked(TREES, MAP, records, replace(plan, **limits), SeededEntropy(1), rarer=rarer)
-        assert isinstance(found, kind)
+    changes: list[tuple[dict[str, Any], type]] = [
+        ({"few": best}, DecisionTree),
+        ({"few": best - 1}, Head),
+        ({"many": best}, DecisionTree),
+        ({"many": best + 1}, Head),
+        ({"few": best - 1, "many": best + 1}, Head),
+    ]
+    for limits, kind in changes:
+        assert isinstance(asked(TREES, MAP, records, replace(plan, **limits), SeededEntropy(1)), kind)
 
 
 def test_the_least_number_of_mistakes_is_that_of_all_trees_and_moves_by_one() -> None:
@@ -145,34 +140,29 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("records", "epsilon", "delta"), BUDGETS)
-@pytest.mark.parametrize("beside", [(), (COUNT,)])
-def test_the_stated_figures_hold_and_are_used_up(
-    records: int, epsilon: float, delta: float, beside: tuple[PureEvent, ...]
-) -> None:
+def test_the_stated_figures_hold_and_are_used_up(records: int, epsilon: float, delta: float) -> None:
     """Both ways, in closed form: a tree is pure, and T sums have the question beside them."""
-    beside = tuple(PureEvent(event.epsilon * epsilon) for event in beside)
-    plan = plan_for(records, epsilon, delta, beside)
-    stated = asked_guarantee(plan, TREES, COLUMNS, delta, beside=beside)
+    plan = plan_for(records, epsilon, delta)
+    stated = asked_guarantee(plan, TREES, COLUMNS, delta)
     assert stated.within(epsilon, delta)
     assert stated.epsilon > 0.999999 * epsilon
-    pure = (*(event.epsilon for event in beside), plan.question)
-    assert 0.9 * delta < exact_delta(plan.head, pure, stated.epsilon) <= delta
-    assert 0.999 * epsilon < sum(pure) + 2 * plan.tree <= stated.epsilon
+    assert 0.9 * delta < exact_delta([plan.head], (plan.question,), stated.epsilon) <= delta
+    assert 0.999 * epsilon < plan.question + 2 * plan.tree <= stated.epsilon
 
 
 def test_the_figures_are_those_of_compositions_by_hand() -> None:
     """Where Rényi composition is the better figure: coarse noise, far from continuous; and a tree that costs more."""
     head = replace(plan_for(10_000, 1.0).head, bound=1, scale=50.0, steps=20)
-    plan = AskedStage(0.02, 2, 100, 200, 0.0, 0.1, 4, head)
+    plan = AskedStage(0.02, 2, 100, 200, 0.1, 4, head)
     tree = sspp_guarantee(DrawStage(0.1), TREES, 10_000, COLUMNS, None).epsilon
-    sums: list[Event] = [Repeated(head.event, 20), COUNT, PureEvent(0.02)]
+    sums: list[Event] = [Repeated(head.event, 20), PureEvent(0.02)]
     of_head = compose(sums, for_head(DELTA), accountant="Rényi").epsilon
-    assert of_head > tree + 0.05
-    stated = asked_guarantee(plan, TREES, COLUMNS, DELTA, beside=(COUNT,))
+    assert of_head > tree + 0.02
+    stated = asked_guarantee(plan, TREES, COLUMNS, DELTA)
     assert stated.epsilon == pytest.approx(of_head, rel=1e-9)
     assert (stated.proof, stated.delta <= DELTA) == ("asked", True)
-    dear = asked_guarantee(replace(plan, tree=5.0), TREES, COLUMNS, DELTA, beside=(COUNT,))
-    assert dear.epsilon == pytest.approx(10.0 + 0.05, rel=1e-6)
+    dear = asked_guarantee(replace(plan, tree=5.0), TREES, COLUMNS, DELTA)
+    assert dear.epsilon == pytest.approx(10.0 + 0.02, rel=1e-6)
 
 
 def test_less_noise_than_planned_is_not_within_epsilon() -> None:
@@ -206,19 +196,14 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
 
 
 def test_a_tree_that_is_too_deep_alone_is_refused_before_anything_is_drawn() -> None:
-    """Also where the question itself could be answered, and where a count would come before it."""
+    """Also where the question itself could be answered."""
     records, plan = alone(400), plan_for(400, 20.0)
     deep, few = (replace(TREES, operations=TREES.cost(400, depth) + 1.0) for depth in (plan.depth, plan.shallow))
     assert isinstance(asked(deep, MAP, records, plan, SeededEntropy(0)), Head | DecisionTree)
     with pytest.raises(ParameterError, match="raise operations"):
         asked(few, MAP, records, plan, Forbidden())
-    count = plan_counted(request_for(400, 20.0), replace(TREES, depth=1), (MAP, MAP))
-    later = replace(count, depth=plan.depth, tree=1.0, otherwise=replace(plan, tree=0.5))
-    with pytest.raises(ParameterError, match="raise operations"):
-        by_rarer_label(few, (MAP, MAP), records, replace(later, depth=4), Forbidden())
-    shallow = replace(later, depth=1, otherwise=replace(plan, tree=0.5, depth=1))
-    with pytest.raises(ParameterError, match="raise operations"):
-        by_rarer_label(replace(few, operations=TREES.cost(400, 1) + 1.0), (MAP, MAP), records, shallow, Forbidden())
+    with pytest.raises(ParameterError, match="raise operations"):  # and the other way round
+        asked(few, MAP, records, replace(plan, shallow=plan.depth, depth=plan.shallow), Forbidden())
 
 
 @pytest.mark.parametrize("most", [1, 3])
@@ -252,7 +237,7 @@ def test_a_person_moves_the_answer_by_one(monkeypatch: pytest.MonkeyPatch, most:
 def test_the_stated_figures_have_the_slack_of_the_tree_at_its_own_depth() -> None:
     """Where 2λ is as large as all the rest."""
     head = replace(plan_for(10_000, 1.0).head, scale=2.0**45)
-    plan = AskedStage(1e-10, 1, 100, 200, 0.0, 1e-11, 4, head)
+    plan = AskedStage(1e-10, 1, 100, 200, 1e-11, 4, head)
     tree = sspp_guarantee(DrawStage(1e-11), replace(TREES, depth=4), 10_000, COLUMNS, None).epsilon
     flat = sspp_guarantee(DrawStage(1e-11), replace(TREES, depth=1), 10_000, COLUMNS, None).epsilon
     assert tree > 1.2 * flat > 2.4e-11

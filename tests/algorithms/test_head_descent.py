@@ -67,10 +67,12 @@ def phi_of(features: HeadFeatures, X: NDArray[np.float64]) -> NDArray[np.float64
     return np.concatenate(parts, axis=1)
 
 
-def plain_descent(features: HeadFeatures, records: InMemory, plan: HeadStage, seed: int) -> NDArray[np.float64]:
+def plain_descent(
+    features: HeadFeatures, records: InMemory, plan: HeadStage, seed: int, start: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """The same with matrices and floats, on the same noise."""
     entropy, phi = SeededEntropy(seed), phi_of(features, records.X)
-    theta, path = np.zeros((plan.blocks, phi.shape[1])), []
+    theta, path = np.zeros((plan.blocks, phi.shape[1])) if start is None else start, []
     velocity = np.zeros_like(theta)
     for _ in range(plan.steps):
         margins = phi @ theta.T
@@ -105,6 +107,41 @@ def test_the_loop_is_gradient_descent_with_this_noise(features: HeadFeatures, cl
     cells = plain[:, features.size :]
     np.testing.assert_allclose(found.weights, plain[:, : features.size], atol=0.01 * np.abs(plain).max())
     np.testing.assert_allclose(theta_of(found)[:, features.size :], cells, atol=0.02 * np.abs(plain).max())
+
+
+@EACH_MAP
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_descent_may_begin_where_another_ended(features: HeadFeatures, classes: int) -> None:
+    """Its first sum is that at the weights of the first head, and no velocity comes with them."""
+    records = InMemory(*some_records(300, 1, classes), classes)
+    plan = a_plan(features, 300, 3, multiplier=5.0, classes=classes)
+    first = descend(features, records, plan, SeededEntropy(5))
+    kept = theta_of(first).copy()
+    found = descend(features, records, plan, SeededEntropy(6), start=first)
+    plain, cold = (plain_descent(features, records, plan, 6, start) for start in (kept, None))
+    np.testing.assert_allclose(theta_of(found), plain, atol=0.02 * np.abs(plain).max())
+    assert np.abs(theta_of(found) - cold).max() > 0.1 * np.abs(plain).max()
+    assert (theta_of(first) == kept).all()
+    assert descend(features, records, plan, SeededEntropy(6), start=first) == found
+
+
+@EACH_MAP
+def test_a_descent_from_nothing_begins_at_0(features: HeadFeatures) -> None:
+    records, plan = InMemory(*some_records(100, 1)), a_plan(features, 100, 3)
+    nothing = Head.of(features, 2, np.zeros((1, features.size)), np.zeros((1, features.count, 1 << features.depth)))
+    expected = descend(features, records, plan, SeededEntropy(6))
+    assert descend(features, records, plan, SeededEntropy(6), start=nothing) == expected
+
+
+def test_a_descent_begins_at_no_head_on_another_map() -> None:
+    X, y = some_records(100, 1)
+    other = HeadFeatures(DENSE, Ferns.of(PUBLIC, range(3), count=24, depth=3, seed=2), 128)
+    assert shape_of(other) == shape_of(BOTH)
+    elsewhere = descend(other, InMemory(X, y), a_plan(other, 100, 1), SeededEntropy(0))
+    of_three = descend(BOTH, InMemory(X, y, 3), a_plan(BOTH, 100, 1, classes=3), SeededEntropy(0))
+    for start in (elsewhere, of_three):
+        with pytest.raises(ParameterError, match="start must be a head on the same feature map"):
+            descend(BOTH, InMemory(X, y), a_plan(BOTH, 100, 1), Forbidden(), start=start)
 
 
 def test_the_order_of_the_records_does_not_matter() -> None:

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.either import MAP, TREES, bits, request_for
+from support.either import CAREFUL_MAP, MAP, PILOT_MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, asked, counted, head, sspp
+from pcqr.algorithms import ag_priv_cl, asked, contest, counted, head, sspp
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, Leaf
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import AskedStage, DrawStage, HeadStage, VoteStage
+from pcqr.plan import AskedStage, ContestStage, DrawStage, HeadStage, VoteStage
 from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory
 
@@ -28,60 +28,64 @@ X = bits(N)
 Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
 HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
+MAPS = CAREFUL_MAP, PILOT_MAP, MAP
 
 
 class Watch:
-    """Stands in for `sspp`, `descend` and the noise of the count, and keeps what they are asked for."""
+    """Stands in for `sspp`, `descend`, `contest` and noise, and keeps what they are asked for."""
 
     def __init__(self, noise: int = 0) -> None:
         self.drawn: list[tuple[Any, DrawStage]] = []
-        self.descended: list[Any] = []
+        self.descended: list[tuple[Any, HeadStage]] = []
+        self.contests: list[tuple[Any, Any, ContestStage]] = []
         self.scales: list[float] = []
-        self.rarer: int | None = None
         self._noise = noise
 
     def sspp(self, members: Any, records: InMemory, public: Any, plan: DrawStage, _: Any) -> Any:
         assert public is None
-        assert (records.X == X).all()
-        assert (records.y == Y).all()
+        _are_all(records)
         self.drawn.append((members, plan))
         return TREE
 
-    def descend(self, features: Any, records: InMemory, plan: Any, _: Any) -> Head:
-        assert features == MAP
-        assert (records.X == X).all()
-        assert (records.y == Y).all()
-        self.descended.append(plan)
+    def descend(self, features: Any, records: InMemory, plan: HeadStage, _: Any, **others: Any) -> Head:
+        _are_all(records)
+        assert others in ({}, {"called": "pilot"}, {"start": None})
+        self.descended.append((features, plan))
         return HEAD
 
-    def asked(
-        self, trees: Any, features: Any, records: InMemory, plan: AskedStage, entropy: Any, *, rarer: int
-    ) -> Head:
-        """What comes where both labels are common."""
-        assert trees == TREES
-        self.rarer = rarer
-        return self.descend(features, records, plan, entropy)
+    def contest(self, trees: Any, maps: Any, records: InMemory, plan: ContestStage, _: Any) -> Head:
+        """What comes where both labels are common: it is told nothing of the labels."""
+        _are_all(records)
+        self.contests.append((trees, tuple(maps), plan))
+        return HEAD
 
-    def discrete_laplace(self, scale: float, _: Any) -> int:
+    def noise(self, scale: float, _: Any) -> int:
         self.scales.append(scale)
         return self._noise
 
 
+def _are_all(records: InMemory) -> None:
+    assert (records.X == X).all()
+    assert (records.y == Y).all()
+
+
 def watched(monkeypatch: pytest.MonkeyPatch, noise: int) -> Watch:
     watch = Watch(noise)
-    for name in ("sspp", "descend", "discrete_laplace", "asked"):
+    for name in ("sspp", "descend", "contest"):
         monkeypatch.setattr(counted, name, getattr(watch, name))
+    monkeypatch.setattr(counted, "discrete_laplace", watch.noise)
     return watch
 
 
-PLAN = replace(plan_counted(request_for(N, 1.0), replace(TREES, depth=2), (MAP, MAP)), rare=100, uneven=140)
+PLAN = replace(plan_counted(request_for(N, 1.0), replace(TREES, depth=2), MAPS), rare=100, uneven=140)
+CAREFUL, CONTEST = [(CAREFUL_MAP, PLAN.careful)], [(TREES, MAPS[1:], PLAN.otherwise)]
 
 
 @pytest.mark.parametrize("noise", [-60, -40, -3, 0, 11])
 def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
     watch = watched(monkeypatch, noise)
-    published = counted.by_rarer_label(TREES, (MAP, MAP), InMemory(X, Y), PLAN, SeededEntropy(0))
+    published = counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0))
     assert watch.scales == [scale_for(PLAN.count)]
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
@@ -90,38 +94,49 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
         return
     assert published is HEAD
     is_careful = 150 + noise < 140
-    assert watch.descended == [PLAN.careful if is_careful else PLAN.otherwise]
-    assert watch.rarer == (None if is_careful else 150 + noise), "all that is told of the labels"
+    assert (watch.descended, watch.contests) == ((CAREFUL, []) if is_careful else ([], CONTEST))
 
 
 def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    for noise, descended in (
-        *((-51, []), (-50, [PLAN.careful]), (-11, [PLAN.careful]), (-10, [PLAN.otherwise])),
-        *((110, [PLAN.otherwise]), (111, [PLAN.careful]), (150, [PLAN.careful]), (151, [])),
+    for noise, descended, contests in (
+        *((-51, [], []), (-50, CAREFUL, []), (-11, CAREFUL, []), (-10, [], CONTEST)),
+        *((110, [], CONTEST), (111, CAREFUL, []), (150, CAREFUL, []), (151, [], [])),
     ):
         watch = watched(monkeypatch, noise)
-        counted.by_rarer_label(TREES, (MAP, MAP), InMemory(X, Y), PLAN, SeededEntropy(0))
-        assert watch.descended == descended
-        assert len(watch.drawn) == (not descended)
+        counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0))
+        assert (watch.descended, watch.contests) == (descended, contests)
+        assert len(watch.drawn) == (not descended and not contests)
 
 
 def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = AskedStage(0.25, 1, few=N, many=2 * N, of_rarer=0.0, tree=0.01, depth=3, head=PLAN.careful)
-    watch, scales = Watch(), []
-
-    def noise(scale: float, _: Any) -> int:
-        scales.append(scale)
-        return 0
-
+    plan = AskedStage(0.25, 1, few=N, many=2 * N, tree=0.01, depth=3, head=PLAN.careful)
+    watch = Watch()
     monkeypatch.setattr(asked, "sspp", watch.sspp)
     monkeypatch.setattr(asked, "descend", watch.descend)
-    monkeypatch.setattr(asked, "discrete_laplace", noise)
-    assert asked.asked(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0)) is TREE
-    ((trees, tree_plan),) = watch.drawn
-    assert (trees, tree_plan) == (replace(TREES, depth=3), DrawStage(0.01))
-    assert scales == [scale_for(0.25)]
-    asked.asked(TREES, MAP, InMemory(X, Y), replace(plan, few=0), SeededEntropy(0))
-    assert watch.descended == [plan.head]
+    monkeypatch.setattr(asked, "discrete_laplace", watch.noise)
+    assert asked.asked(TREES, CAREFUL_MAP, InMemory(X, Y), plan, SeededEntropy(0)) is TREE
+    assert watch.drawn == [(replace(TREES, depth=3), DrawStage(0.01))]
+    assert watch.scales == [scale_for(0.25)]
+    asked.asked(TREES, CAREFUL_MAP, InMemory(X, Y), replace(plan, few=0), SeededEntropy(0))
+    assert watch.descended == [(CAREFUL_MAP, plan.head)]
+
+
+def test_what_a_contest_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot says 0 everywhere and is wrong about 150: the lead is that on trees of its own depth, exactly."""
+    assert isinstance(PLAN.otherwise, ContestStage)
+    best = [int((replace(TREES, depth=depth).learn(X, Y).predict(X) != Y).sum()) for depth in (4, 5)]
+    assert best[1] < best[0] < 150
+    plan = replace(PLAN.otherwise, shallow=4, tree=0.01, depth=5, tree_from=150 - best[0])
+    for noise, is_tree in ((0, True), (-1, False)):
+        watch = Watch(noise)
+        monkeypatch.setattr(contest, "sspp", watch.sspp)
+        monkeypatch.setattr(contest, "descend", watch.descend)
+        monkeypatch.setattr(contest, "discrete_gaussian", watch.noise)
+        published = contest.contest(TREES, MAPS[1:], InMemory(X, Y), plan, SeededEntropy(0))
+        assert published is (TREE if is_tree else HEAD)
+        assert watch.scales == [plan.scale]
+        assert watch.drawn == ([(replace(TREES, depth=5), DrawStage(0.01))] if is_tree else [])
+        assert watch.descended == [(PILOT_MAP, plan.pilot), (MAP, plan.head)][: 1 if is_tree else 2]
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+from benchmarks import r_tables, rule
 from benchmarks.rule import METHODS, NAMES, Case, Cases, rows
-from benchmarks.tables import FRESH, HELD_OUT, UNSEEN
+from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Source, Task
+from pcqr.bench.tables import toy
 from pcqr.planning.classifiers.rule import Choice
+
+ALL = (HELD_OUT, UNSEEN, FRESH, WIDER, r_tables.QUESTIONS)
+
+
+def answer_of(source: Source) -> tuple[object, ...]:
+    """What the label is, as far as it can be told without the file."""
+    assert isinstance(source.is_one, FunctionType)
+    code = source.is_one.__code__
+    return source.file, source.label, code.co_code, code.co_consts, code.co_names
 
 
 def test_no_question_is_asked_twice() -> None:
-    assert len(set(NAMES)) == len(NAMES) == len(HELD_OUT) + len(UNSEEN) + len(FRESH)
+    names = [name for questions in ALL for name in questions]
+    assert len({*names, *TABLES}) == len(names) + len(TABLES), "seeds and results go by the name"
+    assert [*NAMES, *r_tables.QUESTIONS] == names
+    answers = [answer_of(source) for questions in ALL for source in questions.values()]
+    assert len(set(answers)) == len(answers)
     seen: set[tuple[str, str]] = set()
     for questions in (HELD_OUT, UNSEEN, FRESH):
         about = {(source.file, source.label) for source in questions.values()}
         assert seen.isdisjoint(about)
         seen |= about
+
+
+@pytest.mark.parametrize(("name", "source"), [pair for questions in ALL for pair in questions.items()])
+def test_a_question_is_well_formed(name: str, source: Source) -> None:
+    assert name == name.strip() != ""
+    assert "," not in name, "which is between two names of --tables"
+    assert "|" not in name, "which is between two cells on the page"
+    assert source.label not in (*source.drop, *(source.keep or ())), "no classifier is shown its label"
+    assert len(set(source.drop)) == len(source.drop)
+    assert not source.drop or source.keep is None
 
 
 def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:
@@ -26,3 +57,28 @@ def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:
     assert cell == ["loan", "0.1", "100", "70.0", "81.0", "85.0", "84.5", "0.5"]
     assert mean == ["mean regret", "", "", "", "4.00", "0.00", "0.50", ""]
     assert rows(cases, HELD_OUT) == []
+
+
+def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made_up(task: Task, epsilon: float, method: Choice, runs: int) -> Case:
+        return Case("drama", task.y.size, 3, epsilon, method, 0.6, [0.7] * runs, [1.0] * runs, 0.0)
+
+    monkeypatch.setattr(rule, "measure", made_up)
+    monkeypatch.chdir(tmp_path)
+    rule.PAGE.parent.mkdir()
+    rule.PAGE.write_text("before\n<!-- r-tables -->\n<!-- end of r-tables -->\nafter\n", encoding="utf-8")
+    options = rule.parser_for("benchmarks.r_tables", "A line.", r_tables.QUESTIONS)
+    options.add_argument("--data", type=Path, default=tmp_path)
+    for given in (["--methods", "tree,auto"], ["--methods", "head", "--runs", "1"]):
+        rule.compare(
+            options.parse_args(["--tables", "drama", "--epsilons", ".3", *given]),
+            lambda _name, _folder: toy(),
+            {r_tables.MARK: r_tables.QUESTIONS},
+            r_tables.RESULTS,
+        )
+        cases = json.loads(r_tables.RESULTS.read_text(encoding="utf-8"))["cases"]
+        lines = rule.PAGE.read_text(encoding="utf-8").splitlines()
+        assert (lines[0], lines[-1]) == ("before", "after")
+        assert sum(line.startswith("| drama | 0.3 | 3,600 |") for line in lines) == 1
+    assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("head", 1), ("auto", 2)]
+    assert sum(line.startswith("| mean regret |") for line in lines) == 1

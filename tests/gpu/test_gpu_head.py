@@ -147,6 +147,9 @@ def test_the_same_entropy_gives_the_same_head(features: HeadFeatures, classes: i
     plan = HeadStage(rows, *shape_of(features), 9, 2**24, 2.0**25, momentum=0.9, step_size=0.05, classes=classes)
     here = descend(features, records, plan, SeededEntropy(5))
     assert descend(features, OnDevice(records, "cpu"), plan, SeededEntropy(5)) == here
+    further = descend(features, records, plan, SeededEntropy(6), start=here)
+    assert descend(features, OnDevice(records, "cpu"), plan, SeededEntropy(6), start=here) == further
+    assert further != descend(features, records, plan, SeededEntropy(6))
 
 
 def test_weights_that_are_cut() -> None:

@@ -18,8 +18,8 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
 from pcqr.models import PublishedModel
 from pcqr.plan import (
-    AskedStage,
     Budget,
+    ContestStage,
     CountedStage,
     HeadStage,
     PilotedPlan,
@@ -49,7 +49,7 @@ def fitted(method: str) -> PrivateClassifier:
         ("tree", "decision-tree", "decision trees of depth "),
         ("head", "head", "heads over "),
         ("asked", "decision-tree", "trees of depth "),
-        ("counted", "decision-tree", "a tree of depth "),
+        ("counted", "head", "a tree of depth "),
     ],
 )
 def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
@@ -78,18 +78,18 @@ def test_the_guarantee_of_a_counted_head_can_be_recomputed_from_the_file() -> No
     """Its own questions are in the head, those of the tree beside it in the provenance."""
     learner = PrivateClassifier(40.0, 1e-6, method="counted", entropy=1, classes=("no", "yes"))
     learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
-    assert learner.method_ == "head", "both labels are common, and no shallow tree finds a majority"
+    assert learner.method_ == "head", "both labels are common, and no shallow tree is ahead at a majority"
     model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
     found: dict[str, Any] = dict(model.provenance.settings)
     trees = DecisionTrees(predicates=model.provenance.predicates)
-    head = HeadStage(**taken(found, "otherwise_head_"))
-    otherwise = AskedStage(head=head, **taken(found, "otherwise_"))
+    pilot, head = (HeadStage(**taken(found, f"otherwise_{part}_")) for part in ("pilot", "head"))
+    otherwise = ContestStage(pilot=pilot, head=head, **taken(found, "otherwise_"))
     plan = CountedStage(careful=HeadStage(**taken(found, "careful_")), otherwise=otherwise, **found)
     assert counted_guarantee(plan, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
     assert model.provenance.hypotheses == (
         f"a tree of depth {plan.depth} where one label is rare, a head over {plan.careful.dense} dense coordinates "
         f"where one is uncommon, by a private count; else trees of depth {otherwise.depth}, or heads over {head.dense} "
-        f"dense coordinates, by a private question about trees"
+        f"dense coordinates, as a pilot compares with trees"
     )
 
 

@@ -20,6 +20,7 @@ from pcqr.plan import (
     LARGEST_HEAD_TERM,
     MOST_HEAD_RECORDS,
     AskedStage,
+    ContestStage,
     CountedStage,
     DrawStage,
     HeadStage,
@@ -41,12 +42,20 @@ HEAD = HeadStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
-ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, of_rarer=0.5, tree=0.2, depth=2, head=HEAD)
-COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=ASKED)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, COUNTED)
+ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, head=HEAD)
+PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
+CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD)
+COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=CONTEST)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, CONTEST, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
+
+
+def for_records(stage: ContestStage, records: int) -> ContestStage:
+    pilot, head = (replace(part, records=records) for part in (stage.pilot, stage.head))
+    return replace(stage, pilot=pilot, head=head)
+
 
 REFUSED: list[tuple[Any, str, object]] = [
     (VOTE, "records", 0),
@@ -113,10 +122,22 @@ REFUSED: list[tuple[Any, str, object]] = [
     (ASKED, "few", -1),
     (ASKED, "many", -1),
     (ASKED, "many", 1.5),
-    (ASKED, "of_rarer", -0.1),
-    (ASKED, "of_rarer", 1.0),
-    (ASKED, "of_rarer", math.nan),
     (ASKED, "depth", 0),
+    (CONTEST, "pilot", replace(PILOT, classes=3)),
+    (CONTEST, "pilot", None),
+    (CONTEST, "head", replace(HEAD, classes=3)),
+    (CONTEST, "head", CONFIDENT),
+    (CONTEST, "head", replace(HEAD, records=399)),
+    (CONTEST, "head", replace(HEAD, bound=16)),
+    (CONTEST, "shallow", 0),
+    (CONTEST, "shallow", 1.5),
+    (CONTEST, "scale", 0.0),
+    (CONTEST, "scale", math.inf),
+    (CONTEST, "scale", 2.0**60),
+    (CONTEST, "tree_from", -401),
+    (CONTEST, "tree_from", 401),
+    (CONTEST, "tree_from", 0.5),
+    (CONTEST, "depth", 0),
     (COUNTED, "count", 0.0),
     (COUNTED, "count", 2.0**-50),
     (COUNTED, "rare", -1),
@@ -124,9 +145,10 @@ REFUSED: list[tuple[Any, str, object]] = [
     (COUNTED, "depth", 0),
     (COUNTED, "careful", replace(HEAD, classes=3)),
     (COUNTED, "otherwise", HEAD),
-    (COUNTED, "otherwise", replace(ASKED, head=replace(HEAD, records=399))),
-    (COUNTED, "otherwise", replace(ASKED, tree=0.5)),
-    (COUNTED, "otherwise", replace(ASKED, depth=3)),
+    (COUNTED, "otherwise", for_records(CONTEST, 399)),
+    (COUNTED, "otherwise", replace(CONTEST, tree=0.5)),
+    (COUNTED, "otherwise", replace(CONTEST, depth=3)),
+    (COUNTED, "otherwise", ASKED),
     (COUNTED, "otherwise", DRAW),
 ]
 
@@ -146,8 +168,9 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
 def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, tree=eta)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(ASKED, tree=eta)
+    for stage in (ASKED, CONTEST):
+        with pytest.raises(ParameterError, match="inverse_temperature"):
+            replace(stage, tree=eta)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +195,11 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
     many = replace(HEAD, records=2**24)
     sharp: dict[str, Any] = {"tree": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, careful=many, otherwise=replace(ASKED, head=many), **sharp)
+        replace(COUNTED, careful=many, otherwise=for_records(CONTEST, 2**24), **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(ASKED, head=many, **sharp)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(for_records(CONTEST, 2**24), **sharp)
 
 
 @pytest.mark.parametrize("name", ["copies", "public"])
@@ -186,7 +211,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (AskedStage, "tree")}
+    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (ContestStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -208,7 +233,8 @@ def test_a_draw_may_ignore_the_records() -> None:
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
     assert replace(ASKED, tree=0.0).tree == 0.0
-    assert replace(COUNTED, tree=0.0, otherwise=replace(ASKED, tree=0.0)).tree == 0.0
+    assert replace(CONTEST, tree=0.0).tree == 0.0
+    assert replace(COUNTED, tree=0.0, otherwise=replace(CONTEST, tree=0.0)).tree == 0.0
 
 
 @pytest.mark.parametrize(
@@ -224,3 +250,9 @@ def test_a_head_has_noise_for_every_weight_of_every_block(stage: HeadStage, coor
     assert (stage.coordinates, stage.blocks, stage.draws) == (coordinates, blocks, 5 * coordinates * blocks)
     assert stage.sensitivity == 2 * stage.bound
     assert stage.event.noise_multiplier == stage.scale / stage.sensitivity
+
+
+def test_a_lead_is_a_number_of_sensitivity_2_m() -> None:
+    assert (CONTEST.records, CONTEST.bound) == (400, 8)
+    assert CONTEST.comparison.noise_multiplier == 4.0 / (2 * 8)
+    assert [replace(CONTEST, tree_from=limit).tree_from for limit in (-400, 400)] == [-400, 400]

@@ -72,6 +72,22 @@ def test_columns_as_vectors(seed: int, shift: int | None, scale: float) -> None:
     assert found.size == found.vectors(X).shape[1]
 
 
+@given(seed=st.integers(0, 2**32), whitening=st.sampled_from([0.0, 0.55]))
+def test_what_vectors_of_predicates_are_spread_over(seed: int, whitening: float) -> None:
+    """The mean of ‖u‖² on the public points, in units of the constant: a number is 1, a category ¼ or less."""
+    public = np.column_stack([some_points(400, seed), np.arange(400) % 3 == 0, np.arange(400) < 4]).astype(np.float64)
+    cuts = [Predicate(0, cut) for cut in (-0.5, 0.0, 0.5)] + [Predicate(column, 0.5) for column in (3, 4)]
+    found = PredicateVectors.of(cuts, COLUMNS + 2, public, whitening)
+    entries = PredicateVectors.of(cuts, COLUMNS + 2, public, 0.0).vectors(public) / UNIT
+    assert found.spread == pytest.approx((entries**2).sum(axis=1).mean(), rel=1e-2)
+    assert found.spread == pytest.approx(1 + 1 + 0.25 * (1 + 0.01 * 0.99 / vectors.LEAST_DEVIATION**2), rel=1e-2)
+
+
+def test_what_vectors_of_columns_are_spread_over() -> None:
+    public = some_points(100, 1)
+    assert ColumnVectors.of(public).spread == ColumnVectors.of(public, most=2).spread == 1 + COLUMNS
+
+
 def test_a_vector_is_the_same_beside_any_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole, in blocks and alone, in another order of memory: exact products know no neighbours."""
     X = some_points(300, 1)

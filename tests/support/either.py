@@ -23,6 +23,7 @@ PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
 TREES = DecisionTrees(predicates=PREDICATES)
 MAP = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS), None, 256)
 CAREFUL_MAP = HeadFeatures(PredicateVectors.of(PREDICATES[:4], COLUMNS), None, 256)
+PILOT_MAP = HeadFeatures(PredicateVectors.of((*PREDICATES, Predicate(0, 0.25)), COLUMNS), None, 256)
 BUDGETS = [
     *((10_000, 1.0, delta) for delta in (1e-3, 1e-6, 1e-11)),
     *((300_000, 0.03, 1e-6), (32_561, 0.3, 1e-9), (2_000, 5.0, 1e-5)),
@@ -38,12 +39,14 @@ def bits(records: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
 
 
-def exact_delta(sums: HeadStage, pure: Sequence[float], epsilon: float, lead: float = math.inf) -> float:
-    """The privacy profile of a Gaussian release beside randomised responses at each ε of `pure`, in closed form.
+def exact_delta(runs: Sequence[HeadStage], pure: Sequence[float], epsilon: float, lead: float = math.inf) -> float:
+    """The privacy profile of Gaussian releases beside randomised responses at each ε of `pure`, in closed form.
 
-    The grid's share is added. `lead` is the noise multiplier of one more number.
+    The grid's share is added. `lead` is σ of one more number that moves as far as a sum.
     """
-    shift = math.hypot(math.sqrt(sums.steps) * sums.sensitivity / sums.scale, 1.0 / lead)
+    shifts = (math.sqrt(run.steps) * run.sensitivity / run.scale for run in runs)
+    shift = math.hypot(*shifts, runs[0].sensitivity / lead)
+    grid = math.fsum(run.draws / (16 * run.scale**2) for run in runs) + 1 / (16 * lead**2)
 
     def gaussian(at: float) -> float:
         return float(ndtr(shift / 2 - at / shift) - math.exp(at) * ndtr(-shift / 2 - at / shift))
@@ -52,7 +55,7 @@ def exact_delta(sums: HeadStage, pure: Sequence[float], epsilon: float, lead: fl
     for losses in product(*((-part, part) for part in pure)):
         chance = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
         total += chance * gaussian(epsilon - sum(losses))
-    return total + (1 + math.exp(epsilon)) * sums.draws / (16 * sums.scale**2)
+    return total + (1 + math.exp(epsilon)) * grid
 
 
 def share_kept(shared: HeadStage, epsilon: float, delta: float) -> float:

@@ -25,6 +25,7 @@ from pcqr.plan import (
     AskedPlan,
     AskedStage,
     Budget,
+    ContestStage,
     CountedPlan,
     CountedStage,
     DrawPlan,
@@ -48,8 +49,10 @@ HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classe
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
 )
-ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.51, 0.1 / 3, 2, replace(PLAIN, classes=2))
-COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), ASKED)
+ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.1 / 3, 2, replace(PLAIN, classes=2))
+PILOT = replace(PLAIN, dense=150, steps=25, scale=2e9 / 3, classes=2)
+CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2))
+COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), CONTEST)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
@@ -82,8 +85,9 @@ EXAMPLES: dict[str, Any] = {
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
-    "asked-stage": ASKED,
-    "counted-asked-stage": COUNTED,
+    "contest-stage": CONTEST,
+    "question-stage": ASKED,
+    "counted-contest-stage": COUNTED,
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
@@ -156,17 +160,24 @@ def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> P
 
 @st.composite
 def asked(draw: st.DrawFn) -> AskedStage:
-    head, share = replace(draw(heads()), classes=2), draw(st.just(0.0) | st.floats(0.001, 0.999))
-    limits = draw(whole), draw(counts), draw(counts)
-    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, share, draw(temperatures), draw(whole), head)
+    limits, head = (draw(whole), draw(counts), draw(counts)), replace(draw(heads()), classes=2)
+    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, draw(temperatures), draw(whole), head)
+
+
+@st.composite
+def contests(draw: st.DrawFn) -> ContestStage:
+    pilot, head = (replace(draw(heads()), classes=2) for _ in range(2))
+    pilot = replace(pilot, records=head.records, bound=head.bound)
+    limit = draw(st.integers(-head.records, head.records))
+    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head)
 
 
 @st.composite
 def counted(draw: st.DrawFn) -> CountedStage:
-    last: AskedStage | PilotedStage = draw(asked() | piloted(st.just(2)))
+    last: ContestStage | PilotedStage = draw(contests() | piloted(st.just(2)))
     careful = replace(draw(heads()), classes=2, records=last.records)
     tree, depth = draw(temperatures), draw(whole)
-    if isinstance(last, AskedStage):
+    if isinstance(last, ContestStage):
         tree, depth = max(tree, last.tree), max(depth, last.depth)
     return CountedStage(draw(st.floats(1e-14, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
@@ -292,8 +303,9 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
-    "asked-stage": asked(),
-    "counted-asked-stage": counted(),
+    "contest-stage": contests(),
+    "question-stage": asked(),
+    "counted-contest-stage": counted(),
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),

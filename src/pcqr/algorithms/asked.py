@@ -1,14 +1,12 @@
 """One private question, whether trees find what there is to find, and then a tree or a head.
 
 How well a tree could do can be asked without drawing one: the least number of mistakes of all trees moves by at most 1
-with a record. Where it is small beside the records of the rarer label, a tree is ahead of a head without ferns; where
-n·ε is small, a tree is also ahead where it is small beside all records, or hardly smaller than with no tree at all.
-Proof: proofs/asked.md.
+with a record. Where n·ε is small, a tree is ahead where it is small beside all records, or hardly smaller than with no
+tree at all. Proof: proofs/asked.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent, compose
@@ -29,23 +27,17 @@ from pcqr.records.head_features import HeadFeatures
 
 
 def asked(
-    trees: DecisionTrees,
-    features: HeadFeatures,
-    records: Records,
-    plan: AskedStage,
-    entropy: Entropy,
-    *,
-    rarer: int = 0,
+    trees: DecisionTrees, features: HeadFeatures, records: Records, plan: AskedStage, entropy: Entropy
 ) -> Hypothesis:
     """A tree or a head, by the noisy number of mistakes of the best shallow tree: `asked_guarantee` holds for it.
 
-    It holds for that number as well. `rarer` is the number of records of the rarer label, as far as it was released.
+    It holds for that number as well.
     """
     check_asked(trees, features, records, plan)
     shallow = replace(trees, depth=plan.shallow)
     best = least_mistakes(shallow.count_on(records).counts) // records.whole
     noisy = best + discrete_laplace(scale_for(plan.question), entropy)
-    if noisy <= max(plan.few, plan.of_rarer * rarer) or noisy >= plan.many:
+    if noisy <= plan.few or noisy >= plan.many:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
     return descend(features, records, plan.head, entropy)
 
@@ -64,14 +56,12 @@ def for_head(delta: float) -> float:
     return shares(delta, 0.0)[1]
 
 
-def asked_guarantee(
-    plan: AskedStage, trees: DecisionTrees, features: int, delta: float, *, beside: Sequence[PureEvent] = ()
-) -> Guarantee:
+def asked_guarantee(plan: AskedStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
     """The worse of the two that may come out, and the δ of the head, at most `delta` (proofs/asked.md)."""
-    before = (*beside, PureEvent(plan.question))
+    question = PureEvent(plan.question)
     tree = sspp_guarantee(DrawStage(plan.tree), replace(trees, depth=plan.depth), plan.records, features, None)
     leaves = {
-        "a tree": compose([*before, PureEvent(tree.epsilon)], 0.0, accountant="basic"),
-        "a head": head_guarantee(plan.head, for_head(delta), beside=before),
+        "a tree": compose([question, PureEvent(tree.epsilon)], 0.0, accountant="basic"),
+        "a head": head_guarantee(plan.head, for_head(delta), beside=(question,)),
     }
     return worst_leaf(leaves, proof="asked").explained("one private question, and then a tree or a head")

@@ -2,7 +2,7 @@
 
 What a head learns from are the records of both labels. Where one of them is rare, noise hides it, while a tree starts
 from the common label and loses nothing; where one is uncommon, a head that stops early makes fewer mistakes on other
-records. Else one more question decides between a tree and a head (`pcqr.algorithms.asked`), or pilots choose a head
+records. Else a contest decides between a tree and a head (`pcqr.algorithms.contest`), or pilots choose a head
 (`pcqr.algorithms.piloted`). How rare the rarer label is costs 3 % of ε to know. Proof: proofs/counted.md.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent, compose
-from pcqr.algorithms.asked import asked, asked_guarantee, check_asked
+from pcqr.algorithms.contest import check_contest, contest, contest_guarantee
 from pcqr.algorithms.head import check_records, descend, head_guarantee
 from pcqr.algorithms.leaves import shares, worst_leaf
 from pcqr.algorithms.piloted import piloted_guarantee, piloted_head
@@ -24,7 +24,7 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
-from pcqr.plan import AskedStage, CountedStage, DrawStage, PilotedStage
+from pcqr.plan import ContestStage, CountedStage, DrawStage, PilotedStage
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 
@@ -49,8 +49,8 @@ def by_rarer_label(
     if rarer < plan.uneven:
         return descend(careful, records, plan.careful, entropy)
     match plan.otherwise:
-        case AskedStage() as stage:
-            return asked(trees, others[0], records, stage, entropy, rarer=rarer)
+        case ContestStage() as stage:
+            return contest(trees, others, records, stage, entropy)
         case PilotedStage() as stage:
             return piloted_head(others, records, stage, entropy)
 
@@ -65,12 +65,13 @@ def _check(
     """Raises where something does not fit what may come out, before anything is drawn."""
     if trees.labels != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
-    heads = plan.otherwise.heads if isinstance(plan.otherwise, PilotedStage) else (plan.otherwise.head,)
+    last = plan.otherwise
+    heads = last.heads if isinstance(last, PilotedStage) else (last.pilot, last.head)
     if len(others) != len(heads):
         raise ParameterError("maps", f"{1 + len(heads)} feature maps", f"{1 + len(others)} of them")
     replace(trees, depth=plan.depth).check_countable(records)
-    if isinstance(plan.otherwise, AskedStage):
-        check_asked(trees, others[0], records, plan.otherwise)
+    if isinstance(last, ContestStage):
+        check_contest(trees, others, records, last)
     for features, head in zip((careful, *others), (plan.careful, *heads), strict=True):
         check_records(features, records, head)
 
@@ -92,14 +93,14 @@ def counted_guarantee(plan: CountedStage, trees: DecisionTrees, features: int, d
 
 
 def _otherwise(
-    stage: AskedStage | PilotedStage,
+    stage: ContestStage | PilotedStage,
     trees: DecisionTrees,
     features: int,
     delta: float,
     count: PureEvent,
 ) -> Guarantee:
     match stage:
-        case AskedStage():
-            return asked_guarantee(stage, trees, features, delta, beside=(count,))
+        case ContestStage():
+            return contest_guarantee(stage, trees, features, delta, beside=(count,))
         case PilotedStage():
             return piloted_guarantee(stage, delta, beside=(count,))

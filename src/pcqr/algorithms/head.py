@@ -44,17 +44,25 @@ LARGEST_WEIGHT = 2.0**10
 
 
 def descend(
-    features: HeadFeatures, records: Records, plan: HeadStage, entropy: Entropy, *, called: str = "head"
+    features: HeadFeatures,
+    records: Records,
+    plan: HeadStage,
+    entropy: Entropy,
+    *,
+    start: Head | None = None,
+    called: str = "head",
 ) -> Head:
     """Run the descent and return the head to publish: `head_guarantee` holds for it.
 
-    Its weights are the mean of those after each of the last quarter of the steps (`last_quarter`); cells are then
-    rounded to 8 bits. Whoever listens to its progress hears of it as `called`.
+    It begins at 0, or at the weights of `start`, a head on the same map that was released before. Its weights are the
+    mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits.
+    Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
+    weights = np.zeros((plan.blocks, plan.coordinates)) if start is None else _weights_of(start, features, plan)
     with under_way(f"{called}, vectors of the records"):
         sums = records.head_sums(features, plan.bound)
-    descent, kept = _descent(sums, plan), last_quarter(plan.steps)
+    descent, kept = _descent(sums, plan, weights), last_quarter(plan.steps)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
         total = descent.total()
         descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
@@ -79,19 +87,19 @@ class _Descent(Protocol):
         """The mean of the `kept` weights."""
 
 
-def _descent(sums: HeadSums, plan: HeadStage) -> _Descent:
+def _descent(sums: HeadSums, plan: HeadStage, start: Floats) -> _Descent:
     if isinstance(sums, DeviceHeadSums):
-        found: _Descent = sums.descent(plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
+        found: _Descent = sums.descent(start, plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
         return found
-    return _OnHost(sums, plan)
+    return _OnHost(sums, plan, start)
 
 
 class _OnHost:
-    def __init__(self, sums: HeadSums, plan: HeadStage) -> None:
-        self._sums, self._plan = sums, plan
+    def __init__(self, sums: HeadSums, plan: HeadStage, start: Floats) -> None:
+        self._sums, self._plan, self._weights = sums, plan, start
         self._shape = plan.blocks, plan.coordinates
-        self._weights, self._velocity, self._average = np.zeros((3, *self._shape))
-        self._rounded = np.zeros(self._shape, dtype=np.int32)
+        self._velocity, self._average = np.zeros((2, *self._shape))
+        self._rounded = np.rint(start * GRID).astype(np.int32)
 
     def total(self) -> Integers:
         parts = self._sums.total(*_parts(self._rounded, self._plan))
@@ -129,6 +137,15 @@ def _advance(
 def _parts(weights: NDArray[N], plan: HeadStage) -> tuple[NDArray[N], NDArray[N]]:
     """The dense weights (blocks, p) and those of the cells (blocks, L, 2^d)."""
     return weights[:, : plan.dense], weights[:, plan.dense :].reshape(plan.blocks, plan.ferns, 1 << plan.depth)
+
+
+def _weights_of(head: Head, features: HeadFeatures, plan: HeadStage) -> Floats:
+    """Those of a released head, as a descent has them. Within ±`LARGEST_WEIGHT`: it came from one."""
+    if head.feature_map != features or head.classes != plan.classes:
+        raise ParameterError("start", "a head on the same feature map, for as many classes", "another one")
+    cells = head.tables * np.array(head.scales)[:, None, None]
+    found: Floats = np.concatenate([np.array(head.weights), cells.reshape(plan.blocks, -1)], axis=1)
+    return np.clip(found, -LARGEST_WEIGHT, LARGEST_WEIGHT)
 
 
 def check_records(features: HeadFeatures, records: Records, plan: HeadStage) -> None:

@@ -20,6 +20,7 @@ from pcqr.models.learners import made_of
 from pcqr.plan import (
     AskedPlan,
     AskedStage,
+    ContestStage,
     CountedPlan,
     CountedStage,
     DrawPlan,
@@ -107,18 +108,26 @@ def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
     }
 
 
-def _otherwise(stage: AskedStage | PilotedStage, delta: float) -> dict[str, str]:
+def _otherwise(stage: ContestStage | PilotedStage, delta: float) -> dict[str, str]:
     if isinstance(stage, PilotedStage):
         return {"or": "a head that pilots choose", **_piloted(stage, delta)}
-    return _asked(stage, delta)
+    return _contest(stage, delta)
+
+
+def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
+    lead = sums_guarantee([NoisySums(stage.comparison, 1, stage.scale, 1)], delta)
+    ahead = f"where the best tree of depth {stage.shallow} makes {_more(stage.tree_from)}"
+    return {
+        "or a pilot": _descent(stage.pilot, delta),
+        "comparison": f"of its mistakes with trees, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
+        "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "or a head": _descent(stage.head, delta),
+    }
 
 
 def _asked(stage: AskedStage, delta: float) -> dict[str, str]:
     best = f"the best tree of depth {stage.shallow} makes"
-    if stage.of_rarer:
-        tree = f"where these are at most {100 * stage.of_rarer:g} % of the records of the rarer label"
-    else:
-        tree = f"where these are at most {stage.few:,}, or at least {stage.many:,}"
+    tree = f"where these are at most {stage.few:,}, or at least {stage.many:,}"
     return {
         "question": f"how many mistakes {best}, with noise; ε = {rounded_text(stage.question, 3)} by itself",
         "and a tree": f"of depth {stage.depth}, {tree}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
@@ -224,7 +233,7 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
         return (plan.asked.head,)
     if isinstance(plan, CountedPlan):
         last = plan.counted.otherwise
-        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.head,)
+        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.pilot, last.head)
     return _of_piloted(plan.piloted) if isinstance(plan, PilotedPlan) else ()
 
 

@@ -64,8 +64,9 @@ _HOMES = {
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "head-stage": "pcqr.plan.head:HeadStage",
     "piloted-stage": "pcqr.plan.piloted:PilotedStage",
-    "asked-stage": "pcqr.plan.counting:AskedStage",
-    "counted-asked-stage": "pcqr.plan.counting:CountedStage",
+    "contest-stage": "pcqr.plan.contest:ContestStage",
+    "question-stage": "pcqr.plan.counting:AskedStage",
+    "counted-contest-stage": "pcqr.plan.counting:CountedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
@@ -88,6 +89,7 @@ RETIRED = frozenset(
         *("boosted-trees", "boosting-stage", "boosted-plan", "compared-stage", "compared-plan"),
         *("counted-stage", "counted-plan"),  # of a linear classifier
         *("doubted-stage", "counted-head-stage"),  # of a head that was compared with trees midway
+        *("asked-stage", "counted-asked-stage"),  # of a question that was put beside the records of the rarer label
     )
 )
 """Tags of classes that were dropped before the first version of pcqr. Nothing else will ever have them."""

@@ -29,6 +29,7 @@ from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import AskedPlan, Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
 from pcqr.planning import Request
+from pcqr.planning.classifiers.contest import scout_map
 from pcqr.planning.classifiers.counted import careful_map
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
 from pcqr.planning.classifiers.head import head_predicates
@@ -86,8 +87,9 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
         predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "asked": one private
         question first, how many mistakes the best shallow tree makes; then a tree or a head. "counted": how rare the
-        rarer label is comes before it. "auto": a head where features are dense, else the choice that
-        `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
+        rarer label is, and then whether a short head or the best shallow tree makes fewer mistakes. "auto": a head
+        where features are dense, else the choice that `pcqr.planning.classifiers.rule.choose` makes from n, ε and the
+        number of classes, public numbers all.
         Questions, counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
         What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
@@ -297,8 +299,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
         if method != "counted":
             return maps[:1] if method == "asked" else maps
-        declared = questions if is_declared else None
-        return careful_map(declared, n, known.features, known.points, known.schema), *maps
+        careful = careful_map(questions if is_declared else None, n, known.features, known.points, known.schema)
+        if len(maps) > 1:
+            return careful, *maps
+        return careful, scout_map(n, epsilon, questions, known.features, known.points, known.schema), *maps
 
     def _look_around(self, *, persons: bool) -> None:
         found = Found(None, "the rows of persons are weighed on the CPU")

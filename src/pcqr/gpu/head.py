@@ -167,12 +167,13 @@ class Descent:
     Each product, sum and rounding is one operation of IEEE 754 on one number, as on the CPU.
     """
 
-    def __init__(self, sums: HeadSums, rate: float, momentum: float, grid: int, largest: float) -> None:
+    def __init__(
+        self, sums: HeadSums, start: NDArray[np.float64], rate: float, momentum: float, grid: int, largest: float
+    ) -> None:
         self._sums, self._rate, self._momentum, self._grid, self._largest = sums, rate, momentum, grid, largest
-        shape = sums.blocks, sums.size + sums.count * sums.cells
-        device = sums.device
-        self._weights, self._velocity, self._average = torch.zeros((3, *shape), dtype=torch.float64, device=device)
-        self._rounded = torch.zeros(shape, dtype=torch.int32, device=device)
+        self._weights = torch.tensor(start, dtype=torch.float64, device=sums.device)
+        self._velocity, self._average = torch.zeros((2, *start.shape), dtype=torch.float64, device=sums.device)
+        self._rounded = self._on_grid()
 
     def total(self) -> torch.Tensor:
         """The sum of all records' vectors at the weights. Private. A GPU is at it while noise is drawn elsewhere."""
@@ -185,7 +186,10 @@ class Descent:
         self._velocity += noisy.to(torch.float64) * self._rate
         self._weights += self._velocity
         self._weights.clamp_(-self._largest, self._largest)
-        self._rounded = torch.round(self._weights * self._grid).to(torch.int32)
+        self._rounded = self._on_grid()
+
+    def _on_grid(self) -> torch.Tensor:
+        return torch.round(self._weights * self._grid).to(torch.int32)
 
     def keep(self) -> None:
         """Let the weights be one of those whose mean is taken."""

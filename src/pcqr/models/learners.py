@@ -21,6 +21,7 @@ from pcqr.models.provenance import Provenance
 from pcqr.plan import (
     AskedPlan,
     AskedStage,
+    ContestStage,
     CountedPlan,
     CountedStage,
     DrawPlan,
@@ -115,7 +116,7 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | AskedStage | PilotedStage | CountedStage
+Settings = HeadStage | AskedStage | ContestStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
@@ -161,6 +162,9 @@ def _in_words(settings: Settings) -> str:
         case AskedStage():
             tree = f"trees of depth {settings.depth}"
             return f"{tree}, or heads over {settings.head.dense} dense coordinates, by a private question about trees"
+        case ContestStage():
+            tree = f"trees of depth {settings.depth}"
+            return f"{tree}, or heads over {settings.head.dense} dense coordinates, as a pilot compares with trees"
         case CountedStage():
             rare = f"a tree of depth {settings.depth} where one label is rare"
             careful = f"a head over {settings.careful.dense} dense coordinates where one is uncommon"

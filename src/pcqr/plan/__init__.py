@@ -27,6 +27,7 @@ True
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
+from pcqr.plan.contest import ContestStage
 from pcqr.plan.counting import AskedStage, CountedStage
 from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
 from pcqr.plan.piloted import PilotedStage
@@ -45,6 +46,7 @@ __all__ = [
     "BatchCost",
     "Budget",
     "ClassifierPlan",
+    "ContestStage",
     "CountedPlan",
     "CountedStage",
     "DrawPlan",

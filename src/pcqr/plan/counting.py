@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability, keep_plain
+from pcqr.checks import check_integer, check_positive, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.noise import LARGEST_SCALE
+from pcqr.plan.contest import ContestStage
 from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
+from pcqr.plan.ways import check_head, check_tree
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,6 @@ class AskedStage(Document):
         The depth of the trees that it is about.
     few, many : int
         The mistakes up to which, and from which on, a tree is drawn: between them there is a head.
-    of_rarer : float
-        A tree is also drawn up to this share of the records of the rarer label, where these were counted before.
     tree : float
         η of the tree's draw.
     depth : int
@@ -48,7 +47,7 @@ class AskedStage(Document):
     --------
     >>> from pcqr.plan import AskedStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> stage = AskedStage(0.05, shallow=2, few=2_500, many=3_500, of_rarer=0.0, tree=0.4, depth=3, head=head)
+    >>> stage = AskedStage(0.05, shallow=2, few=2_500, many=3_500, tree=0.4, depth=3, head=head)
     >>> stage.records
     10000
     """
@@ -57,21 +56,18 @@ class AskedStage(Document):
     shallow: int
     few: int
     many: int
-    of_rarer: float
     tree: float
     depth: int
     head: HeadStage
 
     def __post_init__(self) -> None:
-        _check_head("head", self.head)
+        check_head("head", self.head)
         _check_question("question", self.question)
         check_integer("shallow", self.shallow, least=1)
         check_integer("few", self.few, least=0)
         check_integer("many", self.many, least=0)
-        if self.of_rarer != 0.0:
-            check_probability("of_rarer", self.of_rarer)
-        _check_tree(self.records, self.depth, self.tree)
-        keep_plain(self, floats=("question", "of_rarer", "tree"), integers=("shallow", "few", "many", "depth"))
+        check_tree(self.records, self.depth, self.tree)
+        keep_plain(self, floats=("question", "tree"), integers=("shallow", "few", "many", "depth"))
 
     @property
     def records(self) -> int:
@@ -97,7 +93,7 @@ class CountedStage(Document):
         The records of the rarer label below which the head is the careful one.
     careful : HeadStage
         The descent that stops early.
-    otherwise : AskedStage or PilotedStage
+    otherwise : ContestStage or PilotedStage
         What is done where both labels are common. A tree is then no deeper, and its η no larger, than that above.
 
     Attributes
@@ -112,10 +108,10 @@ class CountedStage(Document):
 
     Examples
     --------
-    >>> from pcqr.plan import AskedStage, CountedStage, HeadStage
+    >>> from pcqr.plan import ContestStage, CountedStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> asked = AskedStage(0.02, shallow=2, few=0, many=10_000, of_rarer=0.5, tree=0.48, depth=3, head=head)
-    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=asked).records
+    >>> contest = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=3, head=head)
+    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=contest).records
     10000
     """
 
@@ -125,22 +121,22 @@ class CountedStage(Document):
     depth: int
     uneven: int
     careful: HeadStage
-    otherwise: AskedStage | PilotedStage
+    otherwise: ContestStage | PilotedStage
 
     def __post_init__(self) -> None:
-        _check_head("careful", self.careful)
+        check_head("careful", self.careful)
         last = self.otherwise
         if isinstance(last, PilotedStage):
-            _check_head("otherwise", last.heads[0])
-        elif not isinstance(last, AskedStage):
-            raise ParameterError("otherwise", "an AskedStage or a PilotedStage", last)
+            check_head("otherwise", last.heads[0])
+        elif not isinstance(last, ContestStage):
+            raise ParameterError("otherwise", "a ContestStage or a PilotedStage", last)
         if last.records != self.records:
             raise ParameterError("otherwise", f"a stage for {self.records} records", f"one for {last.records}")
         _check_question("count", self.count)
         check_integer("rare", self.rare, least=0)
         check_integer("uneven", self.uneven, least=0)
-        _check_tree(self.records, self.depth, self.tree)
-        if isinstance(last, AskedStage) and (last.tree > self.tree or last.depth > self.depth):
+        check_tree(self.records, self.depth, self.tree)
+        if isinstance(last, ContestStage) and (last.tree > self.tree or last.depth > self.depth):
             raise ParameterError("otherwise", "a tree that is no deeper or colder than where a label is rare", last)
         keep_plain(self, floats=("count", "tree"), integers=("rare", "depth", "uneven"))
 
@@ -155,16 +151,3 @@ def _check_question(name: str, epsilon: float) -> None:
     check_positive(name, epsilon)
     if not float(epsilon) * LARGEST_SCALE > 1.001:
         raise ParameterError(name, f"above {1.001 / LARGEST_SCALE:.3g}", epsilon)
-
-
-def _check_head(name: str, stage: object) -> None:
-    if not isinstance(stage, HeadStage) or stage.classes != 2:
-        raise ParameterError(name, "a HeadStage for 2 classes", stage)
-
-
-def _check_tree(records: int, depth: int, inverse_temperature: float) -> None:
-    """A part of a run that cannot be drawn must be found out before another part is."""
-    check_integer("depth", depth, least=1)
-    check_inverse_temperature(inverse_temperature)
-    if float(inverse_temperature) * float(records) > LARGEST_EXPONENT:  # NumPy's integers would overflow
-        raise ParameterError("inverse_temperature", "at most 2**52 / n", inverse_temperature)

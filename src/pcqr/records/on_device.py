@@ -129,11 +129,11 @@ class DeviceHeadSums(HeadSums):
         size = self._features.size
         return np.ascontiguousarray(found[:, :size]), np.ascontiguousarray(found[:, size:]).reshape(cells.shape)
 
-    def descent(self, rate: float, momentum: float, largest: float) -> Any:
-        """`pcqr.gpu.head.Descent` on these sums: its weights stay on the device."""
+    def descent(self, start: NDArray[np.float64], rate: float, momentum: float, largest: float) -> Any:
+        """`pcqr.gpu.head.Descent` on these sums, from the weights `start`: they stay on the device."""
         from pcqr.gpu.head import Descent  # noqa: PLC0415
 
-        return Descent(self._sums, rate, momentum, GRID, largest)
+        return Descent(self._sums, start, rate, momentum, GRID, largest)
 
 
 def _vectors(dense: PredicateVectors | ColumnVectors, X: Points, device: str) -> Any:

@@ -50,6 +50,11 @@ class DenseVectors(Document, ABC):
     def size(self) -> int:
         """p."""
 
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """How many columns' worth a vector has, before it is seen through directions: a number counts as one."""
+
     @abstractmethod
     def _block(self, X: Points) -> Vectors:
         """The vectors of a few points."""
@@ -127,6 +132,14 @@ class PredicateVectors(DenseVectors):
     @property
     def size(self) -> int:
         return self._width if self.directions is None else self.directions.columns
+
+    @property
+    def spread(self) -> float:
+        """The mean of ‖u‖² in units of the constant, by the public shares that the entries were made of.
+
+        w(1 − m) with the share m and −wm with 1 − m have the mean square w²·m(1 − m), which is −holding·failing.
+        """
+        return 1.0 - sum(h * f for h, f in zip(self.holding, self.failing, strict=True)) / UNIT**2
 
     @property
     def _width(self) -> int:
@@ -215,6 +228,10 @@ class ColumnVectors(DenseVectors):
     @property
     def size(self) -> int:
         return 1 + (self._width if self.directions is None else self.directions.columns)
+
+    @property
+    def spread(self) -> float:
+        return 1.0 + self.features
 
     @property
     def _width(self) -> int:

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.either import CAREFUL_MAP, COLUMNS, MAP, PREDICATES, TREES, bits, request_for
+from support.either import CAREFUL_MAP, COLUMNS, MAP, PILOT_MAP, PREDICATES, TREES, bits, request_for
 
-from pcqr.accounting import PureEvent
 from pcqr.algorithms.counted import counted_guarantee
-from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import AskedStage, CountedStage, PilotedStage
+from pcqr.errors import ParameterError
+from pcqr.plan import ContestStage, CountedStage, PilotedStage
 from pcqr.planning.classifiers.asked import plan_asked
 from pcqr.planning.classifiers.counted import careful_map, plan_counted
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.recipes import mixed
+from pcqr.planning.classifiers.rule import CONTEST_DEPTH, LEAST_LEAD
 from pcqr.records.vectors import PredicateVectors
 
-MAPS = CAREFUL_MAP, MAP
+MAPS = CAREFUL_MAP, PILOT_MAP, MAP
 
 
 def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
@@ -43,22 +43,14 @@ def test_every_plan_keeps_epsilon_and_delta_and_uses_them_up(epsilon: float, del
     [(1_000, 1.0, 0.04), (3_750, 1.0, 0.04), (30_000, 0.25, 0.02), (300_000, 0.1, 0.005)],
 )
 def test_the_question_has_less_of_epsilon_the_more_there_is_to_see(records: int, epsilon: float, share: float) -> None:
-    asked = plan_for(records, epsilon).otherwise
-    assert isinstance(asked, AskedStage)
-    assert asked.question == pytest.approx(share * epsilon)
-    assert plan_asked(request_for(records, epsilon), TREES, MAP, 1e-6).question == pytest.approx(share * epsilon)
+    assert plan_asked(request_for(records, epsilon), TREES, MAP).question == pytest.approx(share * epsilon)
 
 
 def test_a_question_by_itself_has_limits() -> None:
-    plan = plan_asked(request_for(2_001, 1.0), TREES, MAP, 1e-6)
-    assert (plan.shallow, plan.few, plan.many, plan.of_rarer) == (2, 500, 700, 0.0)
-    single = plan_asked(request_for(2_001, 1.0), replace(TREES, depth=1), MAP, 1e-6)
+    plan = plan_asked(request_for(2_001, 1.0), TREES, MAP)
+    assert (plan.shallow, plan.few, plan.many) == (2, 500, 700)
+    single = plan_asked(request_for(2_001, 1.0), replace(TREES, depth=1), MAP)
     assert (single.shallow, single.depth) == (1, 1)
-
-
-def test_what_leaves_nothing_for_a_tree_is_no_plan() -> None:
-    with pytest.raises(InfeasiblePlan, match="larger ε"):
-        plan_asked(request_for(2_000, 1.0), TREES, MAP, 1e-6, beside=(PureEvent(0.97),))
 
 
 def test_with_ferns_pilots_choose() -> None:
@@ -74,10 +66,11 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
     public = np.random.default_rng(0).random((200, COLUMNS))
     (some,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, public, None)
     assert (some.share, some.count, some.depth) == (128, 200, 9)
-    otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, some)).otherwise
-    assert isinstance(otherwise, AskedStage)
+    otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, PILOT_MAP, some)).otherwise
+    assert isinstance(otherwise, ContestStage)
     recipe = mixed(80_000, 1.0)
     assert otherwise.head.steps == recipe.least_steps, "planned by the recipe that the map was made by"
+    assert (otherwise.head.ferns, otherwise.pilot.ferns) == (200, 0), "on its own map each"
     firsts = [head_maps(n, 12_000.0 / n, 2, PREDICATES, COLUMNS, public, None)[0] for n in (80_000, 299_999, 300_000)]
     assert [first.share for first in firsts] == [256, 256, 96]
     (without,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, None, None)
@@ -87,10 +80,10 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
 def test_thresholds_are_functions_of_public_numbers() -> None:
     plan = plan_for(20_001, 0.5)
     assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
-    asked = plan.otherwise
-    assert isinstance(asked, AskedStage)
-    assert (asked.shallow, asked.few, asked.many, asked.of_rarer) == (2, 0, 20_001, 0.51)
-    assert asked.depth == plan.depth
+    contest = plan.otherwise
+    assert isinstance(contest, ContestStage)
+    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(LEAST_LEAD * 20_001))
+    assert contest.depth == plan.depth
 
 
 def test_a_careful_head_goes_a_short_way() -> None:
@@ -99,7 +92,7 @@ def test_a_careful_head_goes_a_short_way() -> None:
     way = plan.careful.steps * plan.careful.step_size / (1 - plan.careful.momentum)
     assert way == pytest.approx(0.1)
     last = plan.otherwise
-    assert isinstance(last, AskedStage)
+    assert isinstance(last, ContestStage)
     assert last.head.steps * last.head.step_size / (1 - last.head.momentum) > 1.2 * way
 
 
@@ -115,6 +108,6 @@ def test_the_careful_map_has_few_questions_and_is_not_whitened() -> None:
 
 
 def test_each_way_has_its_map() -> None:
-    for count in (1, 3, 5):
+    for count in (1, 2, 5):
         with pytest.raises(ParameterError, match="maps must be that of the careful head"):
             plan_counted(request_for(10_000, 1.0), TREES, (MAP,) * count)

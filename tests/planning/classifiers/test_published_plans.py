@@ -39,16 +39,17 @@ def request(**changes: Any) -> Request:
 
 
 def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
-    """Where labels are counted there is one more map, that of the careful head."""
+    """Where labels are counted there are two more maps, those of the careful head and of the pilot."""
     chosen = choose(asked.records, asked.epsilon, 2) if method == "auto" else method
-    return MAPS * (2 if chosen == "counted" else 1)
+    return MAPS * (3 if chosen == "counted" else 1)
 
 
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
         (999, 1.0, 2, "tree"),
-        (1_000, 1.0, 2, "asked"),
+        (1_499, 1.0, 2, "tree"),
+        (1_500, 1.0, 2, "asked"),
         (2_999, 1.0, 2, "asked"),
         (3_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),
@@ -60,6 +61,8 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
         (400_000, 0.05, 2, "counted"),
         (400_000, 0.1, 2, "head"),
         (1_500_000, 0.1, 2, "head"),
+        (149_999, 0.01, 2, "tree"),
+        (150_000, 0.01, 2, "asked"),
         (250_000, 0.01, 2, "asked"),
         (2_999, 1.0, 3, "tree"),
         (3_000, 1.0, 3, "head"),
@@ -94,7 +97,7 @@ def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), DrawPlan)
     assert isinstance(plan_published(request(records=700), "auto"), DrawPlan)
     assert isinstance(plan_published(request(records=2_000), "auto", MAPS), AskedPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto", 2 * MAPS), CountedPlan)
+    assert isinstance(plan_published(request(records=5_000), "auto", 3 * MAPS), CountedPlan)
     assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
     maps = head_maps(150_000, 1.0, 2, predicates, 1, public, None)
@@ -111,11 +114,12 @@ def test_what_is_refused() -> None:
             plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
-        plan_published(three, "counted", 2 * MAPS)
+        plan_published(three, "counted", 3 * MAPS)
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
         plan_published(three, "asked", MAPS)
-    with pytest.raises(ParameterError, match="maps must be that of the careful head, and then one or three"):
-        plan_published(request(), "counted", MAPS)
+    for count in (1, 2):
+        with pytest.raises(ParameterError, match="maps must be that of the careful head, and then two or three"):
+            plan_published(request(), "counted", count * MAPS)
 
 
 def test_several_classes_have_a_block_of_weights_each() -> None:

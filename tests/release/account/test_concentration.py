@@ -22,7 +22,17 @@ from pcqr.accounting.renyi import divergence
 from pcqr.hypotheses import DecisionTrees, LogisticTeachers, Thresholds
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxPlan
-from pcqr.plan import AskedPlan, AskedStage, CountedPlan, DrawPlan, HeadPlan, HeadStage, PilotedStage, Plan
+from pcqr.plan import (
+    AskedPlan,
+    AskedStage,
+    ContestStage,
+    CountedPlan,
+    DrawPlan,
+    HeadPlan,
+    HeadStage,
+    PilotedStage,
+    Plan,
+)
 from pcqr.release.account.concentration import concentration
 
 ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
@@ -67,6 +77,12 @@ def asked_of(stage: AskedStage, order: float) -> float:
     return divergence(PureEvent(stage.question), order) + max(drawn, sums_of(stage.head, order))
 
 
+def contest_of(stage: ContestStage, order: float) -> float:
+    drawn = divergence(BoundedRangeEvent(2.0 * stage.tree), order)
+    lead = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), order)
+    return sums_of(stage.pilot, order) + lead + max(drawn, sums_of(stage.head, order))
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_a_question_and_the_worse_of_what_may_come_after_it(epsilon: float) -> None:
     plan = planned("asked", epsilon)
@@ -87,26 +103,28 @@ def test_a_count_and_the_worst_of_what_may_come_after_it(epsilon: float) -> None
     rho, stage = concentration(plan), plan.counted
     assert rho is not None
     last = stage.otherwise
-    assert isinstance(last, AskedStage)
+    assert isinstance(last, ContestStage)
     for order in ORDERS:
         ways = [divergence(BoundedRangeEvent(2.0 * stage.tree), order), sums_of(stage.careful, order)]
-        ways.append(asked_of(last, order))
+        ways.append(contest_of(last, order))
         assert divergence(PureEvent(stage.count), order) + max(ways) <= rho * order * (1 + 1e-9)
     assert rho < 0.3 * plan.guarantee.epsilon**2
     hotter = replace(plan, counted=replace(stage, count=2.0 * stage.count))
     assert concentration(hotter) != rho
 
 
-def test_each_way_after_a_question_counts() -> None:
+def test_each_way_of_a_contest_counts() -> None:
     plan = planned("counted", 4.0)
     assert type(plan) is CountedPlan
     last = plan.counted.otherwise
-    assert isinstance(last, AskedStage)
+    assert isinstance(last, ContestStage)
     stage = replace(plan.counted, tree=0.6, otherwise=replace(last, tree=0.0))
-    quiet = replace(last, question=1e-9, tree=0.0, head=replace(last.head, scale=100 * last.head.scale))
-    careful = replace(stage.careful, scale=100 * stage.careful.scale)
+    pilot, head, careful = (
+        replace(part, scale=1e4 * part.scale) for part in (last.pilot, last.head, plan.counted.careful)
+    )
+    quiet = replace(last, tree=0.0, scale=1e4 * last.scale, pilot=pilot, head=head)
 
-    def rho(otherwise: AskedStage) -> float:
+    def rho(otherwise: ContestStage) -> float:
         """Less that of the count, where trees have no slack."""
         stated = replace(plan.guarantee, epsilon=stage.count + 2 * stage.tree)
         found = concentration(
@@ -117,10 +135,18 @@ def test_each_way_after_a_question_counts() -> None:
 
     tree = 0.6**2 / 2
     assert rho(quiet) == pytest.approx(tree)  # a rare label's tree
-    loud = replace(quiet, head=replace(last.head, scale=last.head.scale / 3))
-    assert rho(loud) == pytest.approx(loud.head.steps / (2 * loud.head.event.noise_multiplier**2), rel=1e-2)
-    assert rho(replace(quiet, tree=0.6, question=0.4)) == pytest.approx(tree + 0.4**2 / 2)
-    assert rho(replace(quiet, question=2.0)) == pytest.approx(2.0, rel=1e-2)
+    head = replace(last.head, scale=last.head.scale / 3)
+    of_head = head.steps / (2 * head.event.noise_multiplier**2)
+    assert of_head > 2 * tree
+    assert rho(replace(quiet, head=head)) == pytest.approx(of_head, rel=1e-6)
+    lead = float(last.bound)  # half of what a record moves it by: ρ is 2
+    assert rho(replace(quiet, scale=lead)) == pytest.approx(2.0, rel=1e-6)
+    assert rho(replace(quiet, scale=lead, tree=0.6)) == pytest.approx(2.0 + tree, rel=1e-6)
+    assert rho(replace(quiet, scale=lead, tree=0.6, head=head)) == pytest.approx(2.0 + of_head, rel=1e-6)
+    loud = replace(last.pilot, scale=last.pilot.scale / 20)
+    of_pilot = loud.steps / (2 * loud.event.noise_multiplier**2)
+    assert rho(replace(quiet, pilot=loud, tree=0.6)) == pytest.approx(of_pilot + tree, rel=1e-6)
+    assert rho(replace(quiet, pilot=loud, head=head)) == pytest.approx(of_pilot + of_head, rel=1e-6)
 
 
 def test_a_count_and_pilots() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.asked import asked_guarantee, for_head
-from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import AskedStage
@@ -21,32 +19,17 @@ from pcqr.records.head_features import HeadFeatures
 _ROUNDING = 1e-9  # relative: sums of ε are rounded up
 
 
-def plan_asked(
-    request: Request,
-    trees: DecisionTrees,
-    features: HeadFeatures,
-    delta: float,
-    *,
-    limits: tuple[float, float] = (FEW, MANY),
-    of_rarer: float = 0.0,
-    beside: Sequence[PureEvent] = (),
-) -> AskedStage:
-    """The question has its share of ε; the tree, or the head on `features`, all that it and those `beside` leave.
-
-    `limits` are `few` and `many` as shares of the records.
-    """
-    n, epsilon = request.records, request.epsilon
+def plan_asked(request: Request, trees: DecisionTrees, features: HeadFeatures) -> AskedStage:
+    """The question has its share of ε; the tree, or the head on `features`, all that it leaves."""
+    n, epsilon, delta = request.records, request.epsilon, request.delta
     question = PureEvent(question_share(n, epsilon) * epsilon)
-    before = (*beside, question)
-    left = (epsilon - math.fsum(event.epsilon for event in before)) * (1.0 - _ROUNDING)
-    if left <= 0.0:
-        raise InfeasiblePlan("Other releases leave nothing of ε for a tree.", "a larger ε")
+    left = (epsilon - question.epsilon) * (1.0 - _ROUNDING)
     depth = trees.depth_for(n)
     tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
-    head = plan_head(n, features, recipe_of(features, n, epsilon), epsilon, for_head(delta), beside=before)
-    few, many = (math.floor(limit * n) for limit in limits)
-    plan = AskedStage(question.epsilon, min(SHALLOW, depth), few, many, of_rarer, tree, depth, head)
-    guarantee = asked_guarantee(plan, trees, request.features, delta, beside=beside)
+    head = plan_head(n, features, recipe_of(features, n, epsilon), epsilon, for_head(delta), beside=(question,))
+    few, many = (math.floor(limit * n) for limit in (FEW, MANY))
+    plan = AskedStage(question.epsilon, min(SHALLOW, depth), few, many, tree, depth, head)
+    guarantee = asked_guarantee(plan, trees, request.features, delta)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")
     return plan

@@ -30,7 +30,8 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
     A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
-    among which pilots choose. Where the labels are counted, that of the careful head (`careful_map`) comes before them.
+    among which pilots choose. Where the labels are counted, that of the careful head (`careful_map`) comes before them,
+    and before the one of a head that a pilot stands for in a contest that of the pilot (`scout_map`).
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -47,7 +48,7 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
     if chosen == "asked":
-        asked = plan_asked(request, trees, maps[0], request.delta)
+        asked = plan_asked(request, trees, maps[0])
         guarantee = asked_guarantee(asked, trees, request.features, request.delta)
         return AskedPlan(**request.promise(guarantee), asked=asked)
     if chosen == "counted":

@@ -8,7 +8,7 @@ them, with their test rows in view (docs/classifiers.md): trust other tables mor
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WHITENING = 0.55
 """Dense directions are divided by their public standard deviation to this power."""
@@ -56,6 +56,11 @@ def plain(records: int, epsilon: float) -> Recipe:
     noise = 0.7 if records * epsilon < 30_000.0 else 0.85
     whitening = LITTLE_WHITENING if records * epsilon < LITTLE_BELOW else WHITENING
     return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon), whitening)
+
+
+def scout(head: Recipe) -> Recipe:
+    """For a pilot that stands for `head` beside trees: weak, so with less noise in its margins, and few steps."""
+    return replace(head, noise=0.5, least_steps=25)
 
 
 CAREFUL = Recipe(256, 0, 0, 0.85, 12.0, 100, 300, 0.03, whitening=0.0, longest_way=0.1)

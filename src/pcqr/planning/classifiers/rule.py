@@ -16,14 +16,13 @@ Choice = Literal["auto", "tree", "head", "asked", "counted"]
 
 TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 
-SMALL_TREE_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
-"""n·ε below which a tree is chosen among few, and these."""
-
-ASKED_FROM = 1_000.0
-"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see nothing."""
+ASKED_FROM, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
+"""n·ε below which one tree is drawn, among few, and these: it spends everything on one choice, and is pure. A head
+would see next to nothing, and a question too little."""
 
 HEAD_FROM = 3_000.0
-"""n·ε from which on a head is the rule; below it a tree is, unless the answer to one question is between two limits."""
+"""n·ε from which on a pilot of a head is compared with trees; below it a tree is the rule, unless the answer to one
+question is between two limits."""
 
 SHALLOW, FEW, MANY = 2, 0.25, 0.35
 """The question: how many mistakes makes the best tree of this depth? The shares of the records between which a head is
@@ -33,9 +32,12 @@ anything is to be found."""
 QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 """The question has so much of n·ε, as far as its share of ε lies within the limit."""
 
-NO_LIMITS, TREE_UP_TO = (0.0, 1.0), 0.51
-"""From n·ε = 3,000 on the records of the rarer label are known, and a tree is ahead where the best shallow one makes no
-more mistakes than this share of them."""
+CONTEST_PILOT, CONTEST_LEAD, CONTEST_DEPTH = 0.2, 0.15, 3
+"""The shares of μ that a pilot and its comparison with trees have, and the depth of these trees."""
+
+BEHIND, LEAST_LEAD = 15.0, 0.02
+"""The lead of the best such tree on the pilot from which a tree is drawn, as a share of the records: `BEHIND` times the
+columns' worth of a vector over n·ε, by which a pilot is behind its head, and at least the other one."""
 
 COUNTED_BELOW = 150_000.0
 """n·ε from which on a head does well whatever the labels are; below it the labels are counted first."""
@@ -65,9 +67,9 @@ n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 1,000. While it is < 3,000 one question decides between a tree and a head. While it is
+    One tree while n·ε < 1,500. While it is < 3,000 one question decides between a tree and a head. While it is
     < 150,000 the labels are counted: a tree where one is rare, a careful head where one is uncommon, else a tree or a
-    head by the same question. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so
+    head, by a contest. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so
     from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from 12,000 on. With
     more than two `labels` a tree while n·ε < 3,000, then a head.
     """
@@ -86,12 +88,20 @@ def has_some_ferns(records: int, epsilon: float) -> bool:
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
     """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
-    return SMALL_TREE if records * epsilon < SMALL_TREE_BELOW else DecisionTrees()
+    return SMALL_TREE if records * epsilon < ASKED_FROM else DecisionTrees()
 
 
 def question_share(records: int, epsilon: float) -> float:
     """The share of ε that the question about trees has."""
     return min(LARGEST_QUESTION, QUESTION_STRENGTH / (records * epsilon))
+
+
+def tree_from(records: int, epsilon: float, spread: float) -> float:
+    """The lead of the best shallow tree on a pilot, as a share of the records, from which a tree is drawn.
+
+    The noise of a pilot grows with the columns' worth that a vector is `spread` over, and shrinks with n·ε.
+    """
+    return min(1.0, max(LEAST_LEAD, BEHIND * spread / (records * epsilon)))
 
 
 def pilot_share(records: int, epsilon: float) -> float:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from pcqr.guarantee import rounded_up
-from pcqr.plan import AskedPlan, AskedStage, CountedPlan, DrawPlan, HeadPlan, HeadStage, PilotedPlan, PilotedStage, Plan
+from pcqr.plan import (
+    AskedPlan,
+    AskedStage,
+    ContestStage,
+    CountedPlan,
+    DrawPlan,
+    HeadPlan,
+    HeadStage,
+    PilotedPlan,
+    PilotedStage,
+    Plan,
+)
 
 
 def concentration(plan: Plan) -> float | None:
@@ -34,8 +45,8 @@ def _of_counted(plan: CountedPlan) -> float:
     slack = plan.guarantee.epsilon - stage.count - 2.0 * stage.tree
     ways = [_of_range(2.0 * (stage.tree + max(slack, 0.0))), _of_sums(stage.careful)]
     match stage.otherwise:
-        case AskedStage() as asked:
-            ways.append(_of_asked(asked, slack))
+        case ContestStage() as contest:
+            ways.append(_of_contest(contest, slack))
         case PilotedStage() as piloted:
             ways.append(_of_pilots(piloted))
     return rounded_up(stage.count * stage.count / 2.0 + max(ways))
@@ -47,12 +58,18 @@ def _of_asked(stage: AskedStage, slack: float) -> float:
     return rounded_up(of_question + max(of_tree, _of_sums(stage.head)))
 
 
+def _of_contest(stage: ContestStage, slack: float) -> float:
+    """Of pilot, lead and the costlier of the two that may come after them (proofs/contest.md)."""
+    of_tree = _of_range(2.0 * (stage.tree + max(slack, 0.0)))
+    return rounded_up(_of_sums(stage.pilot) + _of_lead(stage) + max(of_tree, _of_sums(stage.head)))
+
+
 def _of_pilots(stage: PilotedStage) -> float:
     """Of pilots, their comparison and the costliest head (proofs/piloted.md)."""
     return rounded_up(sum(map(_of_sums, stage.pilots)) + _of_lead(stage) + max(map(_of_sums, stage.heads)))
 
 
-def _of_lead(stage: PilotedStage) -> float:
+def _of_lead(stage: PilotedStage | ContestStage) -> float:
     """Of one noisy comparison."""
     return rounded_up(1.0 / (2.0 * stage.comparison.noise_multiplier**2))
 

@@ -1,4 +1,4 @@
-"""Published classifiers beyond one tree: steps of the head, with ferns, and a tree or a head by a question."""
+"""Published classifiers beyond one tree: steps of the head, with ferns; a tree or a head by a question, or a contest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from pcqr.algorithms.asked import asked, asked_guarantee
+from pcqr.algorithms.contest import contest, contest_guarantee
 from pcqr.algorithms.head import descend, head_guarantee, shape_of
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.sums import Shown, SumCase
-from pcqr.audit.exact.turns import TurningCase
+from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import AskedStage, HeadStage
+from pcqr.plan import AskedStage, ContestStage, HeadStage
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
@@ -74,7 +76,7 @@ def asked_plan(records: int, question: float, multiplier: float, tree: float) ->
     """A question that one record decides, and one step, M = 2, of a head; σ = `multiplier`·2M."""
     bound, scale = 2, multiplier * 2 * 2
     head = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
-    return AskedStage(question, 1, few=0, many=NEVER, of_rarer=0.0, tree=tree, depth=1, head=head)
+    return AskedStage(question, 1, few=0, many=NEVER, tree=tree, depth=1, head=head)
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,11 @@ class Question:
     plan: AskedStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        found = asked(ONE_CUT, CONSTANT, table.source(), self.plan, entropy)
-        return f"a head, θ = {found.weights}" if isinstance(found, Head) else repr(found)
+        return _shown(asked(ONE_CUT, CONSTANT, table.source(), self.plan, entropy))
+
+
+def _shown(found: Hypothesis) -> str:
+    return f"a head, θ = {found.weights}" if isinstance(found, Head) else repr(found)
 
 
 def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
@@ -94,11 +99,38 @@ def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
     return TurningCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Question(plan))
 
 
+def contest_plan(records: int, multiplier: float, tree: float) -> ContestStage:
+    """A pilot of one step, a lead that one record decides, and one more step, M = 2; σ = `multiplier`·2M everywhere."""
+    bound, scale = 2, multiplier * 2 * 2
+    step = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
+    return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, head=step)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The shipped contest, as a mechanism: the whole tree is shown, or all weights of the head that begins at a pilot.
+
+    What the pilot's sum came to is part of an outcome to the exact verifier: it may be shown, too.
+    """
+
+    plan: ContestStage
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        return _shown(contest(ONE_CUT, (CONSTANT, CONSTANT), table.source(), self.plan, entropy))
+
+
+def contest_case(plan: ContestStage, neighbours: Pairs, delta: float) -> Case:
+    name = f"Contest: n = {plan.records}, σ of the pilot = {plan.pilot.scale:g}, of the lead = {plan.scale:g}, "
+    claimed = contest_guarantee(plan, ONE_CUT, 1, delta)
+    return PilotCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Contest(plan))
+
+
 def classifier_cases(*, full: bool) -> Iterator[Case]:
     two = all_neighbours(2, TWO_PLACES)
     yield head_step_case(HEAD_FEATURES, head_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
     yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
     yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
+    yield contest_case(contest_plan(2, 1.5, 0.5), two if full else IN_QUESTION, 0.05)
     if full:
         three_labels = tuple((0.0, label) for label in range(3))
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)

@@ -1,0 +1,79 @@
+"""A pilot of the head against the best shallow tree, by their mistakes, with noise; then a tree or a head.
+
+Whether columns act together, or one of them says it all, is what public numbers cannot tell, and it decides between a
+tree and a head without ferns. A short head tells how well heads do on these records; how well trees could do is known
+without drawing one. Proof: proofs/contest.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pcqr.accounting import PureEvent
+from pcqr.algorithms.head import NoisySums, check_records, descend, sums_guarantee, sums_of
+from pcqr.algorithms.leaves import shares, worst_leaf
+from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.trees.partition import least_mistakes
+from pcqr.noise import discrete_gaussian
+from pcqr.plan import ContestStage, DrawStage
+from pcqr.progress import under_way
+from pcqr.records import Records
+from pcqr.records.head_features import HeadFeatures
+
+TREE_SHARE = 0.2
+"""Of δ, for the tree, which comes after noisy sums; the rest is for the head."""
+
+
+def contest(
+    trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: ContestStage, entropy: Entropy
+) -> Hypothesis:
+    """A tree where the best shallow one is far enough ahead of the pilot, else a head: `contest_guarantee` holds.
+
+    It holds for the pilot and the noisy lead as well. `maps` are those of the pilot and of the head, which begins where
+    the pilot ended if they are one.
+    """
+    check_contest(trees, maps, records, plan)
+    for_pilot, for_head = maps
+    pilot = descend(for_pilot, records, plan.pilot, entropy, called="pilot")
+    with under_way("comparing the pilot with trees"):
+        wrong = int(records.mistakes([pilot])[0])
+        best = least_mistakes(replace(trees, depth=plan.shallow).count_on(records).counts)
+    lead = plan.bound * (wrong - best) // records.whole + discrete_gaussian(plan.scale, entropy)
+    if lead >= plan.bound * plan.tree_from:
+        return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
+    start = pilot if for_pilot == for_head else None
+    return descend(for_head, records, plan.head, entropy, start=start)
+
+
+def check_contest(trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: ContestStage) -> None:
+    """Raises where something does not fit what may come out, before anything is drawn."""
+    if trees.labels != 2:
+        raise ParameterError("plan", "a plan for 2 classes", "one for more")
+    if len(maps) != 2:
+        raise ParameterError("maps", "those of the pilot and of the head", f"{len(maps)} of them")
+    for depth in (plan.shallow, plan.depth):
+        replace(trees, depth=depth).check_countable(records)
+    for features, stage in zip(maps, (plan.pilot, plan.head), strict=True):
+        check_records(features, records, stage)
+
+
+def contest_guarantee(
+    plan: ContestStage, trees: DecisionTrees, features: int, delta: float, *, beside: Sequence[PureEvent] = ()
+) -> Guarantee:
+    """The worse of the two that may come out, each with pilot and lead, and the δ of both (proofs/contest.md)."""
+    before = [sums_of(plan.pilot), NoisySums(plan.comparison, steps=1, scale=plan.scale, draws=1)]
+    tree = sspp_guarantee(DrawStage(plan.tree), replace(trees, depth=plan.depth), plan.records, features, None)
+    for_tree, for_head = shares(delta, TREE_SHARE)
+    leaves = {
+        "a tree": sums_guarantee(before, for_tree, beside=(*beside, PureEvent(tree.epsilon))),
+        "a head": sums_guarantee([*before, sums_of(plan.head)], for_head, beside=beside),
+    }
+    return worst_leaf(leaves, proof="contest").explained(
+        "a pilot, its noisy comparison with trees, and what it speaks for"
+    )

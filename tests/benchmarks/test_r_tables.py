@@ -1,0 +1,55 @@
+"""Tables of R packages: read without row numbers and without rows that have no label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.r_tables import QUESTIONS, load
+from benchmarks.tables import Source
+from pcqr.errors import ParameterError
+
+ROWS = 800
+FILMS = 4 * (ROWS // 5)
+"""Every fifth row has no label."""
+
+
+@pytest.mark.parametrize("source", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_question_names_a_file_of_a_package_and_columns(source: Source) -> None:
+    package, table = source.file.split("/")
+    assert package in ("COUNT", "Ecdat", "ggplot2", "plyr")
+    assert table.endswith(".csv")
+    assert all(column.isidentifier() for column in (source.label, *source.drop)), "as R's names are"
+    assert source.keep is None
+
+
+def test_a_table_has_at_most_two_questions() -> None:
+    assert max(Counter(source.file for source in QUESTIONS.values()).values()) == 2
+
+
+def test_row_numbers_names_votes_and_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / QUESTIONS["good film"].file
+    path.parent.mkdir()
+    votes = [f"r{stars}" for stars in range(1, 11)]
+    lines = [",".join(['""', "title", "year", "budget", "rating", *votes, "mpaa"])]
+    for row in range(ROWS):
+        rating = "NA" if row % 5 == 0 else "7.1" if row % 5 == 1 else "6.2"
+        numbers = [str(1900 + row % 100), "NA" if row % 2 else "1000", rating, *["4.5"] * 10]
+        lines.append(",".join([f'"{row}"', f'"Film, {row}"', *numbers, '"R"' if row % 3 else '""']))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    task = load("good film", tmp_path)
+    assert task.name == "good film"
+    assert task.schema.names == ("year", "budget", "mpaa")
+    assert task.y.size == 3 * FILMS // 4
+    assert len(task.public) == task.y_test.size == FILMS // 8
+    assert 0.15 < np.mean(task.y) < 0.35, "a quarter is above 6.2"
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"ggplot2/diamonds\.csv"):
+        load("ideal cut", tmp_path)
+    with pytest.raises(ParameterError, match="ideal cut"):
+        load("no such question", tmp_path)
