@@ -1,4 +1,7 @@
-"""A question, then a tree or a noisy sum: its exact law against one worked out by hand, and what is not followed."""
+"""A question or a pilot, then a tree or a noisy sum: exact laws against ones worked out by hand.
+
+And what is not followed.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,25 @@ import numpy as np
 import pytest
 
 from pcqr.audit.exact import Case, Conversations, Unverifiable, verify
-from pcqr.audit.exact.cases.classifiers import IN_QUESTION, Question, asked_case, asked_plan
+from pcqr.audit.exact.cases.classifiers import (
+    IN_QUESTION,
+    Contest,
+    Question,
+    asked_case,
+    asked_plan,
+    contest_case,
+    contest_plan,
+)
 from pcqr.audit.exact.cases.tables import Table
 from pcqr.audit.exact.integers import NoiseLaw
-from pcqr.audit.exact.turns import TurningCase
+from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import discrete_gaussians, discrete_laplace
+from pcqr.plan import ContestStage
 
 PLAN = asked_plan(records=2, question=0.5, multiplier=2.0, tree=0.5)
+CONTEST = contest_plan(records=2, multiplier=1.0, tree=0.5)
 AGREED, MINGLED, APART = IN_QUESTION[0][0], IN_QUESTION[0][1], IN_QUESTION[1][1]
 
 
@@ -57,6 +70,59 @@ def test_the_noise_of_the_question_the_tree_and_the_sum_is_needed() -> None:
         assert not verify(TurningCase.once("hotter", case.claimed, IN_QUESTION, Question(hotter))).passed
 
 
+def chance_of(scale: float, value: int) -> float:
+    noise = NoiseLaw("discrete_gaussian", scale).measure
+    return float(noise.weights[value - noise.low])
+
+
+@pytest.mark.parametrize("table", [AGREED, MINGLED, APART])
+def test_the_law_of_a_contest_is_that_of_plain_sums_over_all_noise(table: Table) -> None:
+    """The pilot gives all records one label, by the sign of its sum; the head begins where the pilot ended.
+
+    Its only step moves by 1 for a record that it has wrong, or not decided: by 0 for one that it has right.
+    """
+    law = contest_case(CONTEST, IN_QUESTION, 0.05).law(table)
+    labels, best, bound = table.labels.tolist(), int(table == MINGLED), CONTEST.bound
+    pilots = np.arange(-20, 21)
+    leads = NoiseLaw("discrete_gaussian", CONTEST.scale).measure
+    to_tree, to_head = {}, {}
+    for value in pilots.tolist():
+        chance = chance_of(CONTEST.pilot.scale, value - bound * sum(2 * label - 1 for label in labels))
+        wrong = labels.count(0) if value > 0 else labels.count(1)
+        ahead = float(leads.at_least(np.array(bound * (CONTEST.tree_from - wrong + best))))
+        to_tree[value], to_head[value] = chance * ahead, chance * (1.0 - ahead)
+    assert math.fsum(law.masses.values()) == pytest.approx(1.0, abs=1e-12)
+    trees: dict[int, float] = dict.fromkeys(to_tree, 0.0)
+    for ((_, outcome),), mass in law.masses.items():
+        shown, pilot, last = cast("tuple[str, int, int | None]", outcome)
+        assert shown.startswith("a head") == (last is not None)
+        if last is None and pilot in trees:
+            trees[pilot] += mass
+    for value in pilots.tolist():
+        assert trees[value] == pytest.approx(to_tree[value], rel=1e-9)
+    sums = {cast("tuple[str, int, int]", outcome)[1:]: mass for ((_, outcome),), mass in law.masses.items()}
+    for pilot in (-15, -1, 0, 1, 15):
+        total = sum(bound * (2 * label - 1) for label in labels if pilot == 0 or (pilot > 0) != bool(label))
+        for last in (-5, 0, 2):
+            expected = to_head[pilot] * chance_of(CONTEST.head.scale, last - total)
+            assert sums[pilot, last] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("hotter", "place"),
+    [
+        (replace(CONTEST, pilot=replace(CONTEST.pilot, scale=0.5)), 0),
+        (replace(CONTEST, scale=0.25), 2),
+        (replace(CONTEST, tree=6.0), 0),
+        (replace(CONTEST, head=replace(CONTEST.head, scale=0.5)), 0),
+    ],
+    ids=["pilot", "lead", "tree", "head"],
+)
+def test_all_noise_of_a_contest_and_its_tree_are_needed(hotter: ContestStage, place: int) -> None:
+    claimed = contest_case(CONTEST, IN_QUESTION, 0.05).claimed
+    assert not verify(PilotCase.once("hotter", claimed, IN_QUESTION[place : place + 1], Contest(hotter))).passed
+
+
 def case_of(run: Callable[[Any, Entropy], str]) -> Case:
     return TurningCase.once("x", Guarantee(1.0, 1e-6), [(AGREED, APART)], run)
 
@@ -78,6 +144,7 @@ def test_what_is_shown_beside_the_sum_gives_itself_away() -> None:
     [
         (lambda table, entropy: str([noisy(table, entropy) for _ in range(2)]), "More than one sum"),
         (lambda table, entropy: str(noisy(table, entropy, (1, 1))), "more than one coordinate"),
+        (lambda table, entropy: str((noisy(table, entropy), discrete_laplace(1.0, entropy) > 0)), "after a sum"),
     ],
 )
 def test_what_is_not_followed_is_refused(run: Callable[[Any, Entropy], str], why: str) -> None:
@@ -85,7 +152,21 @@ def test_what_is_not_followed_is_refused(run: Callable[[Any, Entropy], str], why
         case_of(run).law(APART)
 
 
-def test_a_mechanism_runs_on_real_noise_as_well() -> None:
-    shown = {Question(PLAN)(APART, SeededEntropy(seed)).split(",")[0] for seed in range(20)}
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (lambda table, entropy: str([noisy(table, entropy) for _ in range(3)]), "More than one sum"),
+        (lambda table, entropy: str((discrete_laplace(1.0, entropy) > 0, noisy(table, entropy))), "before a sum"),
+        (lambda _, entropy: str(discrete_laplace(1.0, entropy) > 0), "not drawn"),
+    ],
+)
+def test_what_is_not_followed_of_a_pilot_is_refused(run: Callable[[Any, Entropy], str], why: str) -> None:
+    with pytest.raises(Unverifiable, match=why):
+        PilotCase.once("x", Guarantee(1.0, 1e-6), [(AGREED, APART)], run).law(APART)
+
+
+@pytest.mark.parametrize("mechanism", [Question(PLAN), Contest(CONTEST)])
+def test_a_mechanism_runs_on_real_noise_as_well(mechanism: Question | Contest) -> None:
+    shown = {mechanism(APART, SeededEntropy(seed)).split(",")[0] for seed in range(20)}
     assert "a head" in shown
     assert len(shown) > 1

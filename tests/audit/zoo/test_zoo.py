@@ -47,6 +47,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "empty cells without noise",
         "vectors relative to the longest",
         "question not paid for",
+        "contest without noise",
         "float Laplace",
         "long draws are dropped",
         "one buffer for two workers",
@@ -74,7 +75,7 @@ def test_the_figures_are_those_that_theory_gives() -> None:
         assert found[name] == math.inf
     for name in ("long draws are dropped", "one buffer for two workers", "empty cells without noise"):
         assert found[name] == math.inf
-    assert found["question not paid for"] == math.inf
+    assert found["question not paid for"] == found["contest without noise"] == math.inf
     assert found["cuts across parts"] == pytest.approx(2.0, abs=1e-9), "two votes move"
     assert found["noise ignores E"] == pytest.approx(0.5 + 4 * 0.5, abs=1e-3), "e₁ + 2E·e₂ with the e₂ of one"
     assert found["never halts"] == pytest.approx(0.5 + 6 * 0.5, abs=1e-3), "e₁ + 2·6·e₂ after six"

@@ -14,8 +14,8 @@ buffers         draws that are given up when they run long; one buffer of noise 
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 parties         noise for a party that moves one point
 persons         somebody's rows at several teachers
-classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a question; vectors relative
-                to the longest
+classifiers     noise for adding, where a record is replaced; no noise in empty cells, on a question or in a contest;
+                vectors relative to the longest
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pcqr.audit.exact.cases.classifiers import Question
+from pcqr.audit.exact.cases.classifiers import Contest, Question
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
-from pcqr.audit.exact.turns import TurningCase
+from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.statistical.runs import Mechanism, Subject
 from pcqr.guarantee import Guarantee
@@ -52,12 +52,15 @@ def bug(
     )
 
 
+_KINDS: dict[type, type[Case]] = {Question: TurningCase, Contest: PilotCase}
+
+
 def exact_case(subject: Subject) -> Case:
     """What the exact verifier makes of a bug or a twin: a sampler is walked word by word, all else choice by choice.
 
-    A noisy sum after a choice has a law in closed form.
+    A noisy sum after a choice has a law in closed form; one before all choices, that of a pilot, has its values.
     """
     if isinstance(subject.mechanism, Sampler):
         return SamplerCase.of(subject.name, subject.claim, subject.mechanism)
-    kind = TurningCase if isinstance(subject.mechanism, Question) else Case
+    kind = _KINDS.get(type(subject.mechanism), Case)
     return kind.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)

@@ -1,4 +1,4 @@
-"""Heads with noise for another adjacency, or not everywhere; a question without noise; vectors that depend on all."""
+"""Heads with noise for another adjacency, or not everywhere; questions without noise; vectors that depend on all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcqr.algorithms.asked import asked_guarantee
+from pcqr.algorithms.contest import contest_guarantee
 from pcqr.algorithms.head import head_guarantee, shape_of
-from pcqr.audit.exact.cases.classifiers import IN_QUESTION, ONE_CUT, Question, asked_plan
+from pcqr.audit.exact.cases.classifiers import IN_QUESTION, ONE_CUT, Contest, Question, asked_plan, contest_plan
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
@@ -111,6 +112,10 @@ ASKED = asked_plan(records=2, question=0.5, multiplier=2.0, tree=0.5)
 UNPAID = replace(ASKED, question=10_000.0)
 """Noise of which not one draw in e^10,000 is other than 0."""
 
+CONTEST = contest_plan(records=2, multiplier=1.0, tree=0.5)
+UNHIDDEN = replace(CONTEST, scale=0.005)
+"""Noise of which not one draw in e^20,000 is other than 0."""
+
 
 BUGS: Sequence[Bug] = (
     bug(
@@ -143,6 +148,15 @@ BUGS: Sequence[Bug] = (
         claim=asked_guarantee(ASKED, ONE_CUT, 1, 0.01),
         broken=Question(UNPAID),
         correct=Question(ASKED),
+        neighbours=IN_QUESTION[2],
+    ),
+    bug(
+        "contest without noise",
+        "Whether a tree or a head comes out is decided by their mistakes: those of a noisy pilot less those of the "
+        "best tree, without noise.",
+        claim=contest_guarantee(CONTEST, ONE_CUT, 1, 0.05),
+        broken=Contest(UNHIDDEN),
+        correct=Contest(CONTEST),
         neighbours=IN_QUESTION[2],
     ),
 )

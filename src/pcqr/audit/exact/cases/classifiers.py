@@ -1,4 +1,4 @@
-"""Published classifiers beyond one tree: steps of the head, with ferns; a tree or a head by a question, or a contest."""
+"""Published classifiers beyond one tree: steps of the head, with ferns; a tree or a head by a question or a contest."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
 
 
 def contest_plan(records: int, multiplier: float, tree: float) -> ContestStage:
-    """A pilot of one step, a lead that one record decides, and one more step, M = 2; σ = `multiplier`·2M everywhere."""
-    bound, scale = 2, multiplier * 2 * 2
+    """A pilot of one step, a lead that one record decides, and one more step, M = 1; σ = `multiplier`·2M everywhere."""
+    bound, scale = 1, multiplier * 2 * 1
     step = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
     return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, head=step)
 
@@ -130,7 +130,7 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield head_step_case(HEAD_FEATURES, head_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
     yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
     yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
-    yield contest_case(contest_plan(2, 1.5, 0.5), two if full else IN_QUESTION, 0.05)
+    yield contest_case(contest_plan(2, 1.0, 0.5), two if full else IN_QUESTION, 0.05)
     if full:
         three_labels = tuple((0.0, label) for label in range(3))
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
