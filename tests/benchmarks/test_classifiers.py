@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import classes, classifier_costs, classifiers, rule, wide
+from benchmarks import classes, classifier_costs, classifiers, r_tables, rule, wide
 from benchmarks.accuracy import markdown
 from benchmarks.leads import Runs
 from benchmarks.peers import EPSILONS, read_counts
-from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, Task
+from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Task
 from pcqr.schema import Column, Schema
 
 ROOT = Path(__file__).parents[2]
@@ -25,14 +25,16 @@ PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
     [
         classifiers.table,
         classifiers.standing,
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), HELD_OUT)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), UNSEEN)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root), FRESH)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), HELD_OUT)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), UNSEEN)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), FRESH)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), WIDER)),
+        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / r_tables.RESULTS), r_tables.QUESTIONS)),
         classifier_costs.table,
         wide.table,
         classes.table,
     ],
-    ids=["accuracy", "standing", "rule", "unseen", "fresh", "costs", "wide", "classes"],
+    ids=["accuracy", "standing", "rule", "unseen", "fresh", "wider", "r-tables", "costs", "wide", "classes"],
 )
 def test_the_page_has_the_tables_of_the_results(table: Callable[[Path], str]) -> None:
     assert table(ROOT) in PAGE

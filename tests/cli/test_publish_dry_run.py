@@ -85,11 +85,14 @@ def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
     assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful head"]
     last = stage["otherwise"]
     assert f"{last['head']['dense']} dense coordinates" in parts["or a head"]
-    assert f"how many mistakes the best tree of depth {last['shallow']} makes, with noise" in parts["question"]
-    assert (
-        f"of depth {last['depth']}, where these are at most 51 % of the records of the rarer label"
-        in parts["and a tree"]
-    )
+    assert f"{last['head']['steps']} noisy sums" in parts["or a head"]
+    assert f"{last['pilot']['steps']} noisy sums" in parts["or a pilot"]
+    assert "of its mistakes with trees, with noise" in parts["comparison"]
+    ahead = f"where the best tree of depth {last['shallow']} makes at least {last['tree_from']:,} mistakes fewer"
+    assert parts["and a tree"].startswith(f"of depth {last['depth']}, {ahead}; ε = ")
+    each = [float(parts[name].split("ε = ")[1].split()[0]) for name in ("or a pilot", "comparison", "or a head")]
+    assert 0 < each[1] < each[0] < each[2] / 2 < 2
+    assert float(parts["and a tree"].split("ε = ")[1].split()[0]) == pytest.approx(2 * last["tree"], rel=0.01)
 
 
 def test_a_question_is_told_with_what_it_decides(home: Path) -> None:

@@ -19,13 +19,13 @@ from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.plan import ContestStage, DrawStage, HeadStage
-from pcqr.planning.classifiers.contest import plan_contest
+from pcqr.planning.classifiers.contest import plan_contest, scout_map
 from pcqr.planning.classifiers.dense import DENSE, dense_features
 from pcqr.planning.classifiers.recipes import Recipe, mixed, plain, scout
 from pcqr.planning.classifiers.rule import BEHIND, CONTEST_LEAD, CONTEST_PILOT, LEAST_LEAD, tree_from
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
-from pcqr.records.vectors import ColumnVectors
+from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 MAPS = PILOT_MAP, MAP
 COLUMNS_ALONE = HeadFeatures(ColumnVectors.unknown(COLUMNS), None, 256)
@@ -68,7 +68,7 @@ def test_both_ways_keep_epsilon_and_delta_and_use_them_up(
 
 
 @settings(max_examples=15, deadline=None)
-@given(epsilon=st.floats(1e-4, 100.0), delta=st.floats(1e-100, 0.5), records=st.integers(1, 10**6))
+@given(epsilon=st.floats(1e-4, 100.0), delta=st.floats(1e-100, 0.1), records=st.integers(1, 10**6))
 def test_every_plan_is_within_epsilon_and_delta(epsilon: float, delta: float, records: int) -> None:
     """Also where one of the ways cannot use them up: noise that the grid limits, a δ that pays for all of ε."""
     plan = plan_for(records, epsilon, delta)
@@ -89,12 +89,15 @@ def test_a_tree_needs_a_larger_lead_the_noisier_a_pilot_is() -> None:
     """In proportion to what its vectors are spread over, and to 1/(n·ε); within limits."""
     from_here = tree_from(3_000, 1.0, 14.0)
     assert from_here == pytest.approx(BEHIND * 14.0 / 3_000)
-    assert LEAST_LEAD < tree_from(3_000, 1.0, 13.0) < from_here < tree_from(3_000, 1.0, 15.0) < 0.5
+    (_, least), (later, most) = LEAST_LEAD
+    assert least < tree_from(3_000, 1.0, 13.0) < from_here < tree_from(3_000, 1.0, 15.0) < 0.5
     assert tree_from(30_000, 0.1, 14.0) == pytest.approx(from_here)
     assert tree_from(2_000, 0.75, 7.0) == pytest.approx(from_here)
-    turn = BEHIND * 14.0 / LEAST_LEAD
-    assert tree_from(math.ceil(turn) + 1, 1.0, 14.0) == tree_from(10**6, 1.0, 14.0) == LEAST_LEAD
-    assert tree_from(math.floor(0.9 * turn), 1.0, 14.0) > 1.1 * LEAST_LEAD
+    turn = BEHIND * 14.0 / least
+    assert turn < later
+    assert tree_from(math.ceil(turn) + 1, 1.0, 14.0) == tree_from(int(later) - 1, 1.0, 14.0) == least
+    assert tree_from(math.floor(0.9 * turn), 1.0, 14.0) > 1.1 * least
+    assert tree_from(int(later), 1.0, 14.0) == tree_from(10**6, 1.0, 14.0) == most
     assert tree_from(3_000, 1.0, 10**4) == 1.0
 
 
@@ -114,7 +117,7 @@ def test_the_lead_is_planned_for_the_wider_of_both_maps(maps: tuple[HeadFeatures
     plan = plan_contest(request_for(1_000, 1.0), TREES, maps, 1e-6)
     assert plan.tree_from == pytest.approx(BEHIND * spread, abs=1)
     many = plan_contest(request_for(200_001, 0.5), TREES, maps, 1e-6)
-    assert many.tree_from == math.ceil(LEAST_LEAD * 200_001) > LEAST_LEAD * 200_001
+    assert many.tree_from == math.ceil(LEAST_LEAD[-1][1] * 200_001) > LEAST_LEAD[-1][1] * 200_001
     assert plan_contest(request_for(5, 1.0), TREES, maps, 1e-6).tree_from == 5, "no more than all records"
 
 
@@ -148,12 +151,22 @@ def test_each_descent_is_planned_by_the_recipe_of_its_map(features: HeadFeatures
         assert (stage.dense, stage.ferns, stage.depth) == (features.size, features.count, features.depth)
 
 
+def test_the_map_of_the_pilot_asks_the_same_questions_and_is_whitened_little() -> None:
+    """Whatever its head is: also where that is whitened more, or has ferns."""
+    for records in (4_000, 40_000, 400_000):
+        found = scout_map(records, 1.0, PREDICATES, COLUMNS, PUBLIC, None)
+        assert found == HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.2), None, 256)
+        assert found.dense != PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.55)
+    assert scout_map(4_000, 1.0, PREDICATES, COLUMNS, None, None) == MAP, "without public rows nothing is whitened"
+
+
 @pytest.mark.parametrize(
     ("records", "epsilon", "delta", "beside", "told"),
     [
         (5_000, 1.0, 1e-6, (1.0,), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
         (5_000, 1.0, 1e-6, (0.6, 0.5), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
         (5_000, 1.0, 1e-6, (0.99999,), "leaves nothing of ε for a tree. Nearest feasible change: a larger ε"),
+        (5_000, 0.001, 0.9, (), "leaves nothing of ε for a tree. Nearest feasible change: a larger ε"),
         (5_000, 1e-9, 1e-12, (), "noise is larger than can be drawn. Nearest feasible change: a larger ε or δ"),
     ],
 )

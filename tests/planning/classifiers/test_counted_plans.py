@@ -82,7 +82,7 @@ def test_thresholds_are_functions_of_public_numbers() -> None:
     assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
     contest = plan.otherwise
     assert isinstance(contest, ContestStage)
-    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(LEAST_LEAD * 20_001))
+    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(LEAST_LEAD[0][1] * 20_001))
     assert contest.depth == plan.depth
 
 

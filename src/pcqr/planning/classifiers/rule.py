@@ -35,9 +35,10 @@ QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 CONTEST_PILOT, CONTEST_LEAD, CONTEST_DEPTH = 0.2, 0.15, 3
 """The shares of μ that a pilot and its comparison with trees have, and the depth of these trees."""
 
-BEHIND, LEAST_LEAD = 15.0, 0.02
+BEHIND, LEAST_LEAD = 15.0, ((0.0, 0.02), (12_000.0, 0.06))
 """The lead of the best such tree on the pilot from which a tree is drawn, as a share of the records: `BEHIND` times the
-columns' worth of a vector over n·ε, by which a pilot is behind its head, and at least the other one."""
+columns' worth of a vector over n·ε, by which a pilot is behind its head, and at least that of (n·ε from which on,
+share): from 12,000 on a head finds more than a weak pilot shows."""
 
 COUNTED_BELOW = 150_000.0
 """n·ε from which on a head does well whatever the labels are; below it the labels are counted first."""
@@ -101,7 +102,9 @@ def tree_from(records: int, epsilon: float, spread: float) -> float:
 
     The noise of a pilot grows with the columns' worth that a vector is `spread` over, and shrinks with n·ε.
     """
-    return min(1.0, max(LEAST_LEAD, BEHIND * spread / (records * epsilon)))
+    strength = records * epsilon
+    least = max((start, share) for start, share in LEAST_LEAD if start <= strength)[1]
+    return min(1.0, max(least, BEHIND * spread / strength))
 
 
 def pilot_share(records: int, epsilon: float) -> float:
