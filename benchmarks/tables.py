@@ -63,7 +63,7 @@ FRESH: Mapping[str, Source] = {
     "woman": Source(DIABETES, "gender", lambda y: y == "Female", drop=IDS),
     "many diagnoses": Source(DIABETES, "number_diagnoses", lambda y: y > 8, drop=IDS),
 }
-"""Questions that were first asked when the rule was settled, and that it was not changed after."""
+"""Questions that were first asked when an earlier rule was settled, and that the present one was made with in view."""
 
 WIDER: Mapping[str, Source] = {
     "graduate": Source(ADULT, "education-num", lambda y: y >= 13, drop=("education", *PART)),
