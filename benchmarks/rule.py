@@ -2,9 +2,9 @@
 
     python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--methods tree,head]
 
-A tree, a head and `auto`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, `UNSEEN`, `FRESH` and
-`WIDER`, which the rule was settled with in view; splits and public rows as everywhere. `benchmarks.r_tables` asks about
-other tables.
+A tree, a head and `auto`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, `UNSEEN`, `FRESH`
+and `WIDER`, which the rule was settled with in view; splits and public rows as everywhere. `benchmarks.r_tables` asks
+about other tables.
 Regret is how far `auto` is behind the best of the three, which is known afterwards only. Results are stored after every
 cell, one line a table, ε and method; a later run replaces the lines that it makes anew and keeps the others, and what
 has not been run is empty in the tables. Seeds, one for each table, ε, method and run, make it repeatable.

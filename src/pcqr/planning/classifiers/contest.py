@@ -96,5 +96,5 @@ def _left_for_tree(plan: ContestStage, epsilon: float, delta: float, beside: Seq
         middle = (low + high) / 2.0
         low, high = (middle, high) if fits(middle) else (low, middle)
     if low == 0.0:
-        raise InfeasiblePlan("The pilot leaves nothing of ε for a tree.", "a larger ε")
+        raise InfeasiblePlan("The pilot and what is beside it leave nothing of ε for a tree.", "a larger ε")
     return low
