@@ -165,8 +165,8 @@ def test_the_map_of_the_pilot_asks_the_same_questions_and_is_whitened_little() -
     [
         (5_000, 1.0, 1e-6, (1.0,), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
         (5_000, 1.0, 1e-6, (0.6, 0.5), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
-        (5_000, 1.0, 1e-6, (0.99999,), "leaves nothing of ε for a tree. Nearest feasible change: a larger ε"),
-        (5_000, 0.001, 0.9, (), "leaves nothing of ε for a tree. Nearest feasible change: a larger ε"),
+        (5_000, 1.0, 1e-6, (0.99999,), "leave nothing of ε for a tree. Nearest feasible change: a larger ε"),
+        (5_000, 0.001, 0.9, (), "leave nothing of ε for a tree. Nearest feasible change: a larger ε"),
         (5_000, 1e-9, 1e-12, (), "noise is larger than can be drawn. Nearest feasible change: a larger ε or δ"),
     ],
 )
