@@ -54,7 +54,7 @@ def plan_contest(
     n, epsilon = request.records, request.epsilon
     shapes, recipes = [shape_of(features) for features in maps], [recipe_of(features, n, epsilon) for features in maps]
     made = scout(recipes[0]), recipes[1]
-    spread = max(features.dense.spread for features in maps if features.dense is not None)
+    spread = max((features.dense.spread for features in maps if features.dense is not None), default=1.0)
     for_tree, for_head = shares(delta, TREE_SHARE)
     left = math.sqrt(1.0 - CONTEST_PILOT**2 - CONTEST_LEAD**2)
     pilot_size, head_size = (coordinates(shape, 2) for shape in shapes)
