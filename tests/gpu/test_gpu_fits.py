@@ -33,6 +33,7 @@ def fitted(y: NDArray[Any], **parameters: Any) -> PrivateClassifier:
         (1.0, "head", 2),
         (40.0, "head", 2),  # pilots and ferns
         (40.0, "head", 3),
+        (4.0, "counted", 2),  # a contest
         (20.0, "counted", 2),
     ],
 )
