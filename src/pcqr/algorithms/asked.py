@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent, compose
-from pcqr.algorithms.head import check_records, descend, head_guarantee
+from pcqr.algorithms.head import check_records, descend, evidence_for, head_guarantee
 from pcqr.algorithms.leaves import shares, worst_leaf
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
@@ -23,23 +23,31 @@ from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import AskedStage, DrawStage
 from pcqr.records import Records
+from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 
 
 def asked(
-    trees: DecisionTrees, features: HeadFeatures, records: Records, plan: AskedStage, entropy: Entropy
+    trees: DecisionTrees,
+    features: HeadFeatures,
+    records: Records,
+    plan: AskedStage,
+    entropy: Entropy,
+    *,
+    public: Points | None = None,
 ) -> Hypothesis:
     """A tree or a head, by the noisy number of mistakes of the best shallow tree: `asked_guarantee` holds for it.
 
-    It holds for that number as well.
+    It holds for that number as well. The `public` rows are needed where the head is a posterior.
     """
     check_asked(trees, features, records, plan)
+    evidence = evidence_for(features, plan.head, public)
     shallow = replace(trees, depth=plan.shallow)
     best = least_mistakes(shallow.count_on(records).counts) // records.whole
     noisy = best + discrete_laplace(scale_for(plan.question), entropy)
     if noisy <= plan.few or noisy >= plan.many:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
-    return descend(features, records, plan.head, entropy)
+    return descend(features, records, plan.head, entropy, evidence=evidence)
 
 
 def check_asked(trees: DecisionTrees, features: HeadFeatures, records: Records, plan: AskedStage) -> None:

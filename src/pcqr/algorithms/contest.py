@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent
-from pcqr.algorithms.head import NoisySums, check_records, descend, sums_guarantee, sums_of
+from pcqr.algorithms.head import NoisySums, check_records, descend, evidence_for, sums_guarantee, sums_of
 from pcqr.algorithms.leaves import shares, worst_leaf
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
@@ -24,6 +24,7 @@ from pcqr.noise import discrete_gaussian
 from pcqr.plan import ContestStage, DrawStage
 from pcqr.progress import under_way
 from pcqr.records import Records
+from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 
 TREE_SHARE = 0.2
@@ -31,24 +32,33 @@ TREE_SHARE = 0.2
 
 
 def contest(
-    trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: ContestStage, entropy: Entropy
+    trees: DecisionTrees,
+    maps: Sequence[HeadFeatures],
+    records: Records,
+    plan: ContestStage,
+    entropy: Entropy,
+    *,
+    public: Points | None = None,
 ) -> Hypothesis:
     """A tree where the best shallow one is far enough ahead of the pilot, else a head: `contest_guarantee` holds.
 
     It holds for the pilot and the noisy lead as well. `maps` are those of the pilot and of the head, which begins where
-    the pilot ended if they are one.
+    the pilot ended if they are one. The `public` rows are needed where pilot or head is a posterior.
     """
     check_contest(trees, maps, records, plan)
     for_pilot, for_head = maps
-    pilot = descend(for_pilot, records, plan.pilot, entropy, called="pilot")
+    before, after = (evidence_for(*each, public) for each in zip(maps, (plan.pilot, plan.head), strict=True))
+    pilot = descend(for_pilot, records, plan.pilot, entropy, evidence=before, called="pilot")
     with under_way("comparing the pilot with trees"):
         wrong = int(records.mistakes([pilot])[0])
         best = least_mistakes(replace(trees, depth=plan.shallow).count_on(records).counts)
     lead = plan.bound * (wrong - best) // records.whole + discrete_gaussian(plan.scale, entropy)
     if lead >= plan.bound * plan.tree_from:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
-    start = pilot if for_pilot == for_head else None
-    return descend(for_head, records, plan.head, entropy, start=start)
+    if for_pilot != for_head:
+        return descend(for_head, records, plan.head, entropy, evidence=after)
+    known = after if before is None or after is None else before  # what the pilot's sums say is not forgotten
+    return descend(for_head, records, plan.head, entropy, start=pilot, evidence=known)
 
 
 def check_contest(trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: ContestStage) -> None:

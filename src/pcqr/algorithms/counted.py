@@ -26,6 +26,7 @@ from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import ContestStage, CountedStage, DrawStage, PilotedStage
 from pcqr.records import Records
+from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 
 CAREFUL_SHARE = 0.1
@@ -33,12 +34,18 @@ CAREFUL_SHARE = 0.1
 
 
 def by_rarer_label(
-    trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: CountedStage, entropy: Entropy
+    trees: DecisionTrees,
+    maps: Sequence[HeadFeatures],
+    records: Records,
+    plan: CountedStage,
+    entropy: Entropy,
+    *,
+    public: Points | None = None,
 ) -> Hypothesis:
     """Count the records of the rarer label, with noise, and publish what suits: `counted_guarantee` holds for it.
 
     It would hold for the noisy count, and for all that is released on the way, as well. The first of `maps` is that of
-    the careful head.
+    the careful head. The `public` rows are needed where heads are posteriors.
     """
     careful, *others = maps
     _check(trees, careful, others, records, plan)
@@ -50,7 +57,7 @@ def by_rarer_label(
         return descend(careful, records, plan.careful, entropy)
     match plan.otherwise:
         case ContestStage() as stage:
-            return contest(trees, others, records, stage, entropy)
+            return contest(trees, others, records, stage, entropy, public=public)
         case PilotedStage() as stage:
             return piloted_head(others, records, stage, entropy)
 

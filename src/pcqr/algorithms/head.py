@@ -1,10 +1,12 @@
-"""The private head: noisy full-batch gradient descent on a public integer feature map with a dense part and ferns.
+"""The private head: noisy sums on a public integer feature map with a dense part and ferns, and weights made of them.
 
-After Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without sampling. Two classes: the loss is the
-logistic one of the margin s·θ·φ, ‖φ‖ ≤ 1 and s = ±1 the label, made linear below margin 0: its slope is cut at ½, which
-keeps it convex and halves what one record can do. Several classes: the residual of the softmax, doubled and cut to norm
-1. Each step sums one integer vector of norm at most M a record (`pcqr.records.head_sums.HeadSums`) and adds discrete
-Gaussian noise to every coordinate. All that follows from the noisy sums is public. Proof: proofs/head.md.
+Steps of full-batch gradient descent, after Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without
+sampling. Two classes: the loss is the logistic one of the margin s·θ·φ, ‖φ‖ ≤ 1 and s = ±1 the label, made linear below
+margin 0: its slope is cut at ½, which keeps it convex and halves what one record can do. Several classes: the residual
+of the softmax, doubled and cut to norm 1. Each step sums one integer vector of norm at most M a record
+(`pcqr.records.head_sums.HeadSums`) and adds discrete Gaussian noise to every coordinate. All that follows from the
+noisy sums is public, so that few of them may also be understood together, as `pcqr.algorithms.evidence` does. Proof:
+proofs/head.md.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.accounting import DiscreteGaussianEvent, PureEvent, Repeated, compose
+from pcqr.algorithms.evidence import Evidence
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
@@ -29,6 +32,7 @@ from pcqr.plan import HeadStage
 from pcqr.plan.head import last_quarter
 from pcqr.progress import tracked, under_way
 from pcqr.records import Records
+from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_kernels import Integers, Weights
 from pcqr.records.head_sums import GRID, HeadSums
@@ -50,19 +54,22 @@ def descend(
     entropy: Entropy,
     *,
     start: Head | None = None,
+    evidence: Evidence | None = None,
     called: str = "head",
 ) -> Head:
-    """Run the descent and return the head to publish: `head_guarantee` holds for it.
+    """Make the noisy sums and return the head to publish: `head_guarantee` holds for it.
 
-    It begins at 0, or at the weights of `start`, a head on the same map that was released before. Its weights are the
-    mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits.
-    Whoever listens to its progress hears of it as `called`.
+    Steps begin at 0, or at the weights of `start`, a head on the same map that was released before. The weights are the
+    mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits. Where
+    the plan says "posterior", sums are added to `evidence` instead, which may have some already, and the weights are
+    those that it speaks for in the end. Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
+    check_evidence(features, plan, evidence)
     weights = np.zeros((plan.blocks, plan.coordinates)) if start is None else _weights_of(start, features, plan)
     with under_way(f"{called}, vectors of the records"):
         sums = records.head_sums(features, plan.bound)
-    descent, kept = _descent(sums, plan, weights), last_quarter(plan.steps)
+    descent, kept = _descent(sums, plan, weights, evidence), last_quarter(plan.steps)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
         total = descent.total()
         descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
@@ -87,7 +94,9 @@ class _Descent(Protocol):
         """The mean of the `kept` weights."""
 
 
-def _descent(sums: HeadSums, plan: HeadStage, start: Floats) -> _Descent:
+def _descent(sums: HeadSums, plan: HeadStage, start: Floats, evidence: Evidence | None) -> _Descent:
+    if evidence is not None:
+        return _Inference(sums, plan, evidence)
     if isinstance(sums, DeviceHeadSums):
         found: _Descent = sums.descent(start, plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
         return found
@@ -116,6 +125,40 @@ class _OnHost:
     def mean(self, kept: int) -> Floats:
         found: Floats = self._average / kept
         return found
+
+
+class _Inference:
+    """Sums at the weights that `evidence` speaks for."""
+
+    def __init__(self, sums: HeadSums, plan: HeadStage, evidence: Evidence) -> None:
+        self._sums, self._plan, self._evidence = sums, plan, evidence
+
+    def total(self) -> Integers:
+        dense = np.rint(self.mean(1) * GRID).astype(np.int32)
+        return self._sums.total(*_parts(dense, self._plan))[0]
+
+    def advance(self, total: Integers, noise: Integers) -> None:
+        largest = float(self._plan.sensitivity * self._plan.records)  # of the sum, slopes being at most ½
+        self._evidence.add((total[0] + noise) / largest, self._plan.scale / largest)
+
+    def keep(self) -> None:
+        """The last weights are those of all sums."""
+
+    def mean(self, kept: int) -> Floats:  # noqa: ARG002
+        return np.clip(self._evidence.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT)[None]
+
+
+def evidence_for(features: HeadFeatures, plan: HeadStage, public: Points | None) -> Evidence | None:
+    """What the sums of `plan` are added to: of the `public` rows, where it says "posterior"."""
+    return Evidence(features, public) if plan.update == "posterior" else None
+
+
+def check_evidence(features: HeadFeatures, plan: HeadStage, evidence: Evidence | None) -> None:
+    """Raises where there is none for a plan that needs it, or it is of another map."""
+    if (evidence is None) != (plan.update == "steps"):
+        raise ParameterError("evidence", "that of public rows for a posterior, none for steps", evidence)
+    if evidence is not None and evidence.features != features:
+        raise ParameterError("evidence", "on the same feature map", "another one")
 
 
 @compiled

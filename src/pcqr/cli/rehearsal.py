@@ -86,7 +86,7 @@ def told(rehearsal: Rehearsal, records: int, parts: Parts | None = None) -> dict
     if isinstance(plan, PilotedPlan):
         lines |= _piloted(plan.piloted, plan.delta)
     elif isinstance(plan, AskedPlan):
-        lines |= _asked(plan.asked, plan.delta)
+        lines |= _question(plan.asked, plan.delta)
     elif isinstance(plan, CountedPlan):
         lines |= _counted(plan.counted, plan.delta)
     elif isinstance(plan, HeadPlan):
@@ -123,6 +123,10 @@ def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
         "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
         "or a head": _descent(stage.head, delta),
     }
+
+
+def _question(stage: AskedStage | ContestStage, delta: float) -> dict[str, str]:
+    return _contest(stage, delta) if isinstance(stage, ContestStage) else _asked(stage, delta)
 
 
 def _asked(stage: AskedStage, delta: float) -> dict[str, str]:
@@ -230,7 +234,8 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
     if isinstance(plan, HeadPlan):
         return (plan.head,)
     if isinstance(plan, AskedPlan):
-        return (plan.asked.head,)
+        asked = plan.asked
+        return (asked.pilot, asked.head) if isinstance(asked, ContestStage) else (asked.head,)
     if isinstance(plan, CountedPlan):
         last = plan.counted.otherwise
         return _of_piloted(last) if isinstance(last, PilotedStage) else (last.pilot, last.head)

@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.asked import asked
+from pcqr.algorithms.contest import contest
 from pcqr.algorithms.counted import by_rarer_label
-from pcqr.algorithms.head import descend
+from pcqr.algorithms.head import descend, evidence_for
 from pcqr.algorithms.piloted import piloted_head
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
@@ -27,7 +28,17 @@ from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import AskedPlan, Budget, ClassifierPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan
+from pcqr.plan import (
+    AskedPlan,
+    AskedStage,
+    Budget,
+    ClassifierPlan,
+    ContestStage,
+    CountedPlan,
+    DrawPlan,
+    HeadPlan,
+    PilotedPlan,
+)
 from pcqr.planning import Request
 from pcqr.planning.classifiers.contest import scout_map
 from pcqr.planning.classifiers.counted import careful_map
@@ -36,7 +47,7 @@ from pcqr.planning.classifiers.head import head_predicates
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
-from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, trees_for
+from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, has_contest, trees_for
 from pcqr.records import Records
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.on_device import OnDevice
@@ -85,8 +96,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         δ of the same promise. One tree is pure and spends none.
     method : {"auto", "tree", "head", "asked", "counted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide. "asked": one private
-        question first, how many mistakes the best shallow tree makes; then a tree or a head. "counted": how rare the
+        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide; below 8,000 two noisy
+        sums in its place, and what they say together with public rows. "asked": one private
+        question first, how many mistakes the best shallow tree makes, from n·ε = 3,000 on beside those of a short head;
+        then a tree or a head. "counted": how rare the
         rarer label is, and then whether a short head or the best shallow tree makes fewer mistakes. "auto": a head
         where features are dense, else the choice that `pcqr.planning.classifiers.rule.choose` makes from n, ε and the
         number of classes, public numbers all.
@@ -297,12 +310,14 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
         questions = trees.predicates if is_declared else self._head_questions(known)
         maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
-        if method != "counted":
-            return maps[:1] if method == "asked" else maps
-        careful = careful_map(questions if is_declared else None, n, known.features, known.points, known.schema)
-        if len(maps) > 1:
-            return careful, *maps
-        return careful, scout_map(n, epsilon, questions, known.features, known.points, known.schema), *maps
+        if method == "head":
+            return maps
+        if len(maps) == 1 or method == "asked":
+            pilot = scout_map(n, epsilon, questions, known.features, known.points, known.schema)
+            maps = (pilot, *maps[:1]) if method == "counted" or has_contest(n, epsilon) else maps[:1]
+        if method == "asked":
+            return maps
+        return careful_map(questions if is_declared else None, n, known.features, known.points, known.schema), *maps
 
     def _look_around(self, *, persons: bool) -> None:
         found = Found(None, "the rows of persons are weighed on the CPU")
@@ -326,14 +341,18 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
         records = given.records if self._gpu is None else OnDevice(given.records, self._gpu)
+        public = self._known.points
         match plan:
             case HeadPlan():
-                self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy)
+                evidence = evidence_for(self._maps[0], plan.head, public)
+                self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy, evidence=evidence)
             case PilotedPlan():
                 self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
-            case AskedPlan() if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = asked(hypotheses, self._maps[0], records, plan.asked, entropy)
+            case AskedPlan(asked=ContestStage() as stage) if isinstance(hypotheses, DecisionTrees):
+                self.hypothesis_ = contest(hypotheses, self._maps, records, stage, entropy, public=public)
+            case AskedPlan(asked=AskedStage() as stage) if isinstance(hypotheses, DecisionTrees):
+                self.hypothesis_ = asked(hypotheses, self._maps[0], records, stage, entropy, public=public)
             case CountedPlan() if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = by_rarer_label(hypotheses, self._maps, records, plan.counted, entropy)
+                self.hypothesis_ = by_rarer_label(hypotheses, self._maps, records, plan.counted, entropy, public=public)
             case DrawPlan():
                 self.hypothesis_ = sspp(hypotheses, records, given.public, plan.publish, entropy)

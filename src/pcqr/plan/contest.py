@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pcqr.accounting import DiscreteGaussianEvent
@@ -33,6 +34,8 @@ class ContestStage(Document):
         D of the tree.
     head : HeadStage
         The descent that is made otherwise.
+    slack : float or None, default None
+        2λ of the tree's draw, what its ε has beside 2η, or more than that. None: not known.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class ContestStage(Document):
     tree: float
     depth: int
     head: HeadStage
+    slack: float | None = None
 
     def __post_init__(self) -> None:
         check_head("pilot", self.pilot)
@@ -76,6 +80,8 @@ class ContestStage(Document):
         check_scale("scale", self.scale)
         check_integer("tree_from", self.tree_from, least=-self.records, most=self.records)
         check_tree(self.records, self.depth, self.tree)
+        if self.slack is not None and not 0.0 <= self.slack < math.inf:
+            raise ParameterError("slack", "a finite number ≥ 0, or None", self.slack)
         keep_plain(self, floats=("scale", "tree"), integers=("shallow", "tree_from", "depth"))
 
     @property

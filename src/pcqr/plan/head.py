@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
@@ -18,6 +19,9 @@ MOST_HEAD_RECORDS, LARGEST_HEAD_TERM = 2**31 - 1, 2**24
 """n and M: sums of n integers of at most M stay far within 64 bits."""
 
 
+Update = Literal["steps", "posterior"]
+
+
 def last_quarter(steps: int) -> int:
     """How many of so many `steps` a head is the mean of: the last quarter, rounded up."""
     return -(-steps // 4)
@@ -25,7 +29,7 @@ def last_quarter(steps: int) -> int:
 
 @dataclass(frozen=True)
 class HeadStage(Document):
-    """The private head: noisy gradient descent over a public feature map, T sums of one integer vector a record.
+    """The private head over a public feature map: T noisy sums of one integer vector a record.
 
     Parameters
     ----------
@@ -46,11 +50,14 @@ class HeadStage(Document):
     scale : float
         σ of the discrete Gaussian noise on each coordinate of each sum, cells without a record included.
     momentum, step_size : float
-        How a noisy sum moves the weights. They cost nothing.
+        How a noisy sum moves the weights along itself. They cost nothing. 0 where it does not.
     classes : int, default 2
         C. With more than two there is one block of weights for each.
     seed : int, default 0
         A public number: the coins that the ferns are made with.
+    update : {"steps", "posterior"}, default "steps"
+        What is made of the noisy sums: steps of gradient descent, or, for two classes and without ferns, the mean of a
+        posterior, which public rows make possible. It costs nothing, either.
 
     Attributes
     ----------
@@ -95,6 +102,7 @@ class HeadStage(Document):
     step_size: float
     classes: int = 2
     seed: int = 0
+    update: Update = "steps"
 
     def __post_init__(self) -> None:
         check_integer("records", self.records, least=1, most=MOST_HEAD_RECORDS)
@@ -107,10 +115,7 @@ class HeadStage(Document):
         check_integer("classes", self.classes, least=2, most=MOST_LABELS)
         check_integer("seed", self.seed, least=0)
         check_positive("scale", self.scale)
-        check_positive("step_size", self.step_size)
-        check_finite("momentum", self.momentum)
-        if not 0 <= self.momentum < 1:
-            raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
+        self._check_update()
         if (self.ferns > 0) != (self.depth > 0):
             raise ParameterError("depth", "at least 1 with ferns, 0 without any", self.depth)
         if (self.dense > 0, self.ferns > 0) != (self.share > 0, self.share < WHOLE_SHARE):
@@ -124,6 +129,21 @@ class HeadStage(Document):
             integers=("records", "dense", "ferns", "depth", "share", "steps", "bound", "classes", "seed"),
         )
         check_scale("scale", self.scale)
+
+    def _check_update(self) -> None:
+        if self.update not in get_args(Update):
+            raise ParameterError("update", f"one of {', '.join(map(repr, get_args(Update)))}", self.update)
+        check_finite("momentum", self.momentum)
+        if self.update == "posterior":
+            for name in ("momentum", "step_size"):
+                if getattr(self, name) != 0:
+                    raise ParameterError(name, "0 where the weights are those of a posterior", getattr(self, name))
+            if self.classes != 2 or self.ferns:
+                raise ParameterError("update", "'steps' for more than two classes, and with ferns", self.update)
+            return
+        check_positive("step_size", self.step_size)
+        if not 0 <= self.momentum < 1:
+            raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
 
     @property
     def sensitivity(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcqr.plan.contest import ContestStage
 from pcqr.plan.counting import AskedStage, CountedStage
 from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
@@ -65,13 +66,13 @@ class PilotedPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedPlan(Plan):
-    """A plan to publish a tree or a head at once, by one private question about trees.
+    """A plan to publish a tree or a head at once, by one private question: about trees, or about a pilot and trees.
 
     Parameters
     ----------
     mode, budget, guarantee, aim, prediction, proved : see Plan
         As for every plan.
-    asked : AskedStage
+    asked : AskedStage or ContestStage
         The question, and what may come after it.
 
     Examples
@@ -87,7 +88,7 @@ class AskedPlan(Plan):
     (True, 0.04)
     """
 
-    asked: AskedStage
+    asked: AskedStage | ContestStage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import AskedStage
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import plan_head
-from pcqr.planning.classifiers.rule import FEW, MANY, SHALLOW, question_share
+from pcqr.planning.classifiers.rule import FEW, SHALLOW, many_mistakes, question_share
 from pcqr.planning.request import Request
 from pcqr.records.head_features import HeadFeatures
 
@@ -27,7 +27,8 @@ def plan_asked(request: Request, trees: DecisionTrees, features: HeadFeatures) -
     depth = trees.depth_for(n)
     tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
     head = plan_head(n, features, recipe_of(features, n, epsilon), epsilon, for_head(delta), beside=(question,))
-    few, many = (math.floor(limit * n) for limit in (FEW, MANY))
+    spread = 1.0 if features.dense is None else features.dense.spread
+    few, many = (math.floor(limit * n) for limit in (FEW, many_mistakes(n, epsilon, spread)))
     plan = AskedStage(question.epsilon, min(SHALLOW, depth), few, many, tree, depth, head)
     guarantee = asked_guarantee(plan, trees, request.features, delta)
     if not guarantee.within(epsilon, delta):

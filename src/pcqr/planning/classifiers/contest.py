@@ -14,14 +14,16 @@ from pcqr.accounting import PureEvent
 from pcqr.algorithms.contest import TREE_SHARE, contest_guarantee
 from pcqr.algorithms.head import NoisySums, shape_of, sums_guarantee, sums_of
 from pcqr.algorithms.leaves import shares
+from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
+from pcqr.guarantee import rounded_up
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import ContestStage
+from pcqr.plan import ContestStage, DrawStage
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
-from pcqr.planning.classifiers.recipes import LITTLE_WHITENING, plain, scout
-from pcqr.planning.classifiers.rule import CONTEST_DEPTH, CONTEST_LEAD, CONTEST_PILOT, tree_from
+from pcqr.planning.classifiers.recipes import LITTLE_WHITENING, POSTERIOR_BELOW, plain, scout
+from pcqr.planning.classifiers.rule import CONTEST, CONTEST_DEPTH, POSTERIOR_CONTEST, tree_from
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
@@ -35,8 +37,10 @@ _ROUNDING = 1e-9  # relative: sums of ε are rounded up
 def scout_map(
     records: int, epsilon: float, predicates: Predicates, columns: int, public: Points | None, schema: Schema | None
 ) -> HeadFeatures:
-    """The feature map of the pilot: predicates alone, whitened little, since it is weak."""
-    recipe = replace(plain(records, epsilon), whitening=LITTLE_WHITENING)
+    """The feature map of the pilot: predicates alone, whitened little where a descent is weak, else the head's own."""
+    recipe = plain(records, epsilon)
+    if records * epsilon >= POSTERIOR_BELOW:
+        recipe = replace(recipe, whitening=LITTLE_WHITENING)
     return head_features(recipe, predicates, columns, public, schema)
 
 
@@ -54,29 +58,32 @@ def plan_contest(
     n, epsilon = request.records, request.epsilon
     shapes, recipes = [shape_of(features) for features in maps], [recipe_of(features, n, epsilon) for features in maps]
     made = scout(recipes[0]), recipes[1]
+    rule = POSTERIOR_CONTEST if made[0].is_posterior else CONTEST
     spread = max((features.dense.spread for features in maps if features.dense is not None), default=1.0)
     for_tree, for_head = shares(delta, TREE_SHARE)
-    left = math.sqrt(1.0 - CONTEST_PILOT**2 - CONTEST_LEAD**2)
+    left = math.sqrt(1.0 - rule.pilot**2 - rule.lead**2)
     pilot_size, head_size = (coordinates(shape, 2) for shape in shapes)
-    parts = (CONTEST_PILOT, pilot_size), (CONTEST_LEAD, 1), (left, head_size)
+    parts = (rule.pilot, pilot_size), (rule.lead, 1), (left, head_size)
     mu = largest_mu(parts, float(epsilon), float(for_head), tuple(beside))
     pilot, head = (
         stage_for(n, shape, recipe, share * mu)
-        for shape, recipe, share in zip(shapes, made, (CONTEST_PILOT, left), strict=True)
+        for shape, recipe, share in zip(shapes, made, (rule.pilot, left), strict=True)
     )
     depth = trees.depth_for(n)
     start = ContestStage(
         pilot,
         shallow=min(CONTEST_DEPTH, depth),
-        scale=noise_scale(1, CONTEST_LEAD * mu),
-        tree_from=math.ceil(tree_from(n, epsilon, spread) * n),
+        scale=noise_scale(1, rule.lead * mu),
+        tree_from=math.ceil(tree_from(n, epsilon, spread, rule) * n),
         tree=0.0,
         depth=depth,
         head=head,
     )
     pure = _left_for_tree(start, epsilon, for_tree, beside)
-    tree = inverse_temperature_for(replace(trees, depth=depth), pure, records=n, features=request.features)
-    plan = replace(start, tree=tree)
+    drawn = replace(trees, depth=depth)
+    tree = inverse_temperature_for(drawn, pure, records=n, features=request.features)
+    slack = sspp_guarantee(DrawStage(tree), drawn, n, request.features, None).epsilon - 2.0 * tree
+    plan = replace(start, tree=tree, slack=rounded_up(slack))
     guarantee = contest_guarantee(plan, trees, request.features, delta, beside=beside)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")

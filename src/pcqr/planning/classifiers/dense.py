@@ -10,8 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from pcqr.algorithms.evidence import has_evidence
 from pcqr.errors import DataError, ParameterError
-from pcqr.planning.classifiers.recipes import Recipe, mixed, plain
+from pcqr.planning.classifiers.recipes import POSTERIOR_BELOW, Recipe, mixed, plain, posterior
 from pcqr.records.arrays import Points
 from pcqr.records.directions import MOST_COORDINATES
 from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
@@ -78,4 +79,7 @@ def recipe_of(features: HeadFeatures, records: int, epsilon: float, classes: int
     """The recipe that `features`, the only ones of a head, were made by, for n = `records` and ε = `epsilon`."""
     if isinstance(features.dense, ColumnVectors):
         return DENSE_AS_IT_IS if features.dense.directions is None else DENSE
-    return mixed(records, epsilon, classes) if features.ferns else plain(records, epsilon)
+    if features.ferns:
+        return mixed(records, epsilon, classes)
+    is_weak = classes == 2 and records * epsilon < POSTERIOR_BELOW
+    return posterior(records, epsilon) if is_weak and has_evidence(features) else plain(records, epsilon)

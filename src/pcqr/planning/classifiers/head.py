@@ -8,6 +8,8 @@ T·(step size)/(1 − β), so a margin carries noise of about τ/μ, whatever th
     τ = N · μ           makes that noise N, whatever the table.
     T                   is what it takes to get there with steps of at most `largest_step`/n, within limits.
 
+Where the weights are the mean of a posterior (`pcqr.algorithms.evidence`), there are few sums and no steps.
+
 The loss of unit vectors has a curvature of at most n/4, so steps below 8(1 + β)/n are stable for any of them. Those of
 ferns are far from each other, so that the curvature is much smaller, and longer steps are stable, too.
 """
@@ -103,7 +105,10 @@ def plan_head(
 
 
 def stage_for(records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0) -> HeadStage:
-    """The descent that `recipe` asks for at strength μ = `mu`."""
+    """The sums that `recipe` asks for at strength μ = `mu`, and the steps that are made of them."""
+    if recipe.is_posterior:
+        sums, scale = recipe.least_steps, noise_scale(recipe.least_steps, mu)
+        return HeadStage(records, *shape, sums, LARGEST_HEAD_TERM, scale, 0.0, 0.0, classes, seed, "posterior")
     way = min(recipe.noise * mu, recipe.longest_way) * (1.0 - MOMENTUM)
     steps = max(math.ceil(min(way * records / recipe.largest_step, recipe.most_steps)), recipe.least_steps)
     step_size = min(way / steps, recipe.largest_step / records)

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 WHITENING = 0.55
 """Dense directions are divided by their public standard deviation to this power."""
 
-LITTLE_BELOW, LITTLE_WHITENING = 5_000.0, 0.2
-"""n·ε below which directions that hardly vary drown in noise, and the power there."""
+LITTLE_WHITENING = 0.2
+"""That power for weak pilots: directions that hardly vary drown in noise."""
+
+POSTERIOR_BELOW, POSTERIOR_WHITENING, POSTERIOR_SUMS = 8_000.0, 0.4, 2
+"""n·ε below which the weights are the mean of a posterior, where public rows allow for it; the power there; T."""
 
 RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
 """(n·ε from which on, the least share of the public rows at which a category is asked for)."""
@@ -44,6 +47,8 @@ class Recipe:
     whitening: float = WHITENING
     longest_way: float = math.inf
     """τ at most: how far the weights go, in sums of unit vectors."""
+    is_posterior: bool = False
+    """Are the weights the mean of a posterior, after `least_steps` sums? Then there are no steps, and no noise N."""
 
 
 def rarest_for(records: int, epsilon: float) -> float:
@@ -54,13 +59,18 @@ def rarest_for(records: int, epsilon: float) -> float:
 def plain(records: int, epsilon: float) -> Recipe:
     """Predicates alone."""
     noise = 0.7 if records * epsilon < 30_000.0 else 0.85
-    whitening = LITTLE_WHITENING if records * epsilon < LITTLE_BELOW else WHITENING
+    whitening = POSTERIOR_WHITENING if records * epsilon < POSTERIOR_BELOW else WHITENING
     return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon), whitening)
+
+
+def posterior(records: int, epsilon: float) -> Recipe:
+    """Predicates alone, and few sums."""
+    return replace(plain(records, epsilon), is_posterior=True, least_steps=POSTERIOR_SUMS)
 
 
 def scout(head: Recipe) -> Recipe:
     """For a pilot that stands for `head` beside trees: weak, so with less noise in its margins, and few steps."""
-    return replace(head, noise=0.5, least_steps=25)
+    return replace(head, least_steps=1) if head.is_posterior else replace(head, noise=0.5, least_steps=25)
 
 
 CAREFUL = Recipe(256, 0, 0, 0.85, 12.0, 100, 300, 0.03, whitening=0.0, longest_way=0.1)

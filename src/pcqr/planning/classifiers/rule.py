@@ -7,6 +7,7 @@ forty other questions about them, with their test rows in view (docs/classifiers
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pcqr.hypotheses.trees import DecisionTrees
@@ -16,29 +17,49 @@ Choice = Literal["auto", "tree", "head", "asked", "counted"]
 
 TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 
-ASKED_FROM, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
-"""n·ε below which one tree is drawn, among few, and these: it spends everything on one choice, and is pure. A head
-would see next to nothing, and a question too little."""
+ASKED_FROM = 1_000.0
+"""n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see next to nothing,
+and a question too little."""
 
-HEAD_FROM = 3_000.0
-"""n·ε from which on a pilot of a head is compared with trees; below it a tree is the rule, unless the answer to one
-question is between two limits."""
+SMALL_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
+"""n·ε below which trees are drawn among few, and these."""
 
-SHALLOW, FEW, MANY = 2, 0.25, 0.35
-"""The question: how many mistakes makes the best tree of this depth? The shares of the records between which a head is
-ahead of a tree while n·ε < 3,000: below them a tree finds most of it, or one label is uncommon; above them, hardly
-anything is to be found."""
+HEAD_FROM, COUNTED_FROM = 3_000.0, 8_000.0
+"""n·ε from which on a pilot of a head is compared with trees, and from which on the labels are counted before. Below
+the first a tree is the rule, unless the answer to one question is between two limits."""
+
+SHALLOW, FEW, DROWNED = 2, 0.25, 13.0
+"""The question: how many mistakes makes the best tree of this depth? A head is ahead of a tree while n·ε < 3,000 where
+it makes more than the share `FEW` of the records, or else a tree finds most of it, or one label is uncommon; and fewer
+than half of them by `DROWNED` times the columns' worth of a vector over n·ε: what is to be found must not drown."""
 
 QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 """The question has so much of n·ε, as far as its share of ε lies within the limit."""
 
-CONTEST_PILOT, CONTEST_LEAD, CONTEST_DEPTH = 0.2, 0.15, 3
-"""The shares of μ that a pilot and its comparison with trees have, and the depth of these trees."""
+CONTEST_DEPTH = 3
+"""The depth of the trees that a pilot is compared with."""
 
-BEHIND, LEAST_LEAD = 15.0, ((0.0, 0.02), (12_000.0, 0.06))
-"""The lead of the best such tree on the pilot from which a tree is drawn, as a share of the records: `BEHIND` times the
-columns' worth of a vector over n·ε, by which a pilot is behind its head, and at least that of (n·ε from which on,
-share): from 12,000 on a head finds more than a weak pilot shows."""
+
+@dataclass(frozen=True)
+class Contest:
+    """How a pilot is compared with trees, and from which lead of the best of them on a tree is drawn."""
+
+    pilot: float
+    """The share of μ that the pilot has."""
+    lead: float
+    """The share of μ that the comparison has."""
+    behind: float
+    """A tree has to lead by so much times the columns' worth of a vector over n·ε, as a share of the records: by that a
+    pilot is behind its head."""
+    least: tuple[tuple[float, float], ...]
+    """(n·ε from which on, the share of the records by which a tree has to lead at least)."""
+
+
+CONTEST = Contest(0.2, 0.15, 15.0, ((0.0, 0.02), (12_000.0, 0.06)))
+"""Where pilot and head are descents: from 12,000 on a head finds more than a weak pilot shows."""
+
+POSTERIOR_CONTEST = Contest(0.3, 0.2, 10.0, ((0.0, 0.01),))
+"""Where they are posteriors: what a pilot learned is not lost to the head."""
 
 COUNTED_BELOW = 150_000.0
 """n·ε from which on a head does well whatever the labels are; below it the labels are counted first."""
@@ -68,15 +89,17 @@ n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 1,500. While it is < 3,000 one question decides between a tree and a head. While it is
-    < 150,000 the labels are counted: a tree where one is rare, a careful head where one is uncommon, else a tree or a
-    head, by a contest. From 30,000 on pilots choose the head instead; with 60,000 records or more they do so
-    from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from 12,000 on. With
-    more than two `labels` a tree while n·ε < 3,000, then a head.
+    One tree while n·ε < 1,000. While it is < 8,000 one question decides between a tree and a head, from 3,000 on by a
+    contest. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head where one is
+    uncommon, else a tree or a head, by a contest. From 30,000 on pilots choose the head instead; with 60,000 records or
+    more they do so from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from
+    12,000 on. With more than two `labels` a tree while n·ε < 3,000, then a head.
     """
     strength = records * epsilon
-    if strength < HEAD_FROM:
-        return "tree" if labels > 2 or strength < ASKED_FROM else "asked"
+    if strength < (ASKED_FROM if labels == 2 else HEAD_FROM):
+        return "tree"
+    if labels == 2 and strength < COUNTED_FROM:
+        return "asked"
     unasked = strength >= PILOTED_FROM and has_some_ferns(records, epsilon)
     return "head" if labels > 2 or strength >= COUNTED_BELOW or unasked else "counted"
 
@@ -89,7 +112,20 @@ def has_some_ferns(records: int, epsilon: float) -> bool:
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
     """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
-    return SMALL_TREE if records * epsilon < ASKED_FROM else DecisionTrees()
+    return SMALL_TREE if records * epsilon < SMALL_BELOW else DecisionTrees()
+
+
+def has_contest(records: int, epsilon: float) -> bool:
+    """Whether the question that decides between a tree and a head is a contest of a pilot with trees."""
+    return records * epsilon >= HEAD_FROM
+
+
+def many_mistakes(records: int, epsilon: float, spread: float) -> float:
+    """The share of mistakes of the best shallow tree from which a head would drown in noise.
+
+    Noise grows with the columns' worth that a vector is `spread` over.
+    """
+    return max(FEW, 0.5 - DROWNED * spread / (records * epsilon))
 
 
 def question_share(records: int, epsilon: float) -> float:
@@ -97,14 +133,14 @@ def question_share(records: int, epsilon: float) -> float:
     return min(LARGEST_QUESTION, QUESTION_STRENGTH / (records * epsilon))
 
 
-def tree_from(records: int, epsilon: float, spread: float) -> float:
+def tree_from(records: int, epsilon: float, spread: float, contest: Contest) -> float:
     """The lead of the best shallow tree on a pilot, as a share of the records, from which a tree is drawn.
 
     The noise of a pilot grows with the columns' worth that a vector is `spread` over, and shrinks with n·ε.
     """
     strength = records * epsilon
-    least = max((start, share) for start, share in LEAST_LEAD if start <= strength)[1]
-    return min(1.0, max(least, BEHIND * spread / strength))
+    least = max((start, share) for start, share in contest.least if start <= strength)[1]
+    return min(1.0, max(least, contest.behind * spread / strength))
 
 
 def pilot_share(records: int, epsilon: float) -> float:

@@ -30,7 +30,7 @@ def concentration(plan: Plan) -> float | None:
         case PilotedPlan():
             return _of_pilots(plan.piloted)
         case AskedPlan():
-            return _of_asked(plan.asked, plan.guarantee.epsilon - plan.asked.question - 2.0 * plan.asked.tree)
+            return _of_question(plan)
         case CountedPlan():
             return _of_counted(plan)
     return plan.concentration
@@ -50,6 +50,14 @@ def _of_counted(plan: CountedPlan) -> float:
         case PilotedStage() as piloted:
             ways.append(_of_pilots(piloted))
     return rounded_up(stage.count * stage.count / 2.0 + max(ways))
+
+
+def _of_question(plan: AskedPlan) -> float | None:
+    match plan.asked:
+        case AskedStage() as asked:
+            return _of_asked(asked, plan.guarantee.epsilon - asked.question - 2.0 * asked.tree)
+        case ContestStage() as contest:
+            return None if contest.slack is None else _of_contest(contest, contest.slack)
 
 
 def _of_asked(stage: AskedStage, slack: float) -> float:
