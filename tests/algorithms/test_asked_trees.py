@@ -121,7 +121,7 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
 
     Noise of half or twice the scale is at least 2.5 times as far away on one of them, so neither passes.
     """
-    monkeypatch.setattr(module, "descend", lambda *_: "head")
+    monkeypatch.setattr(module, "descend", lambda *_, evidence: "head" if evidence is None else "")
     monkeypatch.setattr(module, "sspp", lambda *_: "tree")
     plan, entropy = replace(plan_for(400, 5.0), question=0.1, few=100, many=10**6), SeededEntropy(3)
     X = bits(400)
@@ -209,7 +209,7 @@ def test_a_tree_that_is_too_deep_alone_is_refused_before_anything_is_drawn() -> 
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_person_moves_the_answer_by_one(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Mistakes of persons are in 64ths: the question is about whole ones, whatever a person's rows are."""
-    monkeypatch.setattr(module, "descend", lambda *_: "head")
+    monkeypatch.setattr(module, "descend", lambda *_, evidence: "head" if evidence is None else "")
     monkeypatch.setattr(module, "sspp", lambda *_: "tree")
     plan, rng = replace(plan_for(6, 20.0), question=500.0, many=10**6), np.random.default_rng(3)
 

@@ -138,7 +138,10 @@ def test_where_a_head_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS, bits(30), 0.0), None, 256)
     assert shape_of(alike) == shape_of(MAP)
 
-    def watched(features: HeadFeatures, *_: Any, start: Head | None = None, called: str = "head") -> Head:
+    def watched(
+        features: HeadFeatures, *_: Any, start: Head | None = None, called: str = "head", **others: Any
+    ) -> Head:
+        assert others in ({"evidence": None}, {})
         if called == "head":
             begun.append(start)
         return Head.of(features, 2, np.ones((1, features.size)), np.zeros((1, 0, 1)))
@@ -238,7 +241,7 @@ def coarse(tree: float) -> ContestStage:
     plan = plan_for(10_000, 1.0)
     pilot = replace(plan.pilot, bound=1, scale=90.0, steps=7)
     head = replace(plan.head, bound=1, scale=50.0, steps=20)
-    return replace(plan, pilot=pilot, scale=40.0, tree=tree, head=head)
+    return replace(plan, pilot=pilot, scale=40.0, tree=tree, head=head, slack=1e-3)
 
 
 @pytest.mark.parametrize("beside", [(), (COUNT,)])
@@ -272,7 +275,7 @@ def test_a_lead_is_a_number_that_moves_by_two_records() -> None:
 
 def test_the_tree_is_accounted_for_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """At its own η and depth, and whatever it costs: 2λ is too little to be seen in the figure."""
-    plan, asked = replace(plan_for(10_000, 1.0), shallow=1, tree=0.1, depth=2), []
+    plan, asked = replace(plan_for(10_000, 1.0), shallow=1, tree=0.1, depth=2, slack=3.0), []
 
     def dear(*those: Any) -> Guarantee:
         asked.append(those)
@@ -282,6 +285,8 @@ def test_the_tree_is_accounted_for_as_it_is_drawn(monkeypatch: pytest.MonkeyPatc
     stated = contest_guarantee(plan, TREES, COLUMNS, DELTA)
     assert asked == [(DrawStage(0.1), replace(TREES, depth=2), 10_000, COLUMNS, None)]
     assert 3.0 < stated.epsilon < 3.5
+    with pytest.raises(ParameterError, match=r"slack must be at least 2\.8 for these trees"):
+        contest_guarantee(replace(plan, slack=2.79), TREES, COLUMNS, DELTA)
 
 
 def louder(part: Any, factor: float) -> Any:

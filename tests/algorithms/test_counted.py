@@ -119,7 +119,7 @@ def test_the_decision_has_the_law_of_the_proof(monkeypatch: pytest.MonkeyPatch) 
     """
     monkeypatch.setattr(counted, "descend", lambda *_: "head")
     monkeypatch.setattr(counted, "sspp", lambda *_: "tree")
-    monkeypatch.setattr(counted, "contest", lambda *_: "contest")
+    monkeypatch.setattr(counted, "contest", lambda *_, public: "contest" if public is None else "")
     plan = replace(plan_for(400, 5.0), rare=60)
     X, entropy = bits(400), SeededEntropy(3)
     for ones in (50, 70):

@@ -15,6 +15,7 @@ from support.releases import Forbidden
 
 from pcqr.accounting import PureEvent, concentrated_epsilon
 from pcqr.algorithms import head
+from pcqr.algorithms.evidence import LARGEST_WEIGHT
 from pcqr.algorithms.head import descend, head_guarantee, shape_of
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
@@ -203,7 +204,7 @@ def test_weights_are_cut_before_they_meet_the_records() -> None:
     X, y = some_records(50, 5)
     plan = replace(a_plan(BOTH, 50, 8), step_size=1e12)
     found = descend(BOTH, InMemory(X, y), plan, SeededEntropy(0))
-    assert np.abs(theta_of(found)).max() == head.LARGEST_WEIGHT
+    assert np.abs(theta_of(found)).max() == LARGEST_WEIGHT
 
 
 def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:

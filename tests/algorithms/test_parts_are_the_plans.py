@@ -29,6 +29,7 @@ Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
 HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
 MAPS = CAREFUL_MAP, PILOT_MAP, MAP
+PUBLIC = np.zeros((3, MAP.features))
 
 
 class Watch:
@@ -49,12 +50,13 @@ class Watch:
 
     def descend(self, features: Any, records: InMemory, plan: HeadStage, _: Any, **others: Any) -> Head:
         _are_all(records)
-        assert others in ({}, {"called": "pilot"}, {"start": None})
+        assert others in ({}, {"evidence": None}, {"evidence": None, "called": "pilot"})
         self.descended.append((features, plan))
         return HEAD
 
-    def contest(self, trees: Any, maps: Any, records: InMemory, plan: ContestStage, _: Any) -> Head:
+    def contest(self, trees: Any, maps: Any, records: InMemory, plan: ContestStage, _: Any, *, public: Any) -> Head:
         """What comes where both labels are common: it is told nothing of the labels."""
+        assert public is PUBLIC
         _are_all(records)
         self.contests.append((trees, tuple(maps), plan))
         return HEAD
@@ -85,7 +87,7 @@ CAREFUL, CONTEST = [(CAREFUL_MAP, PLAN.careful)], [(TREES, MAPS[1:], PLAN.otherw
 def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 of 400 and the noise: all that follows is a function of the noisy count."""
     watch = watched(monkeypatch, noise)
-    published = counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0))
+    published = counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0), public=PUBLIC)
     assert watch.scales == [scale_for(PLAN.count)]
     if 150 + noise < 100:
         ((trees, tree_plan),) = watch.drawn
@@ -103,7 +105,7 @@ def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
         *((110, [], CONTEST), (111, CAREFUL, []), (150, CAREFUL, []), (151, [], [])),
     ):
         watch = watched(monkeypatch, noise)
-        counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0))
+        counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0), public=PUBLIC)
         assert (watch.descended, watch.contests) == (descended, contests)
         assert len(watch.drawn) == (not descended and not contests)
 

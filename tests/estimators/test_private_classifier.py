@@ -14,7 +14,7 @@ from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
-from pcqr.plan import AskedPlan, CountedPlan, DrawPlan, HeadPlan, PilotedPlan, PilotedStage
+from pcqr.plan import AskedPlan, ContestStage, CountedPlan, DrawPlan, HeadPlan, PilotedPlan, PilotedStage
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
@@ -56,13 +56,17 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
 def test_auto_says_what_it_chose() -> None:
     X, y = unclear(2_000)
     public, _ = table(200, seed=1)
-    alone = PrivateClassifier(0.3, entropy=0).fit(X, y, public=public)
+    alone = PrivateClassifier(0.4, entropy=0).fit(X, y, public=public)
     assert (alone.method_, type(alone.plan_)) == ("tree", DrawPlan)
     asked, simple = (PrivateClassifier(1.0, entropy=0).fit(*rows, public=public) for rows in ((X, y), table(2_000)))
     assert (asked.method_, simple.method_) == ("head", "tree")
     assert asked.plan_ == simple.plan_
     assert isinstance(asked.plan_, AskedPlan)
-    common, rare = (PrivateClassifier(2.9, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
+    contest = PrivateClassifier(2.9, entropy=0).fit(X, y, public=public)
+    assert contest.method_ == "head"
+    assert isinstance(contest.plan_, AskedPlan)
+    assert isinstance(contest.plan_.asked, ContestStage)
+    common, rare = (PrivateClassifier(4.0, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
     assert (common.method_, rare.method_) == ("head", "tree")
     assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
     assert isinstance(common.plan_, CountedPlan)
@@ -90,7 +94,8 @@ def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch
     for epsilon, labels, expected in (
         (0.3, y, []),
         (1.0, y, ["head_predicates", "head_maps"]),
-        (3.0, y, ["head_predicates", "head_maps", "careful_map"]),
+        (3.0, y, ["head_predicates", "head_maps"]),
+        (4.0, y, ["head_predicates", "head_maps", "careful_map"]),
         (3.0, y + (X[:, 2] > 0.8), ["head_predicates", "head_maps"]),
     ):
         made.clear()
@@ -103,7 +108,7 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     public, _ = table(200, seed=1)
     few = DecisionTrees(cuts=4)
     common, rare = (
-        PrivateClassifier(2.9, trees=few, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)
+        PrivateClassifier(4.0, trees=few, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)
     )
     assert isinstance(common.hypothesis_, Head)
     assert isinstance(common.hypothesis_.feature_map.dense, PredicateVectors)
@@ -111,7 +116,7 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     assert len(common.hypotheses_.predicates) == 3 * 4  # type: ignore[attr-defined]
     assert common.hypotheses_ == rare.hypotheses_
     declared = DecisionTrees(predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
-    told = PrivateClassifier(2.9, trees=declared, entropy=0).fit(X, y, public=public)
+    told = PrivateClassifier(4.0, trees=declared, entropy=0).fit(X, y, public=public)
     assert told.hypothesis_.feature_map.dense.predicates == declared.predicates  # type: ignore[attr-defined]
 
 

@@ -44,7 +44,7 @@ HEAD = HeadStage(
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
 ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, head=HEAD)
 PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
-CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD)
+CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD, slack=0.001)
 COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=CONTEST)
 STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, CONTEST, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
@@ -57,7 +57,13 @@ def for_records(stage: ContestStage, records: int) -> ContestStage:
     return replace(stage, pilot=pilot, head=head)
 
 
+POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
 REFUSED: list[tuple[Any, str, object]] = [
+    (POSTERIOR, "step_size", -1e-9),
+    (POSTERIOR, "step_size", math.nan),
+    (CONTEST, "slack", -1e-9),
+    (CONTEST, "slack", math.inf),
+    (CONTEST, "slack", math.nan),
     (VOTE, "records", 0),
     (VOTE, "records", 1_000.0),
     (VOTE, "subsample", 0),
@@ -200,6 +206,14 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
         replace(ASKED, head=many, **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(for_records(CONTEST, 2**24), **sharp)
+
+
+@pytest.mark.parametrize("change", [{"classes": 3}, {"ferns": 3, "depth": 2, "share": 128}, {"momentum": 0.5}])
+def test_a_posterior_is_for_two_classes_without_ferns_and_has_no_steps(change: dict[str, Any]) -> None:
+    assert POSTERIOR.is_posterior
+    assert not HEAD.is_posterior
+    with pytest.raises(ParameterError, match="step_size"):
+        replace(POSTERIOR, **change)
 
 
 @pytest.mark.parametrize("name", ["copies", "public"])

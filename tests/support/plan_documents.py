@@ -51,7 +51,7 @@ PLAIN, MIXED = (
 )
 ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.1 / 3, 2, replace(PLAIN, classes=2))
 PILOT = replace(PLAIN, dense=150, steps=25, scale=2e9 / 3, classes=2)
-CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2))
+CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2), 1e-9 / 3)
 COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), CONTEST)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
@@ -169,7 +169,8 @@ def contests(draw: st.DrawFn) -> ContestStage:
     pilot, head = (replace(draw(heads()), classes=2) for _ in range(2))
     pilot = replace(pilot, records=head.records, bound=head.bound)
     limit = draw(st.integers(-head.records, head.records))
-    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head)
+    slack = draw(st.floats(0.0, 1.0))
+    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head, slack)
 
 
 @st.composite

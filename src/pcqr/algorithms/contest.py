@@ -16,7 +16,7 @@ from pcqr.algorithms.leaves import shares, worst_leaf
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
+from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.partition import least_mistakes
@@ -45,7 +45,7 @@ def contest(
     It holds for the pilot and the noisy lead as well. `maps` are those of the pilot and of the head, which begins where
     the pilot ended if they are one. The `public` rows are needed where pilot or head is a posterior.
     """
-    check_contest(trees, maps, records, plan)
+    check_contest(trees, maps, records, plan, public)
     for_pilot, for_head = maps
     before, after = (evidence_for(*each, public) for each in zip(maps, (plan.pilot, plan.head), strict=True))
     pilot = descend(for_pilot, records, plan.pilot, entropy, evidence=before, called="pilot")
@@ -61,7 +61,13 @@ def contest(
     return descend(for_head, records, plan.head, entropy, start=pilot, evidence=known)
 
 
-def check_contest(trees: DecisionTrees, maps: Sequence[HeadFeatures], records: Records, plan: ContestStage) -> None:
+def check_contest(
+    trees: DecisionTrees,
+    maps: Sequence[HeadFeatures],
+    records: Records,
+    plan: ContestStage,
+    public: Points | None = None,
+) -> None:
     """Raises where something does not fit what may come out, before anything is drawn."""
     if trees.labels != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
@@ -71,6 +77,7 @@ def check_contest(trees: DecisionTrees, maps: Sequence[HeadFeatures], records: R
         replace(trees, depth=depth).check_countable(records)
     for features, stage in zip(maps, (plan.pilot, plan.head), strict=True):
         check_records(features, records, stage)
+        evidence_for(features, stage, public)
 
 
 def contest_guarantee(
@@ -79,6 +86,8 @@ def contest_guarantee(
     """The worse of the two that may come out, each with pilot and lead, and the δ of both (proofs/contest.md)."""
     before = [sums_of(plan.pilot), NoisySums(plan.comparison, steps=1, scale=plan.scale, draws=1)]
     tree = sspp_guarantee(DrawStage(plan.tree), replace(trees, depth=plan.depth), plan.records, features, None)
+    if tree.epsilon > rounded_up(2.0 * plan.tree + plan.slack):
+        raise ParameterError("slack", f"at least {tree.epsilon - 2.0 * plan.tree:.3g} for these trees", plan.slack)
     for_tree, for_head = shares(delta, TREE_SHARE)
     leaves = {
         "a tree": sums_guarantee(before, for_tree, beside=(*beside, PureEvent(tree.epsilon))),

@@ -48,7 +48,7 @@ def by_rarer_label(
     the careful head. The `public` rows are needed where heads are posteriors.
     """
     careful, *others = maps
-    _check(trees, careful, others, records, plan)
+    _check(trees, careful, others, records, plan, public)
     ones = int(records.label_counts()[1]) // records.whole + discrete_laplace(scale_for(plan.count), entropy)
     rarer = min(ones, plan.records - ones)
     if rarer < plan.rare:
@@ -68,6 +68,7 @@ def _check(
     others: Sequence[HeadFeatures],
     records: Records,
     plan: CountedStage,
+    public: Points | None,
 ) -> None:
     """Raises where something does not fit what may come out, before anything is drawn."""
     if trees.labels != 2:
@@ -78,7 +79,7 @@ def _check(
         raise ParameterError("maps", f"{1 + len(heads)} feature maps", f"{1 + len(others)} of them")
     replace(trees, depth=plan.depth).check_countable(records)
     if isinstance(last, ContestStage):
-        check_contest(trees, others, records, last)
+        check_contest(trees, others, records, last, public)
     for features, head in zip((careful, *others), (plan.careful, *heads), strict=True):
         check_records(features, records, head)
 

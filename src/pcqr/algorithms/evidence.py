@@ -33,9 +33,13 @@ SHAPE, SCALE = 0.5, 0.6
 """a and b, of variances of a margin that one column would have if it were alone."""
 CONSTANT = 50.0
 """The variance of the constant's effect: how common labels are is not shrunk."""
-TANGENTS, ROUNDS = 2, 6
+TANGENTS, ROUNDS = 3, 4
 """How often what a sum says is taken at a new mean, and how often variances are found anew at each of them."""
-MOST_COORDINATES, MOST_ROWS = 500, 5_000
+LONGEST_STEP = 3.0
+"""The margin of no public row moves by more at one tangent: beyond that it says nothing."""
+LARGEST_WEIGHT = 2.0**10
+"""Weights are cut to ± this, so that all scores are integers of 64 bits. No sensible run comes near it."""
+MOST_COORDINATES, MOST_ROWS = 400, 2_500
 """Of a vector, and public rows in use: the time grows with the third power of the one, and with the other."""
 
 
@@ -78,19 +82,26 @@ class Evidence:
         dense = features.dense
         if not (has_evidence(features) and isinstance(dense, PredicateVectors)) or dense.directions is None:
             raise ParameterError("features", "a feature map of predicates, seen through public directions", "another")
-        if public is None:
-            raise ParameterError("public", "the public rows of which the feature map was made", None)
+        if public is None or public.shape[1] != features.features or not public.shape[0]:
+            received = None if public is None else f"{public.shape[0]} rows of {public.shape[1]} columns"
+            raise ParameterError(
+                "public", f"public rows of {features.features} columns, as the map was made of", received
+            )
         vectors = dense.vectors(public[:MOST_ROWS]).astype(np.float64)
-        squares: Floats = np.maximum(_row_sums(vectors * vectors), 1.0)
+        squares = _row_sums(vectors * vectors).clip(1.0)
         self._rows: Floats = vectors / np.sqrt(squares)[:, None]
         unit = UNIT * math.sqrt(dense.spread / (math.fsum(squares) / len(squares)))
-        self._effects: Floats = dense.directions.matrix * (unit * 2.0**-dense.directions.shift)
+        self._effects: Floats = dense.directions.matrix.astype(np.float64) * (unit * 2.0**-dense.directions.shift)
         columns = [predicate.feature for predicate in dense.predicates]
         self._groups = np.append(np.unique(columns, return_inverse=True)[1], len(set(columns)))  # the constant is last
         self._sizes = np.bincount(self._groups)
-        self._variances = np.full(self._sizes.size, SCALE)
+        self._variances = self._first_variances()
         self._sums: list[_Sum] = []
         self.features, self.weights = features, np.zeros(features.size)
+
+    def return_to_zero(self) -> None:
+        """Let the next sum be taken at weights 0 again: those of a weak pilot may be far off. No sum is forgotten."""
+        self.weights = np.zeros_like(self.weights)
 
     def add(self, mean: Floats, deviation: float) -> None:
         """Take a noisy mean of slopes and vectors at the present `weights`, and move these.
@@ -101,7 +112,23 @@ class Evidence:
         for _ in range(TANGENTS):
             precision, pull = self._tangents()
             for _ in range(ROUNDS):
-                self.weights = self._posterior(precision, pull)
+                target = self._posterior(precision, pull)
+            self.weights = self._on_the_way_to(target)
+
+    def _on_the_way_to(self, target: Floats) -> Floats:
+        """`target`, or as far towards it as its tangents may be trusted; 0 where rounding left it without a value."""
+        if not np.isfinite(target).all():
+            self._variances = self._first_variances()
+            return np.zeros_like(target)
+        way = target - self.weights
+        farthest = float(np.abs(_margins(self._rows, way)).max())
+        found: Floats = self.weights + min(1.0, LONGEST_STEP / max(farthest, LONGEST_STEP)) * way
+        return found.clip(-LARGEST_WEIGHT, LARGEST_WEIGHT)
+
+    def _first_variances(self) -> Floats:
+        found = np.full(self._sizes.size, SCALE)
+        found[-1] = CONSTANT
+        return found
 
     def _tangents(self) -> tuple[Floats, Floats]:
         """(Σ JᵀR⁻¹J, Σ JᵀR⁻¹(s − g + J·θ)) over all sums: what they say of θ, as of a linear function near it."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.accounting import DiscreteGaussianEvent, PureEvent, Repeated, compose
-from pcqr.algorithms.evidence import Evidence
+from pcqr.algorithms.evidence import LARGEST_WEIGHT, Evidence
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
@@ -43,9 +43,6 @@ Floats = NDArray[np.float64]
 Shape = tuple[int, int, int, int]
 """p, L, d and the share of a feature map."""
 
-LARGEST_WEIGHT = 2.0**10
-"""Weights are cut to ± this, so that all scores are integers of 64 bits. No sensible run comes near it."""
-
 
 def descend(
     features: HeadFeatures,
@@ -61,7 +58,7 @@ def descend(
 
     Steps begin at 0, or at the weights of `start`, a head on the same map that was released before. The weights are the
     mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits. Where
-    the plan says "posterior", sums are added to `evidence` instead, which may have some already, and the weights are
+    they are a posterior's, sums are added to `evidence` instead, which may have some already, and the weights are
     those that it speaks for in the end. Whoever listens to its progress hears of it as `called`.
     """
     check_records(features, records, plan)
@@ -132,6 +129,7 @@ class _Inference:
 
     def __init__(self, sums: HeadSums, plan: HeadStage, evidence: Evidence) -> None:
         self._sums, self._plan, self._evidence = sums, plan, evidence
+        evidence.return_to_zero()
 
     def total(self) -> Integers:
         dense = np.rint(self.mean(1) * GRID).astype(np.int32)
@@ -145,17 +143,17 @@ class _Inference:
         """The last weights are those of all sums."""
 
     def mean(self, kept: int) -> Floats:  # noqa: ARG002
-        return np.clip(self._evidence.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT)[None]
+        return self._evidence.weights[None]
 
 
 def evidence_for(features: HeadFeatures, plan: HeadStage, public: Points | None) -> Evidence | None:
-    """What the sums of `plan` are added to: of the `public` rows, where it says "posterior"."""
-    return Evidence(features, public) if plan.update == "posterior" else None
+    """What the sums of `plan` are added to: of the `public` rows, where its head is a posterior's."""
+    return Evidence(features, public) if plan.is_posterior else None
 
 
 def check_evidence(features: HeadFeatures, plan: HeadStage, evidence: Evidence | None) -> None:
     """Raises where there is none for a plan that needs it, or it is of another map."""
-    if (evidence is None) != (plan.update == "steps"):
+    if (evidence is not None) != plan.is_posterior:
         raise ParameterError("evidence", "that of public rows for a posterior, none for steps", evidence)
     if evidence is not None and evidence.features != features:
         raise ParameterError("evidence", "on the same feature map", "another one")

@@ -114,11 +114,11 @@ def _otherwise(stage: ContestStage | PilotedStage, delta: float) -> dict[str, st
     return _contest(stage, delta)
 
 
-def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
+def _contest(stage: ContestStage, delta: float, first: str = "or a pilot") -> dict[str, str]:
     lead = sums_guarantee([NoisySums(stage.comparison, 1, stage.scale, 1)], delta)
     ahead = f"where the best tree of depth {stage.shallow} makes {_more(stage.tree_from)}"
     return {
-        "or a pilot": _descent(stage.pilot, delta),
+        first: _descent(stage.pilot, delta),
         "comparison": f"of its mistakes with trees, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
         "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
         "or a head": _descent(stage.head, delta),
@@ -126,7 +126,7 @@ def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
 
 
 def _question(stage: AskedStage | ContestStage, delta: float) -> dict[str, str]:
-    return _contest(stage, delta) if isinstance(stage, ContestStage) else _asked(stage, delta)
+    return _contest(stage, delta, "pilot") if isinstance(stage, ContestStage) else _asked(stage, delta)
 
 
 def _asked(stage: AskedStage, delta: float) -> dict[str, str]:

@@ -171,7 +171,8 @@ def _in_words(settings: Settings) -> str:
             return f"{rare}, {careful}, by a private count; else {_in_words(settings.otherwise)}"
     parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
     parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
-    return f"heads over {' and '.join(parts)}, by {settings.steps} steps of noisy gradient descent"
+    way = "noisy sums and what public rows make of them" if settings.is_posterior else "steps of noisy gradient descent"
+    return f"heads over {' and '.join(parts)}, by {settings.steps} {way}"
 
 
 def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.checks import check_integer, check_positive, keep_plain
+from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.noise import check_scale
@@ -34,8 +33,8 @@ class ContestStage(Document):
         D of the tree.
     head : HeadStage
         The descent that is made otherwise.
-    slack : float or None, default None
-        2λ of the tree's draw, what its ε has beside 2η, or more than that. None: not known.
+    slack : float
+        2λ of the tree's draw, what its ε has beside 2η, or more than that.
 
     Attributes
     ----------
@@ -55,7 +54,7 @@ class ContestStage(Document):
     --------
     >>> from pcqr.plan import ContestStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> stage = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=4, head=head)
+    >>> stage = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=4, head=head, slack=1e-9)
     >>> stage.records, stage.comparison
     (10000, DiscreteGaussianEvent(noise_multiplier=16.0))
     """
@@ -67,7 +66,7 @@ class ContestStage(Document):
     tree: float
     depth: int
     head: HeadStage
-    slack: float | None = None
+    slack: float
 
     def __post_init__(self) -> None:
         check_head("pilot", self.pilot)
@@ -80,9 +79,10 @@ class ContestStage(Document):
         check_scale("scale", self.scale)
         check_integer("tree_from", self.tree_from, least=-self.records, most=self.records)
         check_tree(self.records, self.depth, self.tree)
-        if self.slack is not None and not 0.0 <= self.slack < math.inf:
-            raise ParameterError("slack", "a finite number ≥ 0, or None", self.slack)
-        keep_plain(self, floats=("scale", "tree"), integers=("shallow", "tree_from", "depth"))
+        check_finite("slack", self.slack)
+        if self.slack < 0:
+            raise ParameterError("slack", "a number ≥ 0", self.slack)
+        keep_plain(self, floats=("scale", "tree", "slack"), integers=("shallow", "tree_from", "depth"))
 
     @property
     def records(self) -> int:

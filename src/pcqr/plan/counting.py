@@ -110,7 +110,7 @@ class CountedStage(Document):
     --------
     >>> from pcqr.plan import ContestStage, CountedStage, HeadStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> contest = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=3, head=head)
+    >>> contest = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=3, head=head, slack=1e-9)
     >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=contest).records
     10000
     """
@@ -125,6 +125,8 @@ class CountedStage(Document):
 
     def __post_init__(self) -> None:
         check_head("careful", self.careful)
+        if self.careful.is_posterior:
+            raise ParameterError("careful", "a descent, with steps", self.careful)
         last = self.otherwise
         if isinstance(last, PilotedStage):
             check_head("otherwise", last.heads[0])

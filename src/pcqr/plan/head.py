@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
@@ -17,9 +16,6 @@ from pcqr.records.head_features import WHOLE_SHARE
 
 MOST_HEAD_RECORDS, LARGEST_HEAD_TERM = 2**31 - 1, 2**24
 """n and M: sums of n integers of at most M stay far within 64 bits."""
-
-
-Update = Literal["steps", "posterior"]
 
 
 def last_quarter(steps: int) -> int:
@@ -50,14 +46,12 @@ class HeadStage(Document):
     scale : float
         σ of the discrete Gaussian noise on each coordinate of each sum, cells without a record included.
     momentum, step_size : float
-        How a noisy sum moves the weights along itself. They cost nothing. 0 where it does not.
+        How a noisy sum moves the weights. They cost nothing. Both 0, for two classes and without ferns: it does not
+        move them along itself, but the weights are the mean of a posterior, which public rows make possible.
     classes : int, default 2
         C. With more than two there is one block of weights for each.
     seed : int, default 0
         A public number: the coins that the ferns are made with.
-    update : {"steps", "posterior"}, default "steps"
-        What is made of the noisy sums: steps of gradient descent, or, for two classes and without ferns, the mean of a
-        posterior, which public rows make possible. It costs nothing, either.
 
     Attributes
     ----------
@@ -67,6 +61,8 @@ class HeadStage(Document):
         Functions to learn: 1 for two classes, else C.
     coordinates : int
         Weights of a block, p + L·2^d.
+    is_posterior : bool
+        Whether the weights are the mean of a posterior.
     draws : int
         Noise drawn in the whole run, one for each weight and step.
     event : DiscreteGaussianEvent
@@ -102,7 +98,6 @@ class HeadStage(Document):
     step_size: float
     classes: int = 2
     seed: int = 0
-    update: Update = "steps"
 
     def __post_init__(self) -> None:
         check_integer("records", self.records, least=1, most=MOST_HEAD_RECORDS)
@@ -115,7 +110,7 @@ class HeadStage(Document):
         check_integer("classes", self.classes, least=2, most=MOST_LABELS)
         check_integer("seed", self.seed, least=0)
         check_positive("scale", self.scale)
-        self._check_update()
+        self._check_steps()
         if (self.ferns > 0) != (self.depth > 0):
             raise ParameterError("depth", "at least 1 with ferns, 0 without any", self.depth)
         if (self.dense > 0, self.ferns > 0) != (self.share > 0, self.share < WHOLE_SHARE):
@@ -130,25 +125,25 @@ class HeadStage(Document):
         )
         check_scale("scale", self.scale)
 
-    def _check_update(self) -> None:
-        if self.update not in get_args(Update):
-            raise ParameterError("update", f"one of {', '.join(map(repr, get_args(Update)))}", self.update)
+    def _check_steps(self) -> None:
         check_finite("momentum", self.momentum)
-        if self.update == "posterior":
-            for name in ("momentum", "step_size"):
-                if getattr(self, name) != 0:
-                    raise ParameterError(name, "0 where the weights are those of a posterior", getattr(self, name))
-            if self.classes != 2 or self.ferns:
-                raise ParameterError("update", "'steps' for more than two classes, and with ferns", self.update)
-            return
-        check_positive("step_size", self.step_size)
         if not 0 <= self.momentum < 1:
             raise ParameterError("momentum", "a number in [0, 1)", self.momentum)
+        if self.classes != 2 or self.ferns or self.momentum:
+            check_positive("step_size", self.step_size)
+        check_finite("step_size", self.step_size)
+        if self.step_size < 0:
+            raise ParameterError("step_size", "a number ≥ 0", self.step_size)
 
     @property
     def sensitivity(self) -> int:
         """2M: one replaced record takes one vector out of a sum and puts another one in."""
         return 2 * self.bound
+
+    @property
+    def is_posterior(self) -> bool:
+        """Are the weights the mean of a posterior, so that there are no steps?"""
+        return self.step_size == 0.0
 
     @property
     def blocks(self) -> int:

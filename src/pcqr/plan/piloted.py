@@ -62,6 +62,8 @@ class PilotedStage(Document):
             stages = tuple(getattr(self, name))
             if len(stages) != number or not all(isinstance(stage, HeadStage) for stage in stages):
                 raise ParameterError(name, f"{number} HeadStages", f"{len(stages)} of them")
+            if any(stage.is_posterior for stage in stages):
+                raise ParameterError(name, "descents, with steps", "a posterior")
             object.__setattr__(self, name, stages)
         alike = {(stage.records, stage.bound, stage.classes) for stage in (*self.pilots, *self.heads)}
         if len(alike) > 1:

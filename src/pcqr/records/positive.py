@@ -30,7 +30,7 @@ def moments(vectors: Floats, weights: Floats) -> Floats:
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Of a symmetric positive definite matrix, by Cholesky's factor: exactly symmetric."""
+    """Of a symmetric positive definite matrix, by Cholesky's factor: exactly symmetric. Of another one: no numbers."""
     root = np.array(matrix, dtype=np.float64)
     _factor(root)
     upside_down = np.eye(len(root))
@@ -54,7 +54,7 @@ def _factor(matrix: Floats) -> None:
     """A = L·Lᵀ: L takes the place of the lower half of A."""
     size = len(matrix)
     for k in range(size):
-        root = math.sqrt(matrix[k, k])
+        root = math.sqrt(matrix[k, k]) if matrix[k, k] > 0.0 else math.nan
         matrix[k, k] = root
         for i in range(k + 1, size):
             matrix[i, k] /= root

@@ -19,10 +19,12 @@ from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
 from pcqr.algorithms.sspp import sspp_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.plan import ContestStage, DrawStage, HeadStage
+from pcqr.planning.classifiers import rule
 from pcqr.planning.classifiers.contest import plan_contest, scout_map
 from pcqr.planning.classifiers.dense import DENSE, dense_features
-from pcqr.planning.classifiers.recipes import Recipe, mixed, plain, scout
-from pcqr.planning.classifiers.rule import BEHIND, CONTEST_LEAD, CONTEST_PILOT, LEAST_LEAD, tree_from
+from pcqr.planning.classifiers.piloted import head_maps
+from pcqr.planning.classifiers.recipes import Recipe, mixed, plain, posterior, scout
+from pcqr.planning.classifiers.rule import CONTEST, POSTERIOR_CONTEST
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
@@ -80,20 +82,24 @@ def test_strengths_add_up_by_squares() -> None:
     plan = plan_for(10_000, 1.0)
     lead = 1.0 / plan.comparison.noise_multiplier
     whole = math.hypot(strength(plan.pilot), lead, strength(plan.head))
-    assert strength(plan.pilot) / whole == pytest.approx(CONTEST_PILOT)
-    assert lead / whole == pytest.approx(CONTEST_LEAD)
+    assert strength(plan.pilot) / whole == pytest.approx(CONTEST.pilot)
+    assert lead / whole == pytest.approx(CONTEST.lead)
     assert 0.96 < strength(plan.head) / whole < 0.99, "the head has nearly all"
 
 
 def test_a_tree_needs_a_larger_lead_the_noisier_a_pilot_is() -> None:
     """In proportion to what its vectors are spread over, and to 1/(n·ε); within limits."""
+
+    def tree_from(records: int, epsilon: float, spread: float) -> float:
+        return rule.tree_from(records, epsilon, spread, CONTEST)
+
     from_here = tree_from(3_000, 1.0, 14.0)
-    assert from_here == pytest.approx(BEHIND * 14.0 / 3_000)
-    (_, least), (later, most) = LEAST_LEAD
+    assert from_here == pytest.approx(CONTEST.behind * 14.0 / 3_000)
+    (_, least), (later, most) = CONTEST.least
     assert least < tree_from(3_000, 1.0, 13.0) < from_here < tree_from(3_000, 1.0, 15.0) < 0.5
     assert tree_from(30_000, 0.1, 14.0) == pytest.approx(from_here)
     assert tree_from(2_000, 0.75, 7.0) == pytest.approx(from_here)
-    turn = BEHIND * 14.0 / least
+    turn = CONTEST.behind * 14.0 / least
     assert turn < later
     assert tree_from(math.ceil(turn) + 1, 1.0, 14.0) == tree_from(int(later) - 1, 1.0, 14.0) == least
     assert tree_from(math.floor(0.9 * turn), 1.0, 14.0) > 1.1 * least
@@ -115,10 +121,37 @@ def test_a_tree_needs_a_larger_lead_the_noisier_a_pilot_is() -> None:
 def test_the_lead_is_planned_for_the_wider_of_both_maps(maps: tuple[HeadFeatures, HeadFeatures], spread: float) -> None:
     """A number counts as one column, a category as a quarter, and the constant as one."""
     plan = plan_contest(request_for(1_000, 1.0), TREES, maps, 1e-6)
-    assert plan.tree_from == pytest.approx(BEHIND * spread, abs=1)
+    assert plan.tree_from == pytest.approx(CONTEST.behind * spread, abs=1)
     many = plan_contest(request_for(200_001, 0.5), TREES, maps, 1e-6)
-    assert many.tree_from == math.ceil(LEAST_LEAD[-1][1] * 200_001) > LEAST_LEAD[-1][1] * 200_001
+    assert many.tree_from == math.ceil(CONTEST.least[-1][1] * 200_001) > CONTEST.least[-1][1] * 200_001
     assert plan_contest(request_for(5, 1.0), TREES, maps, 1e-6).tree_from == 5, "no more than all records"
+
+
+def test_posteriors_compare_with_less_noise_and_share_their_sums() -> None:
+    (known,) = head_maps(5_000, 1.0, 2, PREDICATES, COLUMNS, PUBLIC, None)
+    plan = plan_contest(request_for(5_000, 1.0), TREES, (known, known), 1e-6)
+    assert (plan.pilot.is_posterior, plan.pilot.steps) == (True, 1)
+    assert (plan.head.is_posterior, plan.head.steps) == (True, posterior(5_000, 1.0).least_steps)
+    lead = 1.0 / plan.comparison.noise_multiplier
+    whole = math.hypot(strength(plan.pilot), lead, strength(plan.head))
+    assert strength(plan.pilot) / whole == pytest.approx(POSTERIOR_CONTEST.pilot)
+    assert lead / whole == pytest.approx(POSTERIOR_CONTEST.lead)
+    assert known.dense is not None
+    assert plan.tree_from == math.ceil(0.01 * 5_000) > POSTERIOR_CONTEST.behind * known.dense.spread
+    weaker = plan_contest(request_for(5_000, 0.1), TREES, (known, known), 1e-6)
+    assert weaker.tree_from == math.ceil(POSTERIOR_CONTEST.behind * known.dense.spread / 0.1)
+    later = plan_contest(request_for(8_000, 1.0), TREES, (known, known), 1e-6)
+    assert not later.pilot.is_posterior
+    assert not later.head.is_posterior
+
+
+@given(epsilon=st.floats(0.01, 10.0), records=st.integers(10, 10**5))
+@settings(max_examples=10, deadline=None)
+def test_the_slack_of_a_tree_is_all_of_its_epsilon_but_twice_eta(epsilon: float, records: int) -> None:
+    plan = plan_for(records, epsilon)
+    drawn = sspp_guarantee(DrawStage(plan.tree), replace(TREES, depth=plan.depth), records, COLUMNS, None)
+    assert 2 * plan.tree + plan.slack >= drawn.epsilon
+    assert plan.slack < 1e-3 * epsilon + 1e-6
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
@@ -152,11 +185,14 @@ def test_each_descent_is_planned_by_the_recipe_of_its_map(features: HeadFeatures
 
 
 def test_the_map_of_the_pilot_asks_the_same_questions_and_is_whitened_little() -> None:
-    """Whatever its head is: also where that is whitened more, or has ferns."""
-    for records in (4_000, 40_000, 400_000):
+    """Whatever its head is: also where that is whitened more, or has ferns. A posterior's pilot has the head's map."""
+    for records in (8_000, 40_000, 400_000):
         found = scout_map(records, 1.0, PREDICATES, COLUMNS, PUBLIC, None)
         assert found == HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.2), None, 256)
         assert found.dense != PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.55)
+    for records in (3_000, 7_999):
+        (of_head,) = head_maps(records, 1.0, 2, PREDICATES, COLUMNS, PUBLIC, None)
+        assert scout_map(records, 1.0, PREDICATES, COLUMNS, PUBLIC, None) == of_head
     assert scout_map(4_000, 1.0, PREDICATES, COLUMNS, None, None) == MAP, "without public rows nothing is whitened"
 
 

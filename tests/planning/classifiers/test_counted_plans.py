@@ -18,7 +18,7 @@ from pcqr.planning.classifiers.asked import plan_asked
 from pcqr.planning.classifiers.counted import careful_map, plan_counted
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.recipes import mixed
-from pcqr.planning.classifiers.rule import CONTEST_DEPTH, LEAST_LEAD
+from pcqr.planning.classifiers.rule import CONTEST, CONTEST_DEPTH, DROWNED
 from pcqr.records.vectors import PredicateVectors
 
 MAPS = CAREFUL_MAP, PILOT_MAP, MAP
@@ -48,7 +48,11 @@ def test_the_question_has_less_of_epsilon_the_more_there_is_to_see(records: int,
 
 def test_a_question_by_itself_has_limits() -> None:
     plan = plan_asked(request_for(2_001, 1.0), TREES, MAP)
-    assert (plan.shallow, plan.few, plan.many) == (2, 500, 700)
+    assert MAP.dense is not None
+    drowned = math.floor((0.5 - DROWNED * MAP.dense.spread / 2_001) * 2_001)
+    assert (plan.shallow, plan.few, plan.many) == (2, 500, drowned)
+    weak = plan_asked(request_for(2_001, 0.01), TREES, MAP)
+    assert weak.few == weak.many == 500, "then there is a tree, whatever the answer is"
     single = plan_asked(request_for(2_001, 1.0), replace(TREES, depth=1), MAP)
     assert (single.shallow, single.depth) == (1, 1)
 
@@ -82,7 +86,7 @@ def test_thresholds_are_functions_of_public_numbers() -> None:
     assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
     contest = plan.otherwise
     assert isinstance(contest, ContestStage)
-    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(LEAST_LEAD[0][1] * 20_001))
+    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(CONTEST.least[0][1] * 20_001))
     assert contest.depth == plan.depth
 
 

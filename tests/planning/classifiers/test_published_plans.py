@@ -14,7 +14,9 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.plan import (
     AskedPlan,
+    AskedStage,
     Budget,
+    ContestStage,
     CountedPlan,
     DrawPlan,
     HeadPlan,
@@ -23,7 +25,7 @@ from pcqr.plan import (
 from pcqr.planning import Request
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
-from pcqr.planning.classifiers.rule import SMALL_TREE, choose, trees_for
+from pcqr.planning.classifiers.rule import SMALL_TREE, choose, has_contest, trees_for
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -39,19 +41,19 @@ def request(**changes: Any) -> Request:
 
 
 def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
-    """Where labels are counted there are two more maps, those of the careful head and of the pilot."""
+    """Where a pilot is compared there is one more map, and where labels are counted that of the careful head, too."""
     chosen = choose(asked.records, asked.epsilon, 2) if method == "auto" else method
-    return MAPS * (3 if chosen == "counted" else 1)
+    has_pilot = chosen == "asked" and has_contest(asked.records, asked.epsilon)
+    return MAPS * (3 if chosen == "counted" else 1 + has_pilot)
 
 
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
         (999, 1.0, 2, "tree"),
-        (1_499, 1.0, 2, "tree"),
-        (1_500, 1.0, 2, "asked"),
-        (2_999, 1.0, 2, "asked"),
-        (3_000, 1.0, 2, "counted"),
+        (1_000, 1.0, 2, "asked"),
+        (7_999, 1.0, 2, "asked"),
+        (8_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),
         (150_000, 1.0, 2, "head"),
         (59_999, 1.0, 2, "counted"),
@@ -61,9 +63,9 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
         (400_000, 0.05, 2, "counted"),
         (400_000, 0.1, 2, "head"),
         (1_500_000, 0.1, 2, "head"),
-        (149_999, 0.01, 2, "tree"),
-        (150_000, 0.01, 2, "asked"),
-        (250_000, 0.01, 2, "asked"),
+        (99_999, 0.01, 2, "tree"),
+        (100_000, 0.01, 2, "asked"),
+        (799_999, 0.01, 2, "asked"),
         (2_999, 1.0, 3, "tree"),
         (3_000, 1.0, 3, "head"),
         (10**6, 4.0, 3, "head"),
@@ -96,8 +98,14 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
 def test_the_kinds_of_plans() -> None:
     assert isinstance(plan_published(request(), "tree"), DrawPlan)
     assert isinstance(plan_published(request(records=700), "auto"), DrawPlan)
-    assert isinstance(plan_published(request(records=2_000), "auto", MAPS), AskedPlan)
-    assert isinstance(plan_published(request(records=5_000), "auto", 3 * MAPS), CountedPlan)
+    asked, contest = (
+        plan_published(request(records=n), "auto", maps) for n, maps in ((2_999, MAPS), (3_000, 2 * MAPS))
+    )
+    assert isinstance(asked, AskedPlan)
+    assert isinstance(asked.asked, AskedStage)
+    assert isinstance(contest, AskedPlan)
+    assert isinstance(contest.asked, ContestStage)
+    assert isinstance(plan_published(request(records=9_000), "auto", 3 * MAPS), CountedPlan)
     assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
     maps = head_maps(150_000, 1.0, 2, predicates, 1, public, None)

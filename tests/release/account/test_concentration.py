@@ -38,9 +38,9 @@ from pcqr.release.account.concentration import concentration
 ORDERS = [1.0 + 2.0**power for power in range(-10, 20)]
 
 
-def planned(method: str, epsilon: float = 1.0) -> Plan:
+def planned(method: str, epsilon: float = 1.0, *, records: int = 3_000) -> Plan:
     rng = np.random.default_rng(0)
-    X, public = rng.normal(size=(3_000, 2)), rng.normal(size=(50, 2))
+    X, public = rng.normal(size=(records, 2)), rng.normal(size=(50, 2))
     trees = DecisionTrees(depth=1)
     classifier = PrivateClassifier(epsilon=epsilon, method=method, trees=trees, entropy=0)  # type: ignore[arg-type]
     return classifier.fit(X, (X[:, 0] > 0).astype(int), public=public).plan_
@@ -85,15 +85,33 @@ def contest_of(stage: ContestStage, order: float) -> float:
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_a_question_and_the_worse_of_what_may_come_after_it(epsilon: float) -> None:
-    plan = planned("asked", epsilon)
+    plan = planned("asked", epsilon, records=math.floor(2_900 / epsilon))
     assert type(plan) is AskedPlan
-    rho = concentration(plan)
+    rho, stage = concentration(plan), plan.asked
     assert rho is not None
+    assert isinstance(stage, AskedStage)
     for order in ORDERS:
-        assert asked_of(plan.asked, order) <= rho * order * (1 + 1e-9)
+        assert asked_of(stage, order) <= rho * order * (1 + 1e-9)
     assert rho < 0.3 * plan.guarantee.epsilon**2
-    hotter = replace(plan, asked=replace(plan.asked, question=2.0 * plan.asked.question))
+    hotter = replace(plan, asked=replace(stage, question=2.0 * stage.question))
     assert concentration(hotter) != rho
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_a_contest_by_itself(epsilon: float) -> None:
+    plan = planned("asked", epsilon, records=math.ceil(3_100 / epsilon))
+    assert type(plan) is AskedPlan
+    rho, stage = concentration(plan), plan.asked
+    assert rho is not None
+    assert isinstance(stage, ContestStage)
+    for order in ORDERS:
+        assert contest_of(stage, order) <= rho * order * (1 + 1e-9)
+    assert rho < 0.3 * plan.guarantee.epsilon**2
+    before = sums_of(stage.pilot, 1.0) + divergence(stage.comparison, 1.0)
+    by_tree = before + (stage.tree + stage.slack) ** 2 / 2
+    assert rho == pytest.approx(max(by_tree, before + sums_of(stage.head, 1.0)))
+    looser = replace(plan, asked=replace(stage, slack=2.0 * stage.tree))
+    assert concentration(looser) == pytest.approx(before + 4.5 * stage.tree**2)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])

@@ -78,6 +78,7 @@ def plan_contest(
         tree=0.0,
         depth=depth,
         head=head,
+        slack=0.0,
     )
     pure = _left_for_tree(start, epsilon, for_tree, beside)
     drawn = replace(trees, depth=depth)

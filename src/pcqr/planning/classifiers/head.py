@@ -108,7 +108,7 @@ def stage_for(records: int, shape: Shape, recipe: Recipe, mu: float, *, classes:
     """The sums that `recipe` asks for at strength μ = `mu`, and the steps that are made of them."""
     if recipe.is_posterior:
         sums, scale = recipe.least_steps, noise_scale(recipe.least_steps, mu)
-        return HeadStage(records, *shape, sums, LARGEST_HEAD_TERM, scale, 0.0, 0.0, classes, seed, "posterior")
+        return HeadStage(records, *shape, sums, LARGEST_HEAD_TERM, scale, 0.0, 0.0, classes, seed)
     way = min(recipe.noise * mu, recipe.longest_way) * (1.0 - MOMENTUM)
     steps = max(math.ceil(min(way * records / recipe.largest_step, recipe.most_steps)), recipe.least_steps)
     step_size = min(way / steps, recipe.largest_step / records)

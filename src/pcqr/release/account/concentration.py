@@ -52,12 +52,12 @@ def _of_counted(plan: CountedPlan) -> float:
     return rounded_up(stage.count * stage.count / 2.0 + max(ways))
 
 
-def _of_question(plan: AskedPlan) -> float | None:
+def _of_question(plan: AskedPlan) -> float:
     match plan.asked:
         case AskedStage() as asked:
             return _of_asked(asked, plan.guarantee.epsilon - asked.question - 2.0 * asked.tree)
         case ContestStage() as contest:
-            return None if contest.slack is None else _of_contest(contest, contest.slack)
+            return _of_contest(contest, contest.slack)
 
 
 def _of_asked(stage: AskedStage, slack: float) -> float:

@@ -103,7 +103,7 @@ def contest_plan(records: int, multiplier: float, tree: float) -> ContestStage:
     """A pilot of one step, a lead that one record decides, and one more step, M = 1; σ = `multiplier`·2M everywhere."""
     bound, scale = 1, multiplier * 2 * 1
     step = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
-    return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, head=step)
+    return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, head=step, slack=1e-6)
 
 
 @dataclass(frozen=True)
