@@ -123,6 +123,22 @@ def test_all_noise_of_a_contest_and_its_tree_are_needed(hotter: ContestStage, pl
     assert not verify(PilotCase.once("hotter", claimed, IN_QUESTION[place : place + 1], Contest(hotter))).passed
 
 
+@pytest.mark.parametrize("part", ["pilot", "lead", "tree", "head"])
+def test_all_noise_of_a_contest_of_posteriors_is_needed(part: str) -> None:
+    """The head's sum is taken at 0 again, whatever the pilot's came to, and both move its weights."""
+    plan = contest_plan(records=2, multiplier=1.0, tree=0.5, step_size=0.0)
+    case = contest_case(plan, IN_QUESTION, 0.05)
+    hotter, place = {
+        "pilot": (replace(plan, pilot=replace(plan.pilot, scale=0.5)), 0),
+        "lead": (replace(plan, scale=0.25), 2),
+        "tree": (replace(plan, tree=6.0), 0),
+        "head": (replace(plan, head=replace(plan.head, scale=0.5)), 0),
+    }[part]
+    assert not verify(PilotCase.once("hotter", case.claimed, IN_QUESTION[place : place + 1], Contest(hotter))).passed
+    if part == "head":
+        assert verify(case).passed
+
+
 def case_of(run: Callable[[Any, Entropy], str]) -> Case:
     return TurningCase.once("x", Guarantee(1.0, 1e-6), [(AGREED, APART)], run)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from pcqr.algorithms.asked import asked, asked_guarantee
 from pcqr.algorithms.contest import contest, contest_guarantee
 from pcqr.algorithms.head import descend, head_guarantee, shape_of
@@ -18,10 +20,11 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import AskedStage, ContestStage, HeadStage
+from pcqr.records.directions import Directions
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors
+from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 CUTS = (Predicate(0, 0.5), Predicate(0, 1.5))
 TWO_PLACES: tuple[Record, ...] = LINE[:4]
@@ -99,16 +102,25 @@ def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
     return TurningCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Question(plan))
 
 
-def contest_plan(records: int, multiplier: float, tree: float) -> ContestStage:
-    """A pilot of one step, a lead that one record decides, and one more step, M = 1; σ = `multiplier`·2M everywhere."""
-    bound, scale = 1, multiplier * 2 * 1
-    step = HeadStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
+_LAST_OF_TWO = Directions.of(np.array([[0], [1]], dtype=np.int16), shift=8)  # 256 becomes 1
+SEEN_CONSTANT = HeadFeatures(PredicateVectors(CUTS[:1], (0,), (0,), features=1, directions=_LAST_OF_TWO), None, 256)
+"""The same, seen through a direction: what noisy sums say of it can be understood by public rows."""
+PUBLIC_ROWS = np.zeros((4, 1))
+
+
+def contest_plan(records: int, multiplier: float, tree: float, *, step_size: float = 1.0) -> ContestStage:
+    """A pilot of one sum, a lead that one record decides, and one more sum, M = 1; σ = `multiplier`·2M everywhere.
+
+    Both are steps, or posteriors if `step_size` is 0.
+    """
+    bound, scale, features = 1, multiplier * 2 * 1, CONSTANT if step_size else SEEN_CONSTANT
+    step = HeadStage(records, *shape_of(features), 1, bound, scale, momentum=0.0, step_size=step_size)
     return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, head=step, slack=1e-6)
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The shipped contest, as a mechanism: the whole tree is shown, or all weights of the head that begins at a pilot.
+    """The shipped contest, as a mechanism: the whole tree is shown, or all weights of the head that follows a pilot.
 
     What the pilot's sum came to is part of an outcome to the exact verifier: it may be shown, too.
     """
@@ -116,11 +128,13 @@ class Contest:
     plan: ContestStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        return _shown(contest(ONE_CUT, (CONSTANT, CONSTANT), table.source(), self.plan, entropy))
+        features = SEEN_CONSTANT if self.plan.head.is_posterior else CONSTANT
+        return _shown(contest(ONE_CUT, (features,) * 2, table.source(), self.plan, entropy, public=PUBLIC_ROWS))
 
 
 def contest_case(plan: ContestStage, neighbours: Pairs, delta: float) -> Case:
-    name = f"Contest: n = {plan.records}, σ of the pilot = {plan.pilot.scale:g}, of the lead = {plan.scale:g}, "
+    kind = " of posteriors" if plan.head.is_posterior else ""
+    name = f"Contest{kind}: n = {plan.records}, σ of the pilot = {plan.pilot.scale:g}, of the lead = {plan.scale:g}, "
     claimed = contest_guarantee(plan, ONE_CUT, 1, delta)
     return PilotCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Contest(plan))
 
@@ -131,6 +145,7 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
     yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
     yield contest_case(contest_plan(2, 1.0, 0.5), two if full else IN_QUESTION, 0.05)
+    yield contest_case(contest_plan(2, 1.0, 0.5, step_size=0.0), two if full else IN_QUESTION, 0.05)
     if full:
         three_labels = tuple((0.0, label) for label in range(3))
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
