@@ -17,6 +17,7 @@ from pcqr import (
     SubsampleAggregate,
     UniversalRelease,
 )
+from pcqr.algorithms.evidence import Evidence
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, PcqrError
 from pcqr.estimators import private_classifier
@@ -44,14 +45,17 @@ def test_the_maps_of_heads_are_made_of_public_rows(
 ) -> None:
     made: list[tuple[HeadFeatures, ...]] = []
 
-    def watched(*arguments: Any) -> Head:
+    known: list[Any] = []
+
+    def watched(*arguments: Any, public: Any = None, evidence: Evidence | None = None) -> Head:
+        known.append(public if evidence is None else evidence)
         maps = next(given for given in arguments if isinstance(given, HeadFeatures | tuple))
         made.append(maps if isinstance(maps, tuple) else (maps,))
         features, blocks = made[-1][-1], 1 if classes == 2 else classes
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         return Head.of(features, classes, np.zeros((blocks, features.size)), cells)
 
-    for algorithm in ("descend", "piloted_head", "by_rarer_label"):
+    for algorithm in ("descend", "piloted_head", "contest", "by_rarer_label"):
         monkeypatch.setattr(private_classifier, algorithm, watched)
     rng = np.random.default_rng(0)
     public = rng.random((200, 2))
@@ -59,9 +63,12 @@ def test_the_maps_of_heads_are_made_of_public_rows(
         y = np.digitize(private[:, 0], [0.2, 0.4][: classes - 1])
         PrivateClassifier(80.0 if piloted else 8.0, method=method, entropy=0).fit(private, y, public=public)
     assert made[0] == made[1]
-    before = [False] if method == "auto" and classes == 2 else []  # the labels are counted first
-    before *= 1 if piloted else 2  # a careful head, and a pilot that is compared with trees
+    before = [False] if method == "auto" and classes == 2 else []  # a careful head, or a pilot beside trees
     assert [features.count > 0 for features in made[0]] == [*before, *([False, True, True] if piloted else [False])]
+    for each in known:
+        assert not isinstance(each, np.ndarray) or np.array_equal(each, public)
+        assert not isinstance(each, Evidence) or len(each._rows) == len(public)
+    assert (known[0] is None) == (classes == 3 or (piloted and method == "head")), "what public rows are needed for"
 
 
 class Watched(Entropy):
@@ -163,7 +170,7 @@ def test_a_classifier_keeps_no_rows_that_were_called_public(method: Any) -> None
 
 @pytest.mark.parametrize("features", ["predicates", "dense"])
 def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any) -> Head:
+    def interrupted(*_: Any, **__: Any) -> Head:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(private_classifier, "descend", interrupted)

@@ -30,10 +30,13 @@ def fitted(y: NDArray[Any], **parameters: Any) -> PrivateClassifier:
     [
         (1.0, "tree", 2),
         (1.0, "tree", 3),
-        (1.0, "head", 2),
+        (1.0, "head", 2),  # a posterior
+        (9.0, "head", 2),
+        (1.5, "asked", 2),
+        (4.0, "asked", 2),  # a contest of posteriors
         (40.0, "head", 2),  # pilots and ferns
         (40.0, "head", 3),
-        (4.0, "counted", 2),  # a contest
+        (9.0, "counted", 2),  # a contest
         (20.0, "counted", 2),
     ],
 )
