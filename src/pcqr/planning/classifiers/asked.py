@@ -28,7 +28,8 @@ def plan_asked(request: Request, trees: DecisionTrees, features: HeadFeatures) -
     tree = inverse_temperature_for(replace(trees, depth=depth), left, records=n, features=request.features)
     head = plan_head(n, features, recipe_of(features, n, epsilon), epsilon, for_head(delta), beside=(question,))
     spread = 1.0 if features.dense is None else features.dense.spread
-    few, many = (math.floor(limit * n) for limit in (FEW, many_mistakes(n, epsilon, spread)))
+    most = many_mistakes(n, epsilon, spread, is_posterior=head.is_posterior)
+    few, many = (math.floor(limit * n) for limit in (FEW, most))
     plan = AskedStage(question.epsilon, min(SHALLOW, depth), few, many, tree, depth, head)
     guarantee = asked_guarantee(plan, trees, request.features, delta)
     if not guarantee.within(epsilon, delta):

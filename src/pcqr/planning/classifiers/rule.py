@@ -28,10 +28,11 @@ HEAD_FROM, COUNTED_FROM = 3_000.0, 8_000.0
 """n·ε from which on a pilot of a head is compared with trees, and from which on the labels are counted before. Below
 the first a tree is the rule, unless the answer to one question is between two limits."""
 
-SHALLOW, FEW, DROWNED = 2, 0.25, 13.0
+SHALLOW, FEW, DROWNED, MANY = 2, 0.25, 13.0, 0.35
 """The question: how many mistakes makes the best tree of this depth? A head is ahead of a tree while n·ε < 3,000 where
 it makes more than the share `FEW` of the records, or else a tree finds most of it, or one label is uncommon; and fewer
-than half of them by `DROWNED` times the columns' worth of a vector over n·ε: what is to be found must not drown."""
+than half of them by `DROWNED` times the columns' worth of a vector over n·ε: what is to be found must not drown. A
+descent, which is weaker than a posterior, is ahead where it makes fewer than the share `MANY`."""
 
 QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 """The question has so much of n·ε, as far as its share of ε lies within the limit."""
@@ -120,12 +121,12 @@ def has_contest(records: int, epsilon: float) -> bool:
     return records * epsilon >= HEAD_FROM
 
 
-def many_mistakes(records: int, epsilon: float, spread: float) -> float:
+def many_mistakes(records: int, epsilon: float, spread: float, *, is_posterior: bool) -> float:
     """The share of mistakes of the best shallow tree from which a head would drown in noise.
 
     Noise grows with the columns' worth that a vector is `spread` over.
     """
-    return max(FEW, 0.5 - DROWNED * spread / (records * epsilon))
+    return max(FEW, 0.5 - DROWNED * spread / (records * epsilon)) if is_posterior else MANY
 
 
 def question_share(records: int, epsilon: float) -> float:
