@@ -28,7 +28,7 @@ DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
     ("adult", 0.1, "head"),
-    ("adult", 0.1, "counted"),
+    ("adult", 0.1, "asked"),
     ("adult", 1.0, "head"),
     ("adult", 4.0, "head"),
     ("covertype", 0.03, "counted"),

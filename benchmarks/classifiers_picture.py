@@ -34,8 +34,13 @@ from pcqr.drawing import (
 if TYPE_CHECKING:
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "counted": "s", "head": "o"}
-WORDS = {"tree": "one exact tree", "counted": "a head, or a tree where one label is rare", "head": "a head"}
+MARKERS = {"tree": "^", "asked": "D", "counted": "s", "head": "o"}
+WORDS = {
+    "tree": "one exact tree",
+    "asked": "a tree or a head, by one question",
+    "counted": "a head, or a tree where one label is rare",
+    "head": "a head",
+}
 STYLES = ((OTHERS, DASH_DOT), (VOTES, DOTTED))
 """Of the peers."""
 PEERS = ("logistic regression by DP-SGD", "network by DP-SGD")
