@@ -87,7 +87,9 @@ def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> Non
     recipe = plain(1_000, 1.0)
     asked = head_features(recipe, (Predicate(0, 0.0),), 5, public, None)
     assert recipe_of(asked, 8_000, 1.0) == plain(8_000, 1.0)
-    assert recipe_of(asked, 1_000, 1.0, 3) == recipe
+    assert recipe_of(asked, 1_000, 1.0, 3) == plain(1_000, 1.0, 3)
+    whitened = [plain(strength, 1.0, classes).whitening for classes in (2, 3) for strength in (4_999, 5_000, 8_000)]
+    assert whitened == [0.4, 0.4, 0.55, 0.2, 0.55, 0.55], "several classes are learned by descent, as ever"
 
 
 def test_few_sums_do_where_noise_is_large_and_public_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

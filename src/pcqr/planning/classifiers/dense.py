@@ -82,4 +82,4 @@ def recipe_of(features: HeadFeatures, records: int, epsilon: float, classes: int
     if features.ferns:
         return mixed(records, epsilon, classes)
     is_weak = classes == 2 and records * epsilon < POSTERIOR_BELOW
-    return posterior(records, epsilon) if is_weak and has_evidence(features) else plain(records, epsilon)
+    return posterior(records, epsilon) if is_weak and has_evidence(features) else plain(records, epsilon, classes)

@@ -26,7 +26,7 @@ Recipes = tuple[Recipe, Recipe, Recipe]
 
 def recipes(records: int, epsilon: float, classes: int = 2) -> Recipes:
     """Those of the three heads: without ferns, with some, with hardly anything else."""
-    return plain(records, epsilon), mixed(records, epsilon, classes), ferned(records, epsilon, classes)
+    return plain(records, epsilon, classes), mixed(records, epsilon, classes), ferned(records, epsilon, classes)
 
 
 def head_maps(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 WHITENING = 0.55
 """Dense directions are divided by their public standard deviation to this power."""
 
-LITTLE_WHITENING = 0.2
-"""That power for weak pilots: directions that hardly vary drown in noise."""
+LITTLE_BELOW, LITTLE_WHITENING = 5_000.0, 0.2
+"""n·ε below which directions that hardly vary drown in the noise of a descent, and the power there and for pilots."""
 
 POSTERIOR_BELOW, POSTERIOR_WHITENING, POSTERIOR_SUMS = 8_000.0, 0.4, 2
 """n·ε below which the weights are the mean of a posterior, where public rows allow for it; the power there; T."""
@@ -56,10 +56,12 @@ def rarest_for(records: int, epsilon: float) -> float:
     return max((least, share) for least, share in RAREST if least <= records * epsilon)[1]
 
 
-def plain(records: int, epsilon: float) -> Recipe:
+def plain(records: int, epsilon: float, classes: int = 2) -> Recipe:
     """Predicates alone."""
     noise = 0.7 if records * epsilon < 30_000.0 else 0.85
-    whitening = POSTERIOR_WHITENING if records * epsilon < POSTERIOR_BELOW else WHITENING
+    whitening = LITTLE_WHITENING if records * epsilon < LITTLE_BELOW else WHITENING
+    if classes == 2 and records * epsilon < POSTERIOR_BELOW:
+        whitening = POSTERIOR_WHITENING
     return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon), whitening)
 
 
