@@ -14,6 +14,10 @@ from pcqr.cli.main import app
 from pcqr.cli.rehearsal import _more
 from pcqr.datasets import read_table, write_table
 from pcqr.estimators.base import PrivateEstimator
+from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.trees import DecisionTree
+from pcqr.models import PublishedModel
+from pcqr.models.rules import predicates_of
 
 RECORDS, PUBLIC = 1_000, 120
 
@@ -39,6 +43,11 @@ def told(result: Result) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(result.stdout)
     assert facts["dry_run"] is True
     return facts
+
+
+def alone(part: str) -> float:
+    """The ε that the part has by itself."""
+    return float(part.partition("ε = ")[2].split(maxsplit=1)[0])
 
 
 def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,15 +93,12 @@ def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
     assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful head"]
     assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful head"]
     last = stage["otherwise"]
-    assert f"{last['head']['dense']} dense coordinates" in parts["or a head"]
-    assert f"{last['head']['steps']} noisy sums" in parts["or a head"]
-    assert f"{last['pilot']['steps']} noisy sums" in parts["or a pilot"]
-    assert "of its mistakes with trees, with noise" in parts["comparison"]
-    ahead = f"where the best tree of depth {last['shallow']} makes at least {last['tree_from']:,} mistakes fewer"
-    assert parts["and a tree"].startswith(f"of depth {last['depth']}, {ahead}; ε = ")
-    each = [float(parts[name].split("ε = ")[1].split()[0]) for name in ("or a pilot", "comparison", "or a head")]
-    assert 0 < each[1] < each[0] < each[2] / 2 < 4.5
-    assert float(parts["and a tree"].split("ε = ")[1].split()[0]) == pytest.approx(2 * last["tree"], rel=0.01)
+    assert parts["or a tree"].startswith(f"of depth {last['depth']}, where both labels are common; ε = ")
+    assert parts["with a head beside it"].startswith(f"at most {last['head']['dense']} dense coordinates, ")
+    assert f"{last['head']['steps']} noisy sums" in parts["with a head beside it"]
+    assert alone(parts["or a tree"]) == pytest.approx(2 * last["tree"], rel=0.01)
+    assert 9.0 / 2 < alone(parts["with a head beside it"]) < 9.0
+    assert not {"pilot", "comparison", "or a head alone"} & set(parts)
 
 
 def test_a_question_is_told_with_what_it_decides(home: Path) -> None:
@@ -108,10 +114,41 @@ def test_a_question_is_told_with_what_it_decides(home: Path) -> None:
 def test_a_contest_by_itself_is_told(home: Path) -> None:
     facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=4.0))
     parts, stage = facts["parts"], facts["plan"]["asked"]
-    assert {"pilot", "comparison", "and a tree", "or a head", "time"} <= set(parts)
-    assert not {"count", "question", "or a pilot"} & set(parts)
+    beside = stage["stacked"]
+    assert not {"count", "question", "or a tree"} & set(parts)
     assert f"{stage['pilot']['steps']} noisy sums" in parts["pilot"]
-    assert f"{stage['head']['steps']} noisy sums" in parts["or a head"]
+    assert "of its mistakes with trees, with noise" in parts["comparison"]
+    ahead = f"where the best tree of depth {stage['shallow']} makes at least {stage['tree_from']:,} mistakes fewer"
+    assert parts["and a tree"].startswith(f"of depth {beside['depth']}, {ahead}; ε = ")
+    assert alone(parts["and a tree"]) == pytest.approx(2 * beside["tree"], rel=0.01)
+    assert f"at most {beside['head']['dense']} dense coordinates" in parts["with a head beside it"]
+    assert f"{stage['head']['dense']} dense coordinates" in parts["or a head alone"]
+    each = [alone(parts[name]) for name in ("comparison", "pilot", "with a head beside it", "or a head alone")]
+    assert 0 < each[0] < each[1] < each[2] < each[3] < 4.0
+    assert "time" in parts
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 9.0])
+def test_a_head_beside_a_tree_is_tried_out(home: Path, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a contest, or a count: with a tree that asks everything, and as many coordinates as there may be."""
+    tried: list[PublishedModel] = []
+    texts = PublishedModel.texts
+
+    def heard(model: PublishedModel) -> dict[str, str]:
+        tried.append(model)
+        return texts(model)
+
+    monkeypatch.setattr(PublishedModel, "texts", heard)
+    plan = told(publish(home, "--delta", "1e-6", "--json", epsilon=epsilon))["plan"]
+    stage = plan["asked"]["stacked"] if epsilon == 4.0 else plan["counted"]["otherwise"]
+    heads = [model.hypothesis.feature_map for model in tried if isinstance(model.hypothesis, Head)]
+    beside = [features for features in heads if features.tree is not None]
+    assert (len(heads), len(beside)) == (3, 1)
+    assert beside[0].tree is not None
+    assert len(list(predicates_of(beside[0].tree))) == len(tried[0].provenance.predicates or ())
+    assert beside[0].size == stage["head"]["dense"]
+    trees = [model for model in tried if isinstance(model.hypothesis, DecisionTree)]
+    assert len(trees) == (0 if epsilon == 4.0 else 1), "a contest ends in a head, a count may end in a tree"
 
 
 def test_pilots_after_a_count_are_told(home: Path) -> None:

@@ -27,7 +27,8 @@ from pcqr.hypotheses.intervals import Interval, Intervals
 from pcqr.hypotheses.learners.fitting import Fitted
 from pcqr.hypotheses.learners.together import OneTeacher
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Answer, Plan, Usage
 from pcqr.plan.plans import QueryPlan

@@ -14,7 +14,8 @@ from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 DEEP = Split(Predicate(0, 0.5), Leaf(0), Split(Predicate(2, 0.5), Leaf(0), Leaf(1)))

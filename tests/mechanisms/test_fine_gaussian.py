@@ -84,8 +84,9 @@ def test_the_grids_part_is_the_proofs_constant_and_is_added_once(epsilon: float,
     part = (1 + math.exp(epsilon)) * draws / (16 * scale**2)
     assert part <= grid_delta(epsilon, scale, draws) <= part * (1 + 1e-11)
     for beside in ((), (0.3,)):
-        whole = fine_gaussian_delta(0.7, epsilon, scale, draws, beside)
-        assert whole == pytest.approx(gaussian_delta(0.7, epsilon, beside) + part, rel=1e-11)
+        for ranged in (None, 0.4):
+            whole = fine_gaussian_delta(0.7, epsilon, scale, draws, beside, ranged)
+            assert whole == pytest.approx(gaussian_delta(0.7, epsilon, beside, ranged) + part, rel=1e-11)
 
 
 @pytest.mark.parametrize("scale", [5.0, 40.0])
@@ -99,6 +100,33 @@ def test_discrete_noise_beside_a_randomised_response_keeps_the_bound(scale: floa
         )
         bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1, (part,))
         assert exact <= bound <= exact + 2.5 * (1 + math.exp(epsilon)) / (16 * scale**2)
+
+
+@pytest.mark.parametrize("scale", [5.0, 40.0])
+def test_discrete_noise_beside_two_outcomes_keeps_the_bound_of_their_range(scale: float) -> None:
+    """Both outcomes, whose losses are t and t − r, and all integers, one by one, for many t."""
+    shift, length = round(scale), 0.6
+    for epsilon in (0.0, 0.3, 1.0, 3.0):
+        exact = []
+        for top in np.linspace(0.0, length, 31).tolist():
+            heads = (math.exp(length) - math.exp(top)) / math.expm1(length)
+            outcomes = ((heads, top), (1 - heads, top - length))
+            exact.append(sum(weight * exact_delta(scale, epsilon - loss, shift) for weight, loss in outcomes))
+        bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1, (), length)
+        slack = 2.5 * (1 + math.exp(epsilon)) / (16 * scale**2)
+        assert max(exact) <= bound <= max(exact) * 1.001 + slack
+        assert bound < fine_gaussian_delta(shift / scale, epsilon, scale, 1, (length,))
+
+
+@pytest.mark.parametrize("beside", [(), (0.1,)])
+def test_epsilon_beside_a_bounded_range_is_the_least_that_keeps_delta(beside: tuple[float, ...]) -> None:
+    arguments = 2.0**40, 100_000, beside, 0.4
+    epsilon = fine_gaussian_epsilon(0.1, 1e-6, *arguments)
+    assert (
+        fine_gaussian_delta(0.1, epsilon, *arguments) <= 1e-6 < fine_gaussian_delta(0.1, 0.99999 * epsilon, *arguments)
+    )
+    pure = fine_gaussian_epsilon(0.1, 1e-6, 2.0**40, 100_000, (*beside, 0.4))
+    assert fine_gaussian_epsilon(0.1, 1e-6, 2.0**40, 100_000, beside) < epsilon < 0.95 * pure
 
 
 def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:

@@ -22,9 +22,9 @@ from pcqr import ParameterError
 from pcqr.documents.packing import packed
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.trees.tree import Leaf
 from pcqr.models import PublishedModel
 from pcqr.models.head import sums_of
+from pcqr.records.branching import Leaf
 from pcqr.records.directions import USUAL_NORM
 from pcqr.records.predicates import evaluate
 from pcqr.records.vectors import UNIT, PredicateVectors

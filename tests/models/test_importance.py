@@ -12,9 +12,9 @@ from support.published_heads import head_model, people
 from pcqr import Guarantee, ParameterError
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import DecisionTree
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Importances, PublishedModel, importances
 from pcqr.models.importance import MOST_EVALUATIONS, MOST_ROWS, REPEATS, some_rows
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

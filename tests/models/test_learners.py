@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from pcqr import Guarantee, ParameterError, SurelyPublic
+from pcqr.algorithms.contest import contest_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
 from pcqr.algorithms.piloted import piloted_guarantee
@@ -24,7 +25,9 @@ from pcqr.plan import (
     HeadStage,
     PilotedPlan,
     PilotedStage,
+    StackedStage,
 )
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -76,21 +79,49 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
 
 def test_the_guarantee_of_a_counted_head_can_be_recomputed_from_the_file() -> None:
     """Its own questions are in the head, those of the tree beside it in the provenance."""
-    learner = PrivateClassifier(40.0, 1e-6, method="counted", entropy=1, classes=("no", "yes"))
-    learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
-    assert learner.method_ == "head", "both labels are common, and no shallow tree is ahead at a majority"
+    learner = fitted_on_numbers("counted", 40.0)
+    assert learner.method_ == "head", "both labels are common"
     model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
     found: dict[str, Any] = dict(model.provenance.settings)
     trees = DecisionTrees(predicates=model.provenance.predicates)
-    pilot, head = (HeadStage(**taken(found, f"otherwise_{part}_")) for part in ("pilot", "head"))
-    otherwise = ContestStage(pilot=pilot, head=head, **taken(found, "otherwise_"))
+    otherwise = taken_stacked(found, "otherwise_")
     plan = CountedStage(careful=HeadStage(**taken(found, "careful_")), otherwise=otherwise, **found)
     assert counted_guarantee(plan, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
     assert model.provenance.hypotheses == (
         f"a tree of depth {plan.depth} where one label is rare, a head over {plan.careful.dense} dense coordinates "
-        f"where one is uncommon, by a private count; else trees of depth {otherwise.depth}, or heads over {head.dense} "
-        f"dense coordinates, as a pilot compares with trees"
+        f"where one is uncommon, by a private count; else heads over up to {otherwise.head.dense} dense coordinates "
+        f"beside a tree of depth {otherwise.depth}"
     )
+    assert isinstance(learner.hypothesis_, Head)
+    assert learner.hypothesis_.feature_map.tree is not None
+    assert "It asks the tree first" in model.rules()
+
+
+def test_the_guarantee_of_a_contest_can_be_recomputed_from_the_file() -> None:
+    model = PublishedModel.from_json(PublishedModel.from_learner(fitted_on_numbers("asked", 10.0)).to_json())
+    found: dict[str, Any] = dict(model.provenance.settings)
+    trees = DecisionTrees(predicates=model.provenance.predicates)
+    stacked, pilot, head = (
+        taken_stacked(found, "stacked_"),
+        *(HeadStage(**taken(found, f"{part}_")) for part in ("pilot", "head")),
+    )
+    plan = ContestStage(pilot=pilot, stacked=stacked, head=head, **found)
+    assert contest_guarantee(plan, trees, 5, 1e-6).epsilon == model.guarantee.epsilon
+    assert model.provenance.hypotheses == (
+        f"heads over up to {stacked.head.dense} dense coordinates beside a tree of depth {stacked.depth} where shallow "
+        f"trees are ahead of a pilot, by a private comparison; else heads over {head.dense} dense coordinates"
+    )
+
+
+def fitted_on_numbers(method: Literal["asked", "counted"], epsilon: float) -> PrivateClassifier:
+    """On five columns of which the majority decides."""
+    learner = PrivateClassifier(epsilon, 1e-6, method=method, entropy=1, classes=("no", "yes"))
+    return learner.fit(NUMBERS, np.where(NUMBERS.sum(axis=1) > 2, "yes", "no"), public=NUMBERS[:60] + 1e-9)
+
+
+def taken_stacked(found: dict[str, Any], start: str) -> StackedStage:
+    head = HeadStage(**taken(found, f"{start}head_"))
+    return StackedStage(head=head, **taken(found, start))
 
 
 def taken(found: dict[str, Any], start: str) -> dict[str, Any]:
@@ -114,6 +145,11 @@ def test_any_learner_with_these_attributes_will_do() -> None:
     assert model.schema.names == ("x0", "x1")
     assert model.predict(np.array([[1.0, 0.0], [0.0, 0.0]])).tolist() == [1, 0]
     assert model.provenance.public_rows == 0
+    features = features.beside(Split(Predicate(1, 3.0), Leaf(0), Leaf(1)), None, 0.0)
+    learner.hypothesis_ = Head.of(features, 2, np.ones((1, 3)), np.zeros((1, 0, 1)))
+    beside = PublishedModel.from_learner(learner)
+    assert beside.provenance.predicates == model.provenance.predicates == predicates, "the tree is no column"
+    assert PublishedModel.from_json(beside.to_json()) == beside
     del learner.hypothesis_
     with pytest.raises(ParameterError, match="learner must be a PrivateClassifier"):
         PublishedModel.from_learner(learner)

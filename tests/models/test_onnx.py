@@ -17,8 +17,8 @@ from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pcqr import Guarantee
 from pcqr.hypotheses import DecisionTree
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
 from pcqr.models.possible import without_impossible
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

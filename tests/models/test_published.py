@@ -37,8 +37,8 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import PublishedModel
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

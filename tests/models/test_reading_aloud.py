@@ -17,11 +17,11 @@ from pcqr import Guarantee, ParameterError
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models import Provenance, PublishedModel, canvas
 from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary, apart
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

@@ -13,9 +13,9 @@ from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models import in_words
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.trees.partition import least_mistakes
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons
 from pcqr.records.ferns import Ferns

@@ -25,7 +25,8 @@ from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.records.directions import LARGEST_COORDINATE, Directions

@@ -2,7 +2,7 @@
 
 What a head learns from are the records of both labels. Where one of them is rare, noise hides it, while a tree starts
 from the common label and loses nothing; where one is uncommon, a head that stops early makes fewer mistakes on other
-records. Else a contest decides between a tree and a head (`pcqr.algorithms.contest`), or pilots choose a head
+records. Else there is a head with a tree beside it (`pcqr.algorithms.stacked`), or pilots choose a head
 (`pcqr.algorithms.piloted`). How rare the rarer label is costs 3 % of ε to know. Proof: proofs/counted.md.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pcqr.accounting import PureEvent, compose
-from pcqr.algorithms.contest import check_contest, contest, contest_guarantee
 from pcqr.algorithms.head import check_records, descend, head_guarantee
 from pcqr.algorithms.leaves import shares, worst_leaf
 from pcqr.algorithms.piloted import piloted_guarantee, piloted_head
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.algorithms.stacked import check_stacked, stacked, stacked_guarantee
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
@@ -24,7 +24,7 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
-from pcqr.plan import ContestStage, CountedStage, DrawStage, PilotedStage
+from pcqr.plan import CountedStage, DrawStage, PilotedStage, StackedStage
 from pcqr.records import Records
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
@@ -56,8 +56,8 @@ def by_rarer_label(
     if rarer < plan.uneven:
         return descend(careful, records, plan.careful, entropy)
     match plan.otherwise:
-        case ContestStage() as stage:
-            return contest(trees, others, records, stage, entropy, public=public)
+        case StackedStage() as stage:
+            return stacked(trees, others[0], records, stage, entropy, public=public)
         case PilotedStage() as stage:
             return piloted_head(others, records, stage, entropy)
 
@@ -74,13 +74,15 @@ def _check(
     if trees.labels != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
     last = plan.otherwise
-    heads = last.heads if isinstance(last, PilotedStage) else (last.pilot, last.head)
+    heads = last.heads if isinstance(last, PilotedStage) else (last.head,)
     if len(others) != len(heads):
         raise ParameterError("maps", f"{1 + len(heads)} feature maps", f"{1 + len(others)} of them")
     replace(trees, depth=plan.depth).check_countable(records)
-    if isinstance(last, ContestStage):
-        check_contest(trees, others, records, last, public)
-    for features, head in zip((careful, *others), (plan.careful, *heads), strict=True):
+    check_records(careful, records, plan.careful)
+    if isinstance(last, StackedStage):
+        check_stacked(trees, others[0], records, last, public)
+        return
+    for features, head in zip(others, heads, strict=True):
         check_records(features, records, head)
 
 
@@ -101,14 +103,14 @@ def counted_guarantee(plan: CountedStage, trees: DecisionTrees, features: int, d
 
 
 def _otherwise(
-    stage: ContestStage | PilotedStage,
+    stage: StackedStage | PilotedStage,
     trees: DecisionTrees,
     features: int,
     delta: float,
     count: PureEvent,
 ) -> Guarantee:
     match stage:
-        case ContestStage():
-            return contest_guarantee(stage, trees, features, delta, beside=(count,))
+        case StackedStage():
+            return stacked_guarantee(stage, trees, features, delta, beside=(count,))
         case PilotedStage():
             return piloted_guarantee(stage, delta, beside=(count,))

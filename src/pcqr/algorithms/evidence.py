@@ -87,7 +87,7 @@ class Evidence:
             raise ParameterError(
                 "public", f"public rows of {features.features} columns, as the map was made of", received
             )
-        vectors = dense.vectors(public[:MOST_ROWS]).astype(np.float64)
+        vectors = dense.vectors(features.seen(public[:MOST_ROWS])).astype(np.float64)
         squares = _row_sums(vectors * vectors).clip(1.0)
         self._rows: Floats = vectors / np.sqrt(squares)[:, None]
         unit = UNIT * math.sqrt(dense.spread / (math.fsum(squares) / len(squares)))

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import DiscreteGaussianEvent, PureEvent, Repeated, compose
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, Repeated, compose
 from pcqr.algorithms.evidence import LARGEST_WEIGHT, Evidence
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
@@ -223,31 +223,43 @@ def sums_of(plan: HeadStage) -> NoisySums:
     return NoisySums(plan.event, plan.steps, plan.scale, plan.draws)
 
 
-def head_guarantee(plan: HeadStage, delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
+def head_guarantee(plan: HeadStage, delta: float, *, beside: Sequence[PureEvent | BoundedRangeEvent] = ()) -> Guarantee:
     """T sums with discrete Gaussian noise at sensitivity 2M together, with a δ of at most `delta` (proofs/head.md).
 
-    `beside` are other releases on the same records, before or after the sums.
+    `beside` are other releases on the same records, before or after the sums. One of bounded range must look at the
+    records alone, not at what was released before it: see `sums_guarantee`.
     """
     return replace(sums_guarantee([sums_of(plan)], delta, beside=beside), proof="head")
 
 
-def sums_guarantee(runs: Sequence[NoisySums], delta: float, *, beside: Sequence[PureEvent] = ()) -> Guarantee:
+def sums_guarantee(
+    runs: Sequence[NoisySums], delta: float, *, beside: Sequence[PureEvent | BoundedRangeEvent] = ()
+) -> Guarantee:
     """All sums of all `runs` together: the better of two figures that hold.
 
     They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
     all squared ones (proofs/head.md, proofs/piloted.md).
+
+    A `BoundedRangeEvent` in `beside` must be true of its release in a stronger sense than that of the event: for two
+    neighbours the interval of the loss is the same *whatever was released before*. So it is for an exponential
+    mechanism whose class, prior and η are in the plan, as its law depends on the records alone. Where it depends on the
+    history, state a `PureEvent` instead. Of several the longest is accounted as one of bounded range, the others as
+    pure.
     """
     stated = compose([*(Repeated(run.event, run.steps) for run in runs), *beside], delta, accountant="Rényi")
     squares = math.fsum(run.steps / run.event.noise_multiplier**2 for run in runs)
-    pure, steps = [event.epsilon for event in beside], sum(run.steps for run in runs)
+    ranges = sorted(event.epsilon for event in beside if isinstance(event, BoundedRangeEvent))
+    pure = [*(event.epsilon for event in beside if not isinstance(event, BoundedRangeEvent)), *ranges[:-1]]
+    ranged, steps = (ranges[-1] if ranges else None), sum(run.steps for run in runs)
     scale = min(run.scale for run in runs)
     draws = sum(_draws_at(scale, run) for run in runs)
-    fine = fine_gaussian_epsilon(rounded_up(math.sqrt(squares)), stated.delta, scale, draws, pure)
+    fine = fine_gaussian_epsilon(rounded_up(math.sqrt(squares)), stated.delta, scale, draws, pure, ranged)
     if fine < stated.epsilon:
-        exactly = f" beside {len(pure)} pure, in closed form" if pure else ""
+        kinds = [f"{len(pure)} pure"] * bool(pure) + ["one of bounded range"] * bool(ranges)
+        exactly = f" beside {' and '.join(kinds)}, in closed form" if kinds else ""
         method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
-        stated = replace(stated, epsilon=fine, steps=(f"{steps + len(pure)} releases on the same records, {method}",))
-    kind = f"{steps} of them noisy sums" if pure else "each a noisy sum"
+        stated = replace(stated, epsilon=fine, steps=(f"{steps + len(beside)} releases on the same records, {method}",))
+    kind = f"{steps} of them noisy sums" if beside else "each a noisy sum"
     return stated.explained(f"{kind} of one bounded integer vector a record")
 
 

@@ -30,7 +30,7 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.plan import AskedPlan, CountedPlan
+from pcqr.plan import AskedPlan, AskedStage, CountedPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
 from pcqr.records.parted import ParquetParts
@@ -228,12 +228,13 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
 
 
 def _depth(learner: PrivateClassifier) -> int | None:
-    """The depth of the tree that was drawn; None for a head."""
+    """The depth of the tree that was drawn; None for a head, with a tree beside it or not."""
     plan, trees = learner.plan_, learner.hypotheses_
     if not isinstance(learner.hypothesis_, DecisionTree):
         return None
-    if isinstance(plan, AskedPlan | CountedPlan):
-        return plan.asked.depth if isinstance(plan, AskedPlan) else plan.counted.depth
+    match plan:
+        case AskedPlan(asked=AskedStage() as stage) | CountedPlan(counted=stage):
+            return stage.depth
     return trees.depth_for(learner.n_records_) if isinstance(trees, DecisionTrees) else None
 
 

@@ -28,8 +28,10 @@ from pcqr.plan import (
     HeadStage,
     PilotedPlan,
     PilotedStage,
+    StackedStage,
     counted,
 )
+from pcqr.records.head_features import HeadFeatures
 
 LONG = 5e9
 """Steps that take more than a few seconds."""
@@ -108,25 +110,32 @@ def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
     }
 
 
-def _otherwise(stage: ContestStage | PilotedStage, delta: float) -> dict[str, str]:
+def _otherwise(stage: StackedStage | PilotedStage, delta: float) -> dict[str, str]:
     if isinstance(stage, PilotedStage):
         return {"or": "a head that pilots choose", **_piloted(stage, delta)}
-    return _contest(stage, delta)
+    return _stacked(stage, delta, "or a tree", "where both labels are common")
 
 
-def _contest(stage: ContestStage, delta: float, first: str = "or a pilot") -> dict[str, str]:
+def _stacked(stage: StackedStage, delta: float, first: str, where: str) -> dict[str, str]:
+    return {
+        first: f"of depth {stage.depth}, {where}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "with a head beside it": f"at most {_descent(stage.head, delta)}",
+    }
+
+
+def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
     lead = sums_guarantee([NoisySums(stage.comparison, 1, stage.scale, 1)], delta)
     ahead = f"where the best tree of depth {stage.shallow} makes {_more(stage.tree_from)}"
     return {
-        first: _descent(stage.pilot, delta),
+        "pilot": _descent(stage.pilot, delta),
         "comparison": f"of its mistakes with trees, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
-        "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
-        "or a head": _descent(stage.head, delta),
+        **_stacked(stage.stacked, delta, "and a tree", ahead),
+        "or a head alone": _descent(stage.head, delta),
     }
 
 
 def _question(stage: AskedStage | ContestStage, delta: float) -> dict[str, str]:
-    return _contest(stage, delta, "pilot") if isinstance(stage, ContestStage) else _asked(stage, delta)
+    return _contest(stage, delta) if isinstance(stage, ContestStage) else _asked(stage, delta)
 
 
 def _asked(stage: AskedStage, delta: float) -> dict[str, str]:
@@ -235,15 +244,22 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
         return (plan.head,)
     if isinstance(plan, AskedPlan):
         asked = plan.asked
-        return (asked.pilot, asked.head) if isinstance(asked, ContestStage) else (asked.head,)
+        if isinstance(asked, ContestStage):
+            return asked.pilot, max(asked.head, asked.stacked.head, key=_size)
+        return (asked.head,)
     if isinstance(plan, CountedPlan):
         last = plan.counted.otherwise
-        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.pilot, last.head)
+        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.head,)
     return _of_piloted(plan.piloted) if isinstance(plan, PilotedPlan) else ()
 
 
 def _of_piloted(stage: PilotedStage) -> tuple[HeadStage, ...]:
-    return (*stage.pilots, max(stage.heads, key=lambda head: head.steps * (head.dense + head.ferns)))
+    return (*stage.pilots, max(stage.heads, key=_size))
+
+
+def _size(head: HeadStage) -> int:
+    """What the time of a head grows with, for each of its records."""
+    return head.steps * (head.dense + head.ferns)
 
 
 def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:
@@ -260,12 +276,25 @@ def _predicates(rehearsal: Rehearsal) -> tuple[Predicate, ...] | None:
 def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypothesis]:
     """One of each kind that may come out."""
     plan, predicates, width = rehearsal.plan, _predicates(rehearsal) or (), len(shown.schema.features)
-    for features in rehearsal.maps:
+    tree = _asking_all(predicates)
+    for features in (*rehearsal.maps, *_beside(rehearsal, tree, shown)):
         blocks = 1 if labels == 2 else labels
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
-    if isinstance(plan, DrawPlan | AskedPlan | CountedPlan):
-        yield DecisionTree(_asking_all(predicates), width)
+    asked = plan.asked if isinstance(plan, AskedPlan) else None
+    if isinstance(plan, DrawPlan | CountedPlan) or isinstance(asked, AskedStage):
+        yield DecisionTree(tree, width)
+
+
+def _beside(rehearsal: Rehearsal, tree: Leaf | Split, shown: Shown) -> Iterator[HeadFeatures]:
+    """The feature map of a head beside this tree, where one may come out. It is that of the last head."""
+    plan = rehearsal.plan
+    asked = plan.asked if isinstance(plan, AskedPlan) else None
+    last = plan.counted.otherwise if isinstance(plan, CountedPlan) else asked
+    stage = last.stacked if isinstance(last, ContestStage) else last
+    if isinstance(stage, StackedStage):
+        found = (rehearsal.maps[-1].beside(tree, public, stage.whitening) for public in (shown.public, None))
+        yield next((features for features in found if features.tree is not None), rehearsal.maps[-1])
 
 
 def _asking_all(predicates: Sequence[Predicate], label: int = 0) -> Leaf | Split:

@@ -298,7 +298,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             method = self._chosen(known.records, trees.labels)
             maps = self._make_maps(trees, known, method)
         self._maps = maps
-        return plan_published(request, method, maps)
+        return plan_published(request, method, maps, public=known.points)
 
     def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[HeadFeatures, ...]:
         """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
@@ -312,11 +312,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
         if method == "head":
             return maps
-        if len(maps) == 1 or method == "asked":
-            pilot = scout_map(n, epsilon, questions, known.features, known.points, known.schema)
-            maps = (pilot, *maps[:1]) if method == "counted" or has_contest(n, epsilon) else maps[:1]
+        if method == "asked" and has_contest(n, epsilon):
+            return scout_map(n, epsilon, questions, known.features, known.points, known.schema), maps[0]
         if method == "asked":
-            return maps
+            return maps[:1]
         return careful_map(questions if is_declared else None, n, known.features, known.points, known.schema), *maps
 
     def _look_around(self, *, persons: bool) -> None:

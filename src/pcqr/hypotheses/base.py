@@ -27,6 +27,7 @@ from pcqr.hypotheses.combinatorics import Combinatorics
 from pcqr.noise import Chooser
 from pcqr.records import InMemory, Records
 from pcqr.records.arrays import Labels, Points, as_labels, as_points
+from pcqr.records.branching import MOST_LABELS
 from pcqr.schema import Schema
 
 __all__ = [
@@ -43,8 +44,6 @@ __all__ = [
     "check_label",
 ]
 
-MOST_LABELS = 127
-"""Labels are integers of 8 bits."""
 LARGEST_EXPONENT = 2.0**52
 """Largest η·n that a draw accepts: a log-weight up to here has an absolute error of at most ½."""
 

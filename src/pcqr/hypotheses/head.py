@@ -153,7 +153,8 @@ class Head(Hypothesis):
         points = as_points(X, self.feature_map.features)
         margins = np.empty((points.shape[0], self.blocks))
         for rows in self._rows(points):
-            margins[rows] = self._dense_part(points[rows]) + self._cell_part(points[rows])
+            seen = self.feature_map.seen(points[rows])
+            margins[rows] = self._dense_part(seen) + self._cell_part(seen)
         return margins
 
     def _rows(self, points: Points) -> Iterator[slice]:

@@ -130,7 +130,7 @@ def _public_inputs(rows: int | None) -> str:
 
 def _limits(model: PublishedModel) -> str:
     facts = (
-        *model.kind.limits,
+        *model.kind.limits_of(model.hypothesis),
         "No accuracy is stated. One measured on the private records would be a further release; measure on labelled "
         "data of your own.",
         "It has not been tested for fairness between groups, nor on people unlike those in the records.",

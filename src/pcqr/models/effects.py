@@ -70,11 +70,13 @@ class Effect:
 class Effects:
     """The effects of all columns that have one, those that matter most to the rows first.
 
-    `rows` is the number of public rows that there were, 0 where rows were made up.
+    `rows` is the number of public rows that there were, 0 where rows were made up. `tree` is what a tree beside a head
+    is worth: the mean score of the rows where it says label 1 of all of them, less that where it says 0.
     """
 
     rows: int
     columns: tuple[Effect, ...]
+    tree: float | None = None
 
     def shapes(self, function: int) -> tuple[Shape, ...]:
         """What the columns do to one of the scores."""
@@ -90,12 +92,14 @@ class Effects:
             {"column": each.column.name, "at": list(each.at), "points": list(map(list, each.points))}
             for each in self.columns
         ]
-        return {"rows": self.rows, "columns": columns}
+        beside = {} if self.tree is None else {"tree": self.tree}
+        return {"rows": self.rows, **beside, "columns": columns}
 
     @classmethod
     def restore(cls, value: object, where: str, words: Vocabulary) -> Effects:
         """What `describe` described; anything else is refused with its place."""
-        fields = read_object(value, where, ("rows", "columns"))
+        has_tree = isinstance(value, dict) and "tree" in value
+        fields = read_object(value, where, ("rows", "tree", "columns") if has_tree else ("rows", "columns"))
         functions = 1 if len(words.classes) == 2 else len(words.classes)
         known = {column.name: column for column in words.schema.columns}
         found = []
@@ -111,7 +115,8 @@ class Effects:
             if len(points) != functions:
                 raise ParameterError(f"{here}.points", f"{functions} lists, one for each score", f"{len(points)}")
             found.append(Effect(column, at, points))
-        return cls(read_count(fields["rows"], f"{where}.rows"), tuple(found))
+        tree = read_number(fields["tree"], f"{where}.tree") if has_tree else None
+        return cls(read_count(fields["rows"], f"{where}.rows"), tuple(found), tree)
 
 
 def main_effects(score: Scorer, schema: Schema, points: Points, *, made_up: bool = False) -> Effects:

@@ -12,8 +12,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pcqr.errors import MissingExtra
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.vocabulary import LabelName
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 INPUT, OUTPUT = "X", "label"
@@ -102,11 +102,11 @@ def constant_labels(label: int, graph: Graph) -> str:
     return graph.add("ConstantOfShape", rows, value=value)
 
 
-def answers(predicates: Sequence[Predicate], graph: Graph) -> str:
-    """Records × predicates: does it hold?"""
+def answers(predicates: Sequence[Predicate], graph: Graph, columns: str = INPUT) -> str:
+    """Records × predicates: does it hold in the `columns`?"""
     features = graph.constant("INT64", [predicate.feature for predicate in predicates], [len(predicates)])
     cuts = graph.constant("DOUBLE", [predicate.cut for predicate in predicates], [len(predicates)])
-    return graph.add("Greater", graph.add("Gather", INPUT, features, axis=1), cuts)
+    return graph.add("Greater", graph.add("Gather", columns, features, axis=1), cuts)
 
 
 def sign_labels(scores: str, graph: Graph) -> str:

@@ -1,8 +1,12 @@
-"""Heads as published models: a scorecard where they are sums over questions, main effects where they are more."""
+"""Heads as published models: a scorecard where they are sums over questions, main effects where they are more.
+
+What a tree beside a head says moves with many columns at once, so that one is no sum over them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,10 @@ from pcqr.models.effects import Effects, made_up_points, main_effects
 from pcqr.models.graph import Graph
 from pcqr.models.head_graph import head_labels
 from pcqr.models.head_json import describe_head, restore_head
+from pcqr.models.head_tree import asked_of_columns, check_tree, tree_in_words, tree_lines, tree_worth
 from pcqr.models.kind import ScoredKind
 from pcqr.models.panels import labels_block, shapes_block, speaking_for
+from pcqr.models.rules import predicates_of
 from pcqr.models.scorecard import Sum, effect_table, question_table, scorecard, shapes_of, signed
 from pcqr.models.shapes import Shape
 from pcqr.models.vocabulary import Vocabulary
@@ -28,9 +34,11 @@ from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import UNIT, ColumnVectors, PredicateVectors
 from pcqr.schema import Schema
 
+_TREE_DRAWN = "The tree beside it is one random draw: which questions it asks says little about which matter."
+
 
 class HeadKind(ScoredKind[Head]):
-    """Without ferns and over questions: a scorecard. Else: main effects, which are a part of it and not all."""
+    """Over questions, without ferns or a tree: a scorecard. Else: main effects, which are a part of it and not all."""
 
     name = "head"
     title = "private head"
@@ -48,6 +56,10 @@ class HeadKind(ScoredKind[Head]):
             raise ParameterError("classes", f"{hypothesis.classes} labels", len(words.classes))
         if hypothesis.feature_map.features != len(words.features):
             raise ParameterError("hypothesis", f"one on the {len(words.features)} features of the schema", "a Head")
+        check_tree(hypothesis, words)
+
+    def limits_of(self, hypothesis: Head) -> tuple[str, ...]:
+        return self.limits if hypothesis.feature_map.tree is None else (*self.limits, _TREE_DRAWN)
 
     def describe(self, hypothesis: Head, words: Vocabulary) -> dict[str, Any]:
         return describe_head(hypothesis, words)
@@ -56,9 +68,17 @@ class HeadKind(ScoredKind[Head]):
         return restore_head(value, where, words)
 
     def cuts(self, hypothesis: Head) -> tuple[Predicate, ...]:
-        """Those of the scorecard, where there is one."""
-        dense = hypothesis.feature_map.dense
+        """Those of the scorecard, or of the tree, where there is one."""
+        dense, tree = hypothesis.feature_map.dense, hypothesis.feature_map.tree
+        if tree is not None:
+            return tuple(predicates_of(tree))
         return dense.predicates if _is_sum(hypothesis) and isinstance(dense, PredicateVectors) else ()
+
+    def aloud(self, hypothesis: Head, words: Vocabulary, *, flat: bool = False) -> str:
+        """Main effects, which are the same either way, are computed once."""
+        if _is_sum(hypothesis):
+            return super().aloud(hypothesis, words, flat=flat)
+        return super().aloud(hypothesis, replace(words, effects=self._effects(hypothesis, words)))
 
     def rules(self, hypothesis: Head, words: Vocabulary, *, flat: bool) -> str:
         """A scorecard or, if `flat`, the questions by size; else the main effects, either way."""
@@ -66,7 +86,8 @@ class HeadKind(ScoredKind[Head]):
             return (question_table if flat else scorecard)(sums_of(hypothesis), words)
         effects = self._effects(hypothesis, words)
         shapes = [effects.shapes(function) for function in range(hypothesis.blocks)]
-        return "\n".join([*_no_rules(hypothesis), *_explained(effects, words), "", effect_table(shapes, words)])
+        beside = tree_lines(hypothesis, words, effects)
+        return "\n".join([_no_rules(hypothesis), *beside, *_explained(effects, words), "", effect_table(shapes, words)])
 
     def draw(self, hypothesis: Head, words: Vocabulary, path: Path, caption: Caption) -> None:
         write_page(path, caption, lambda: self._picture(hypothesis, words))
@@ -85,7 +106,8 @@ class HeadKind(ScoredKind[Head]):
             return None
         made_up = points is None or points.shape[0] == 0
         rows = _made_up(hypothesis, schema) if points is None or made_up else points
-        return main_effects(hypothesis.decision_function, schema, rows, made_up=made_up)
+        found = main_effects(hypothesis.decision_function, schema, rows, made_up=made_up)
+        return replace(found, tree=tree_worth(hypothesis, rows))
 
     def _effects(self, hypothesis: Head, words: Vocabulary) -> Effects:
         found = words.effects or self.effects(hypothesis, words.schema, None)
@@ -98,6 +120,7 @@ class HeadKind(ScoredKind[Head]):
             return _scorecard_picture(sums_of(hypothesis), words)
         effects = self._effects(hypothesis, words)
         explanation = (
+            *tree_in_words(hypothesis, words, effects),
             *_explained(effects, words),
             "All curves have one scale and all bars another; the values of a number are drawn equally far apart. "
             "What columns do together is not drawn.",
@@ -130,20 +153,24 @@ def sums_of(head: Head) -> list[Sum]:
 
 
 def _is_sum(head: Head) -> bool:
-    return head.feature_map.ferns is None and isinstance(head.feature_map.dense, PredicateVectors)
+    features = head.feature_map
+    return features.tree is None and features.ferns is None and isinstance(features.dense, PredicateVectors)
 
 
-def _no_rules(head: Head) -> list[str]:
+def _no_rules(head: Head) -> str:
     """What it is, where it is no list of rules."""
-    dense, ferns = head.feature_map.dense, head.feature_map.ferns
+    dense, ferns, tree = head.feature_map.dense, head.feature_map.ferns, head.feature_map.tree
     parts = []
     if isinstance(dense, PredicateVectors):
-        parts.append(counted(len(dense.predicates), "question"))
+        parts.append(counted(len(asked_of_columns(head, dense.predicates)), "question"))
     elif isinstance(dense, ColumnVectors):
         parts.append(counted(dense.features, "column"))
     if ferns is not None:
         parts.append(f"{counted(ferns.count, 'fern')} of {ferns.depth} questions each")
-    return [f"This is no list of rules: a score is made of {' and '.join(parts)}, and all of them enter."]
+    if tree is not None:
+        parts.append("what a tree says")
+    made = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"This is no list of rules: a score is made of {made}, and all of them enter."
 
 
 def _explained(effects: Effects, words: Vocabulary) -> list[str]:
@@ -154,8 +181,10 @@ def _explained(effects: Effects, words: Vocabulary) -> list[str]:
         if len(words.classes) == 2
         else "The label with the largest score wins; points are less their mean over labels."
     )
+    moves = "" if effects.tree is None else " What the tree says may change with it."
     return [
-        f"How the mean score{of_label} of {rows} moves as one column takes each value and the others stay as they are.",
+        f"How the mean score{of_label} of {rows} moves as one column takes each value and the others stay as they are."
+        f"{moves}",
         decides,
     ]
 
@@ -179,8 +208,8 @@ def _scorecard_picture(sums: Sequence[Sum], words: Vocabulary) -> Block:
 
 def _made_up(head: Head, schema: Schema) -> Points:
     """Rows by public coins, from the cuts of the model, or from where the columns of its dense part are."""
-    dense, ferns = head.feature_map.dense, head.feature_map.ferns
-    predicates = list(() if ferns is None else ferns.predicates)
+    dense, ferns, tree = head.feature_map.dense, head.feature_map.ferns, head.feature_map.tree
+    predicates = [*(() if ferns is None else ferns.predicates), *(() if tree is None else predicates_of(tree))]
     if isinstance(dense, PredicateVectors):
         predicates += dense.predicates
     elif isinstance(dense, ColumnVectors):
@@ -191,4 +220,4 @@ def _made_up(head: Head, schema: Schema) -> Points:
             if scale > 0
             for step in (-1.5, -0.5, 0.5, 1.5)
         ]
-    return made_up_points(schema, predicates)
+    return made_up_points(schema, asked_of_columns(head, predicates))

@@ -1,5 +1,7 @@
 """A head as an ONNX graph: comparisons, a matrix product, a division by the norm, and a table to look into for ferns.
 
+What a tree beside it says of a record is one more column of the input, which all the rest asks about.
+
 Everything before the last few operations is whole numbers that float64, or float32 for cells, holds exactly, so the
 order in which a runtime adds up does not matter: margins are the numbers that Python computes.
 """
@@ -12,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.hypotheses.head import Head
-from pcqr.models.graph import INPUT, Graph, answers, sign_labels
+from pcqr.models.graph import INPUT, Graph, answers, sign_labels, tree_labels
+from pcqr.records.branching import Split
 from pcqr.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.records.head_features import WHOLE_SHARE
 from pcqr.records.head_sums import GRID
@@ -26,7 +29,9 @@ Floats = NDArray[np.float64]
 
 def head_labels(head: Head, graph: Graph) -> str:
     """Labels; the probabilities become an output of their own."""
-    parts = [part for part in (_dense_part(head, graph), _cell_part(head, graph)) if part is not None]
+    tree = head.feature_map.tree
+    columns = INPUT if tree is None else _with_label(tree, graph)
+    parts = [part for part in (_dense_part(head, graph, columns), _cell_part(head, graph, columns)) if part is not None]
     margins = parts[0] if len(parts) == 1 else graph.add("Add", *parts)
     compared = margins
     if head.classes == 2:  # the first class has a margin of 0
@@ -50,15 +55,21 @@ def _probabilities(margins: str, graph: Graph, *, several: bool) -> str:
     return graph.add("Div", weighed, graph.add("ReduceSum", weighed, graph.constant("INT64", [1], [1]), keepdims=1))
 
 
-def _dense_part(head: Head, graph: Graph) -> str | None:
+def _with_label(tree: Split, graph: Graph) -> str:
+    """The columns of the input, and what the tree says, 0.0 or 1.0."""
+    said = graph.add("Cast", tree_labels(tree, graph), to=graph.type("DOUBLE"))
+    return graph.add("Concat", INPUT, graph.add("Unsqueeze", said, graph.constant("INT64", [1], [1])), axis=1)
+
+
+def _dense_part(head: Head, graph: Graph, columns: str) -> str | None:
     """√(share)·v·θ/‖v‖, with θ as a high and a low part, as `Head` has it."""
     dense = head.feature_map.dense
     if dense is None:
         return None
     if isinstance(dense, PredicateVectors):
-        vectors, constant = _predicate_vectors(dense, graph)
+        vectors, constant = _predicate_vectors(dense, graph, columns)
     else:
-        vectors, constant = _column_vectors(dense, graph)
+        vectors, constant = _column_vectors(dense, graph, columns)
     whole = np.array(head.weights).T * GRID
     high = np.floor(whole / _HALF)
     products = []
@@ -74,9 +85,9 @@ def _dense_part(head: Head, graph: Graph) -> str | None:
     return graph.add("Div", graph.add("Mul", graph.array(np.array([factor])), product), norms)
 
 
-def _predicate_vectors(dense: PredicateVectors, graph: Graph) -> tuple[str, int | None]:
+def _predicate_vectors(dense: PredicateVectors, graph: Graph, columns: str) -> tuple[str, int | None]:
     """(v, None), or (v less its last coordinate, which is a constant, and that constant)."""
-    holds = answers(dense.predicates, graph)
+    holds = answers(dense.predicates, graph, columns)
     holding, failing = np.array(dense.holding, dtype=np.float64), np.array(dense.failing, dtype=np.float64)
     if dense.directions is None:
         return graph.add("Where", holds, graph.array(holding), graph.array(failing)), UNIT
@@ -87,10 +98,10 @@ def _predicate_vectors(dense: PredicateVectors, graph: Graph) -> tuple[str, int 
     return _shifted(graph.add("Add", gained, start), dense.directions, graph), None
 
 
-def _column_vectors(dense: ColumnVectors, graph: Graph) -> tuple[str, int]:
+def _column_vectors(dense: ColumnVectors, graph: Graph, columns: str) -> tuple[str, int]:
     """v less its last coordinate, which is a constant, and that constant."""
     largest = float(np.finfo(np.float64).max)
-    moved = _clipped(graph.add("Sub", INPUT, graph.array(np.array(dense.centres))), largest, graph)
+    moved = _clipped(graph.add("Sub", columns, graph.array(np.array(dense.centres))), largest, graph)
     scaled = _clipped(graph.add("Mul", moved, graph.array(np.array(dense.scales))), float(LARGEST_COLUMN), graph)
     entries = graph.add("Round", scaled)
     if dense.directions is None:
@@ -109,7 +120,7 @@ def _clipped(values: str, most: float, graph: Graph) -> str:
     return graph.add("Clip", values, graph.constant("DOUBLE", [-most], []), graph.constant("DOUBLE", [most], []))
 
 
-def _cell_part(head: Head, graph: Graph) -> str | None:
+def _cell_part(head: Head, graph: Graph, columns: str) -> str | None:
     """The answers of a fern as bits of a number, which is a place in the table of its cells.
 
     Records lie in columns here: whole rows are then copied, compared and multiplied, which runtimes do much faster.
@@ -119,7 +130,7 @@ def _cell_part(head: Head, graph: Graph) -> str | None:
         return None
     features = graph.array(np.array([predicate.feature for predicate in ferns.predicates]))
     cuts = graph.array(np.array([[predicate.cut] for predicate in ferns.predicates]))
-    asked = graph.add("Gather", graph.add("Transpose", INPUT, perm=[1, 0]), features, axis=0)
+    asked = graph.add("Gather", graph.add("Transpose", columns, perm=[1, 0]), features, axis=0)
     held = graph.add("Cast", graph.add("Greater", asked, cuts), to=graph.type("FLOAT"))
     by_fern = graph.add("Reshape", held, graph.constant("INT64", [ferns.count, ferns.depth, -1], [3]))
     bits = graph.array((1 << np.arange(ferns.depth)[::-1]).astype(np.float32)[None])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pcqr.documents.packing import packed, unpacked
-from pcqr.documents.reading import read_count, read_integer, read_list, read_number, read_object, read_text
+from pcqr.documents.reading import read_count, read_integer, read_list, read_number, read_object, read_text, shown
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.head import Head
-from pcqr.models.trees import describe_predicate, restore_predicate
+from pcqr.models.trees import describe_node, describe_predicate, restore_node, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.branching import Split
 from pcqr.records.directions import Directions
 from pcqr.records.ferns import MOST_DEPTH, MOST_FERNS, Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -19,11 +21,18 @@ from pcqr.records.head_sums import GRID
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import UNIT, ColumnVectors, DenseVectors, PredicateVectors
 
+_KEYS = ("share", "dense", "ferns", "weights", "scales", "cells")
+TREE = "tree"
+"""The key of a tree beside the head, which is there if the tree is; and that of the question about what it says."""
+SAYS_1 = 0.5
+"""The cut between the labels of a tree: above it, the tree says the second one."""
+
 
 def describe_head(head: Head, words: Vocabulary) -> dict[str, Any]:
     """`weights` are integers of 32 bits, in units of 2⁻²⁰; `cells` of 8 bits, in units of `scales`."""
     features = head.feature_map
-    return {
+    beside = {} if features.tree is None else {TREE: describe_node(features.tree, words)}
+    return beside | {
         "share": features.share,
         "dense": None if features.dense is None else _describe_dense(features.dense, words),
         "ferns": None if features.ferns is None else _describe_ferns(features.ferns),
@@ -35,9 +44,13 @@ def describe_head(head: Head, words: Vocabulary) -> dict[str, Any]:
 
 def restore_head(value: object, where: str, words: Vocabulary) -> Head:
     """What `describe_head` described; anything else is refused with its place."""
-    keys = ("share", "dense", "ferns", "weights", "scales", "cells")
-    fields = read_object(value, where, keys)
+    has_tree = isinstance(value, dict) and TREE in value
+    fields = read_object(value, where, (TREE, *_KEYS) if has_tree else _KEYS)
+    tree = _restore_tree(fields[TREE], f"{where}.{TREE}", words) if has_tree else None
     dense = None if fields["dense"] is None else _restore_dense(fields["dense"], f"{where}.dense", words)
+    if _asks_tree(dense, words) != has_tree:
+        allowed = "questions, the last of them about the tree" if has_tree else "no question about a tree"
+        raise ParameterError(f"{where}.dense", allowed, "others")
     ferns = None if fields["ferns"] is None else _restore_ferns(fields["ferns"], f"{where}.ferns", words)
     if dense is None and ferns is None:
         raise ParameterError(f"{where}.dense", "a dense part, where there are no ferns", None)
@@ -46,13 +59,28 @@ def restore_head(value: object, where: str, words: Vocabulary) -> Head:
     scales = tuple(read_number(scale, f"{where}.scales[{place}]") for place, scale in enumerate(listed))
     classes = len(words.classes)
     try:
-        features = HeadFeatures(dense, ferns, share)
+        wider = ferns if ferns is None or tree is None else replace(ferns, features=len(words.features) + 1)
+        features = HeadFeatures(dense, wider, share, tree)
         shape = (1 if classes == 2 else classes, features.size)
         weights = unpacked(fields["weights"], np.int32, shape, "weights") / GRID
         cells = read_text(fields["cells"], "cells")
         return Head(features, classes, tuple(map(tuple, weights.tolist())), scales, cells)
     except ParameterError as error:
         raise ParameterError(f"{where}.{error.name}", error.allowed, error.received) from None
+
+
+def _restore_tree(value: object, where: str, words: Vocabulary) -> Split:
+    if len(words.classes) != 2:
+        raise ParameterError(where, "left out for more than two labels", f"one for {len(words.classes)}")
+    tree = restore_node(value, where, words)
+    if not isinstance(tree, Split):
+        raise ParameterError(where, "a tree that asks something", "a label alone")
+    return tree
+
+
+def _asks_tree(dense: PredicateVectors | ColumnVectors | None, words: Vocabulary) -> bool:
+    """Do the dense vectors have one more column than the points?"""
+    return dense is not None and dense.features > len(words.features)
 
 
 def _describe_dense(dense: DenseVectors, words: Vocabulary) -> dict[str, Any]:
@@ -69,7 +97,7 @@ def _describe_dense(dense: DenseVectors, words: Vocabulary) -> dict[str, Any]:
     if not isinstance(dense, PredicateVectors):
         raise AssertionError("Dense vectors are of predicates or of columns.")
     questions = [
-        describe_predicate(predicate, words) | {"yes": yes, "no": no}
+        _describe_asked(predicate, words) | {"yes": yes, "no": no}
         for predicate, yes, no in zip(dense.predicates, dense.holding, dense.failing, strict=True)
     ]
     return {"constant": UNIT, "questions": questions, "directions": directions}
@@ -87,20 +115,36 @@ def _restore_dense(value: object, where: str, words: Vocabulary) -> PredicateVec
             return ColumnVectors(centres, scales, len(words.features), constant, directions)
         if constant != UNIT:
             raise ParameterError("constant", f"{UNIT}", constant)
-        asked = [
-            read_object(entry, f"{where}.questions[{place}]", ("feature", "above", "yes", "no"))
-            for place, entry in enumerate(listed)
-        ]
-        here = [f"{where}.questions[{place}]" for place in range(len(asked))]
-        predicates = tuple(restore_predicate(each, place, words) for each, place in zip(asked, here, strict=True))
-        yes, no = (
-            tuple(read_integer(each[side], f"{place}.{side}") for each, place in zip(asked, here, strict=True))
-            for side in ("yes", "no")
-        )
+        here = [f"{where}.questions[{place}]" for place in range(len(listed))]
+        asked = [_restored_asked(entry, place, words) for entry, place in zip(listed, here, strict=True)]
+        predicates, yes, no = zip(*asked, strict=True) if asked else ((), (), ())
         directions = _restored_directions(fields["directions"], f"{where}.directions", len(asked) + 1)
-        return PredicateVectors(predicates, yes, no, len(words.features), directions)
+        about_tree = [place for place, predicate in enumerate(predicates) if predicate.feature == len(words.features)]
+        if about_tree and about_tree != [len(asked) - 1]:
+            raise ParameterError(f"{here[about_tree[0]]}.{TREE}", "asked about once, in the last question", "elsewhere")
+        return PredicateVectors(predicates, yes, no, len(words.features) + len(about_tree), directions)
     except ParameterError as error:
         raise _placed(error, where) from None
+
+
+def _describe_asked(predicate: Predicate, words: Vocabulary) -> dict[str, Any]:
+    """{"feature": …, "above": …}, or {"tree": label}: does the tree say so?"""
+    is_feature = predicate.feature < len(words.features)
+    return describe_predicate(predicate, words) if is_feature else {TREE: words.classes[1]}
+
+
+def _restored_asked(entry: object, where: str, words: Vocabulary) -> tuple[Predicate, int, int]:
+    """What is asked, and what yes and no are worth. The column after the last feature is what the tree says."""
+    if isinstance(entry, dict) and TREE in entry:
+        fields = read_object(entry, where, (TREE, "yes", "no"))
+        name = fields[TREE]
+        if words.label_of(name) != 1:
+            raise ParameterError(f"{where}.{TREE}", f"the second label, {words.classes[1]!r}", shown(name))
+        predicate = Predicate(len(words.features), SAYS_1)
+    else:
+        fields = read_object(entry, where, ("feature", "above", "yes", "no"))
+        predicate = restore_predicate(fields, where, words)
+    return predicate, read_integer(fields["yes"], f"{where}.yes"), read_integer(fields["no"], f"{where}.no")
 
 
 def _restored_columns(listed: list[Any], where: str, words: Vocabulary) -> tuple[tuple[float, ...], tuple[float, ...]]:

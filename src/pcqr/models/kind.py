@@ -46,6 +46,10 @@ class Kind(ABC, Generic[H]):
     def check(self, hypothesis: H, words: Vocabulary) -> None:
         """Raise unless the hypothesis speaks of features and labels that `words` knows."""
 
+    def limits_of(self, hypothesis: H) -> tuple[str, ...]:  # noqa: ARG002
+        """The limits, and what else is to be said of this one."""
+        return self.limits
+
     @abstractmethod
     def describe(self, hypothesis: H, words: Vocabulary) -> dict[str, Any]:
         """The value of "hypothesis" in JSON."""

@@ -17,6 +17,7 @@ from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Threshold
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.models.head_tree import asked_of_columns
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
     AskedPlan,
@@ -30,6 +31,7 @@ from pcqr.plan import (
     PilotedPlan,
     PilotedStage,
     Plan,
+    StackedStage,
     UniversalPlan,
 )
 from pcqr.records.predicates import Predicate
@@ -100,7 +102,7 @@ def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
     published = learner.hypothesis_
     if isinstance(published, Head) and not isinstance(learner.plan_, AskedPlan | CountedPlan):
         dense = published.feature_map.dense
-        return dense.predicates if isinstance(dense, PredicateVectors) else None
+        return asked_of_columns(published, dense.predicates) if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
 
 
@@ -116,7 +118,7 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | AskedStage | ContestStage | PilotedStage | CountedStage
+Settings = HeadStage | AskedStage | ContestStage | StackedStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
@@ -163,16 +165,23 @@ def _in_words(settings: Settings) -> str:
             tree = f"trees of depth {settings.depth}"
             return f"{tree}, or heads over {settings.head.dense} dense coordinates, by a private question about trees"
         case ContestStage():
-            tree = f"trees of depth {settings.depth}"
-            return f"{tree}, or heads over {settings.head.dense} dense coordinates, as a pilot compares with trees"
+            beside = f"{_in_words(settings.stacked)} where shallow trees are ahead of a pilot"
+            return f"{beside}, by a private comparison; else heads over {_parts(settings.head)}"
+        case StackedStage():
+            return f"heads over up to {_parts(settings.head)} beside a tree of depth {settings.depth}"
         case CountedStage():
             rare = f"a tree of depth {settings.depth} where one label is rare"
             careful = f"a head over {settings.careful.dense} dense coordinates where one is uncommon"
             return f"{rare}, {careful}, by a private count; else {_in_words(settings.otherwise)}"
-    parts = [f"{settings.dense} dense coordinates"] if settings.dense else []
-    parts += [f"{settings.ferns} ferns of {settings.depth} questions"] if settings.ferns else []
     way = "noisy sums and what public rows make of them" if settings.is_posterior else "steps of noisy gradient descent"
-    return f"heads over {' and '.join(parts)}, by {settings.steps} {way}"
+    return f"heads over {_parts(settings)}, by {settings.steps} {way}"
+
+
+def _parts(head: HeadStage) -> str:
+    """What a head has weights for."""
+    parts = [f"{head.dense} dense coordinates"] if head.dense else []
+    parts += [f"{head.ferns} ferns of {head.depth} questions"] if head.ferns else []
+    return " and ".join(parts)
 
 
 def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pcqr.drawing import BODY, INK, LABELS, LINE, MUTED, PAPER, TINY, text_width
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.canvas import Block, Caption, write, write_page
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.branching import Leaf, Split
 
 YES, NO = INK, MUTED
 

@@ -10,7 +10,8 @@ import math
 import sys
 from collections.abc import Mapping
 
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.schema import Column, Schema
 
 Range = tuple[float, float]

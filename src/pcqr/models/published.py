@@ -275,8 +275,9 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def rules(self, *, flat: bool = False) -> str:
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
 
-        Heads without ferns: a scorecard, column by column, or one question a line, the largest points first. Numbers
-        have as few digits as tell them apart; `to_json` has all of them.
+        Heads of questions alone: a scorecard, column by column, or one question a line, the largest points first.
+        Other heads: their tree, where they have one, and what each column does on average. Numbers have as few digits
+        as tell them apart; `to_json` has all of them.
         """
         return self.kind.aloud(self.hypothesis, self.vocabulary, flat=flat)
 

@@ -17,7 +17,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.rectangles import Rectangle
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models.canvas import Caption, write_page
 from pcqr.models.graph import Graph, tree_labels
@@ -26,6 +26,7 @@ from pcqr.models.region_picture import box_region, half_plane, line_block, plane
 from pcqr.models.rules import predicates_of
 from pcqr.models.trees import read_cut, written_cut
 from pcqr.models.vocabulary import Vocabulary, printable
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 Range = tuple[float, float]

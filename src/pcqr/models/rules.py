@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 
-def indented_rules(node: Leaf | Split, words: Vocabulary) -> str:
-    """ "if …:" and "else:", each leaf on a line of its own."""
-    return "\n".join(_indented(node, words, ""))
+def indented_rules(node: Leaf | Split, words: Vocabulary, verdict: Callable[[int], str] | None = None) -> str:
+    """ "if …:" and "else:", each leaf on a line of its own: its `verdict`, or that of `words`."""
+    return "\n".join(_indented(node, words, words.verdict if verdict is None else verdict, ""))
 
 
 def flat_rules(node: Leaf | Split, words: Vocabulary) -> str:
@@ -38,14 +38,14 @@ def predicates_of(node: Leaf | Split) -> Iterator[Predicate]:
         yield from predicates_of(node.fails)
 
 
-def _indented(node: Leaf | Split, words: Vocabulary, margin: str) -> Iterator[str]:
+def _indented(node: Leaf | Split, words: Vocabulary, verdict: Callable[[int], str], margin: str) -> Iterator[str]:
     if isinstance(node, Leaf):
-        yield f"{margin}{words.verdict(node.label)}"
+        yield f"{margin}{verdict(node.label)}"
         return
     yield f"{margin}if {words.condition(node.predicate, holds=True)}:"
-    yield from _indented(node.holds, words, margin + "    ")
+    yield from _indented(node.holds, words, verdict, margin + "    ")
     yield f"{margin}else:  # {words.condition(node.predicate, holds=False)}"
-    yield from _indented(node.fails, words, margin + "    ")
+    yield from _indented(node.fails, words, verdict, margin + "    ")
 
 
 def _paths(node: Leaf | Split, words: Vocabulary, path: dict[tuple[int, bool], str]) -> Iterator[tuple[str, int]]:

@@ -11,7 +11,7 @@ from typing import Any
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.models.canvas import Caption
 from pcqr.models.graph import Graph, tree_labels
 from pcqr.models.kind import ONE_DRAW, H, Kind
@@ -20,6 +20,7 @@ from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules, predicates_of
 from pcqr.models.trees import check_node, describe_node, describe_question, restore_node, restore_question
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pcqr.documents.reading import read_number, read_object
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees.tree import Leaf, Split
 from pcqr.models.vocabulary import Vocabulary
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 DEEPEST_READ = 64

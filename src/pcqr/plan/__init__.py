@@ -34,6 +34,7 @@ from pcqr.plan.piloted import PilotedStage
 from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.published import AskedPlan, ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
+from pcqr.plan.stacked import StackedStage
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Plan",
     "Prediction",
     "QueryPlan",
+    "StackedStage",
     "UniversalPlan",
     "Usage",
     "VoteStage",

@@ -5,56 +5,54 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
+from pcqr.checks import check_integer, check_positive, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.noise import check_scale
 from pcqr.plan.head import HeadStage
-from pcqr.plan.ways import check_head, check_tree
+from pcqr.plan.stacked import StackedStage
+from pcqr.plan.ways import check_head
 
 
 @dataclass(frozen=True)
 class ContestStage(Document):
-    """A short head, its mistakes beside those of the best shallow tree, with noise; then a tree or a head.
+    """A short head, its mistakes beside those of the best shallow tree, with noise; then a head, with a tree or not.
 
     Parameters
     ----------
     pilot : HeadStage
-        The short descent, for two classes.
+        The short head, for two classes.
     shallow : int
         The depth of the trees that the pilot is compared with.
     scale : float
         σ of the discrete Gaussian noise on the lead of the trees, in units of 1/M of a record.
     tree_from : int
         The lead of the best shallow tree on the pilot, in records, from which a tree is drawn.
-    tree : float
-        η of the tree's draw.
-    depth : int
-        D of the tree.
+    stacked : StackedStage
+        That tree, and the head beside it.
     head : HeadStage
-        The descent that is made otherwise.
-    slack : float
-        2λ of the tree's draw, what its ε has beside 2η, or more than that.
+        The head that is made otherwise.
 
     Attributes
     ----------
     records : int
         n.
     bound : int
-        M, as in both descents.
+        M, as in all heads.
     comparison : DiscreteGaussianEvent
         What the noisy lead is to an accountant.
 
     Raises
     ------
     ParameterError
-        When a number is outside its range, or a descent is for other records or for more than two classes.
+        When a number is outside its range, or a head is for other records or for more than two classes.
 
     Examples
     --------
-    >>> from pcqr.plan import ContestStage, HeadStage
+    >>> from pcqr.plan import ContestStage, HeadStage, StackedStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> stage = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=4, head=head, slack=1e-9)
+    >>> stacked = StackedStage(tree=0.125, depth=3, slack=0.0, whitening=0.5, head=head)
+    >>> stage = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, stacked=stacked, head=head)
     >>> stage.records, stage.comparison
     (10000, DiscreteGaussianEvent(noise_multiplier=16.0))
     """
@@ -63,26 +61,22 @@ class ContestStage(Document):
     shallow: int
     scale: float
     tree_from: int
-    tree: float
-    depth: int
+    stacked: StackedStage
     head: HeadStage
-    slack: float
 
     def __post_init__(self) -> None:
         check_head("pilot", self.pilot)
         check_head("head", self.head)
-        alike = {(stage.records, stage.bound) for stage in (self.pilot, self.head)}
+        if not isinstance(self.stacked, StackedStage):
+            raise ParameterError("stacked", "a StackedStage", self.stacked)
+        alike = {(stage.records, stage.bound) for stage in (self.pilot, self.stacked.head, self.head)}
         if len(alike) > 1:
             raise ParameterError("head", "for the records and with the bound of the pilot", sorted(alike))
         check_integer("shallow", self.shallow, least=1)
         check_positive("scale", self.scale)
         check_scale("scale", self.scale)
         check_integer("tree_from", self.tree_from, least=-self.records, most=self.records)
-        check_tree(self.records, self.depth, self.tree)
-        check_finite("slack", self.slack)
-        if self.slack < 0:
-            raise ParameterError("slack", "a number ≥ 0", self.slack)
-        keep_plain(self, floats=("scale", "tree", "slack"), integers=("shallow", "tree_from", "depth"))
+        keep_plain(self, floats=("scale",), integers=("shallow", "tree_from"))
 
     @property
     def records(self) -> int:

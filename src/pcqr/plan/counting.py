@@ -8,9 +8,9 @@ from pcqr.checks import check_integer, check_positive, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.noise import LARGEST_SCALE
-from pcqr.plan.contest import ContestStage
 from pcqr.plan.head import HeadStage
 from pcqr.plan.piloted import PilotedStage
+from pcqr.plan.stacked import StackedStage
 from pcqr.plan.ways import check_head, check_tree
 
 
@@ -93,8 +93,8 @@ class CountedStage(Document):
         The records of the rarer label below which the head is the careful one.
     careful : HeadStage
         The descent that stops early.
-    otherwise : ContestStage or PilotedStage
-        What is done where both labels are common. A tree is then no deeper, and its η no larger, than that above.
+    otherwise : StackedStage or PilotedStage
+        What is done where both labels are common.
 
     Attributes
     ----------
@@ -108,10 +108,10 @@ class CountedStage(Document):
 
     Examples
     --------
-    >>> from pcqr.plan import ContestStage, CountedStage, HeadStage
+    >>> from pcqr.plan import CountedStage, HeadStage, StackedStage
     >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
-    >>> contest = ContestStage(head, shallow=3, scale=2.0**25, tree_from=500, tree=0.4, depth=3, head=head, slack=1e-9)
-    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=contest).records
+    >>> stacked = StackedStage(tree=0.125, depth=3, slack=0.0, whitening=0.5, head=head)
+    >>> CountedStage(0.02, rare=560, tree=0.49, depth=3, uneven=1_500, careful=head, otherwise=stacked).records
     10000
     """
 
@@ -121,7 +121,7 @@ class CountedStage(Document):
     depth: int
     uneven: int
     careful: HeadStage
-    otherwise: ContestStage | PilotedStage
+    otherwise: StackedStage | PilotedStage
 
     def __post_init__(self) -> None:
         check_head("careful", self.careful)
@@ -130,16 +130,14 @@ class CountedStage(Document):
         last = self.otherwise
         if isinstance(last, PilotedStage):
             check_head("otherwise", last.heads[0])
-        elif not isinstance(last, ContestStage):
-            raise ParameterError("otherwise", "a ContestStage or a PilotedStage", last)
+        elif not isinstance(last, StackedStage):
+            raise ParameterError("otherwise", "a StackedStage or a PilotedStage", last)
         if last.records != self.records:
             raise ParameterError("otherwise", f"a stage for {self.records} records", f"one for {last.records}")
         _check_question("count", self.count)
         check_integer("rare", self.rare, least=0)
         check_integer("uneven", self.uneven, least=0)
         check_tree(self.records, self.depth, self.tree)
-        if isinstance(last, ContestStage) and (last.tree > self.tree or last.depth > self.depth):
-            raise ParameterError("otherwise", "a tree that is no deeper or colder than where a label is rare", last)
         keep_plain(self, floats=("count", "tree"), integers=("rare", "depth", "uneven"))
 
     @property

@@ -1,16 +1,23 @@
 """The feature map of the head: a dense vector and the cells of ferns, each with its share of the squared norm.
 
 φ(x) = (√a·v(x)/‖v(x)‖, √((1−a)/L)·one-hot cells of L ferns),   a = share/256,   ‖φ‖ ≤ 1
+
+Where a tree was published before, x has one more column: what that tree says of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
+from pcqr.records.arrays import Points
+from pcqr.records.branching import Leaf, Node, Split, leaves_reached, nodes_of
 from pcqr.records.ferns import Ferns
+from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 WHOLE_SHARE = 256
@@ -20,12 +27,14 @@ WHOLE_SHARE = 256
 class HeadFeatures(Document):
     """`share`/256 of the squared norm are the `dense` vector's, the rest is the `ferns`'. Public.
 
-    A share of 256 has no ferns, a share of 0 no dense vector.
+    A share of 256 has no ferns, a share of 0 no dense vector. What `tree`, which was published before, says of a point
+    is the last column that vectors and ferns may ask about.
     """
 
     dense: PredicateVectors | ColumnVectors | None
     ferns: Ferns | None
     share: int
+    tree: Split | None = None
 
     def __post_init__(self) -> None:
         check_integer("share", self.share, least=0, most=WHOLE_SHARE)
@@ -38,11 +47,39 @@ class HeadFeatures(Document):
             raise ParameterError(
                 "ferns", f"on the {self.dense.features} columns of the dense vector", self.ferns.features
             )
+        if self.tree is not None:
+            _check_tree(self.tree, self.features)
 
     @property
     def features(self) -> int:
         """The number of columns of the points."""
-        return next(part.features for part in (self.dense, self.ferns) if part is not None)
+        read = next(part.features for part in (self.dense, self.ferns) if part is not None)
+        return read if self.tree is None else read - 1
+
+    def seen(self, X: Points) -> Points:
+        """The points as vectors and ferns ask about them: with what the tree says of each, if there is one.
+
+        Row by row, each by itself.
+        """
+        return X if self.tree is None else _with_label(self.tree, X)
+
+    def beside(self, root: Node, public: Points | None, whitening: float) -> HeadFeatures:
+        """This map of predicates, which has no tree, with a published one beside it: `root` is its first node.
+
+        Whether it says 1 is one more question of the dense vector. A tree that says the same of all `public` points
+        changes nothing. The tree is public, and so is the map.
+        """
+        if self.tree is not None or not isinstance(self.dense, PredicateVectors):
+            raise ParameterError("features", "a feature map of predicates, without a tree", "another one")
+        if isinstance(root, Leaf):
+            return self
+        features, seen = self.features, None if public is None else _with_label(root, public)
+        if seen is not None and np.unique(seen[:, -1]).size < 2:
+            return self
+        asked = (*self.dense.predicates, Predicate(features, 0.5))
+        dense = PredicateVectors.of(asked, features + 1, seen, whitening)
+        ferns = None if self.ferns is None else replace(self.ferns, features=features + 1)
+        return HeadFeatures(dense, ferns, self.share, root)
 
     @property
     def size(self) -> int:
@@ -63,3 +100,20 @@ class HeadFeatures(Document):
     def coordinates(self) -> int:
         """p + L·2^d: so many numbers are in a sum, for each block of weights."""
         return self.size + (self.count << self.depth)
+
+
+def _with_label(tree: Split, X: Points) -> Points:
+    wider = np.empty((X.shape[0], X.shape[1] + 1))
+    wider[:, :-1] = X
+    for rows, leaf in leaves_reached(tree, X):
+        wider[rows, -1] = leaf.label
+    return wider
+
+
+def _check_tree(tree: object, features: int) -> None:
+    """A split, all questions of which are about the `features` columns of the points."""
+    if not isinstance(tree, Split):
+        raise ParameterError("tree", "a Split", tree)
+    last = max(node.predicate.feature for node in nodes_of(tree) if isinstance(node, Split))
+    if last >= features:
+        raise ParameterError("tree", f"questions about columns 0 to {features - 1}", last)

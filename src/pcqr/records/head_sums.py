@@ -114,10 +114,11 @@ class HeadSums:
         dense, ferns = self._features.dense, self._features.ferns
 
         def take_rows(low: int, high: int) -> None:
+            seen = self._features.seen(X[low:high])
             if dense is not None:
-                self._vectors[start + low : start + high] = dense.vectors(X[low:high])
+                self._vectors[start + low : start + high] = dense.vectors(seen)
             if ferns is not None:
-                self._cells[:, start + low : start + high] = ferns.cells(X[low:high])
+                self._cells[:, start + low : start + high] = ferns.cells(seen)
 
         in_threads(take_rows, X.shape[0], self._features.size * X.shape[1] + self._features.count)
 

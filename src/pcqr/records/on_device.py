@@ -100,11 +100,11 @@ class DeviceHeadSums(HeadSums):
         start = 0
         for X, y in blocks:
             rows = slice(start, start + y.size)
-            labels[rows] = y
+            labels[rows], seen = y, features.seen(X)
             if features.dense is not None:
-                vectors[rows] = _vectors(features.dense, X, device)
+                vectors[rows] = _vectors(features.dense, seen, device)
             if features.ferns is not None:
-                cells[:, rows] = _cells(features.ferns, X, device)
+                cells[:, rows] = _cells(features.ferns, seen, device)
             start += y.size
         if start != records:
             raise DataError("X", f"{records:,} rows", f"{start:,} rows")

@@ -26,7 +26,8 @@ LARGEST_ENTRY = 8 * UNIT
 LARGEST_COLUMN = 1 << 14
 LEAST_DEVIATION = 0.2
 _GUESSED_SHARE = 0.1
-_ROWS_A_PREDICATE = 4
+ROWS_A_PREDICATE = 4
+"""Public points that there must be for each predicate, if vectors are to be seen through directions."""
 _CONSTANT_SHARE = 0.25
 """The constant beside columns, against the root mean square of what is before it in public vectors."""
 _LEAST_SPREAD = 0.1
@@ -61,23 +62,23 @@ class DenseVectors(Document, ABC):
 
     @property
     @abstractmethod
-    def _width(self) -> int:
+    def width(self) -> int:
         """The length of what is seen through the directions."""
 
     def vectors(self, X: Points) -> Vectors:
         """v of each row, 16-bit integers: a function of that row. `X` is finite, as `as_points` makes it."""
         found = np.empty((X.shape[0], self.size), dtype=np.int16)
-        rows = max(1, _CELLS // max(self._width, self.size))
+        rows = max(1, _CELLS // max(self.width, self.size))
         for start in range(0, X.shape[0], rows):
             found[start : start + rows] = self._block(X[start : start + rows])
         return found
 
     def _check(self) -> None:
         check_integer("features", self.features, least=1)
-        if self._width > MOST_COORDINATES:
-            raise ParameterError("features", f"at most {MOST_COORDINATES:,} coordinates", self._width)
-        if self.directions is not None and self.directions.rows != self._width:
-            raise ParameterError("directions", f"a matrix with {self._width} rows", f"{self.directions.rows} rows")
+        if self.width > MOST_COORDINATES:
+            raise ParameterError("features", f"at most {MOST_COORDINATES:,} coordinates", self.width)
+        if self.directions is not None and self.directions.rows != self.width:
+            raise ParameterError("directions", f"a matrix with {self.width} rows", f"{self.directions.rows} rows")
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,13 @@ class PredicateVectors(DenseVectors):
         predicates, points = tuple(predicates), None if public is None else as_points(public, features, name="public")
         holding, failing = standard_entries(predicates, points, LEAST_DEVIATION)
         plain = cls(predicates, holding, failing, features)
-        if points is None or whitening == 0.0 or points.shape[0] < _ROWS_A_PREDICATE * len(predicates):
+        if points is None or whitening == 0.0 or points.shape[0] < ROWS_A_PREDICATE * len(predicates):
             return plain
         return cls(predicates, holding, failing, features, Directions.whitening(plain._entries(points), whitening))
 
     @property
     def size(self) -> int:
-        return self._width if self.directions is None else self.directions.columns
+        return self.width if self.directions is None else self.directions.columns
 
     @property
     def spread(self) -> float:
@@ -142,7 +143,7 @@ class PredicateVectors(DenseVectors):
         return 1.0 - sum(h * f for h, f in zip(self.holding, self.failing, strict=True)) / UNIT**2
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
         return len(self.predicates) + 1
 
     def _block(self, X: Points) -> Vectors:
@@ -150,7 +151,7 @@ class PredicateVectors(DenseVectors):
         return cut(entries, LARGEST_ENTRY) if self.directions is None else self.directions.seen(entries)
 
     def _entries(self, X: Points) -> Floats:
-        entries = np.full((X.shape[0], self._width), float(UNIT))
+        entries = np.full((X.shape[0], self.width), float(UNIT))
         entries[:, :-1] = np.where(evaluate(self.predicates, X), *self._values)
         return entries
 
@@ -227,14 +228,14 @@ class ColumnVectors(DenseVectors):
 
     @property
     def size(self) -> int:
-        return 1 + (self._width if self.directions is None else self.directions.columns)
+        return 1 + (self.width if self.directions is None else self.directions.columns)
 
     @property
     def spread(self) -> float:
         return 1.0 + self.features
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
         return self.features
 
     def _block(self, X: Points) -> Vectors:

@@ -20,7 +20,8 @@ from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf
 from pcqr.noise import Chooser
 from pcqr.records import Records, counting
 

@@ -14,7 +14,8 @@ from pcqr.hypotheses.base import MOST_LABELS, Labels, Points
 from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, of_width
 from pcqr.hypotheses.committees.members import trained_alone
 from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE, grown
-from pcqr.hypotheses.trees.tree import DecisionTree, Leaf, Split
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.records.branching import Leaf, Split
 from pcqr.records import InMemory
 from pcqr.records.counting import Int32Array
 from pcqr.records.predicates import Predicates

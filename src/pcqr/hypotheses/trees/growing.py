@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
-from pcqr.hypotheses.trees.tree import Leaf, Split
+from pcqr.records.branching import Leaf, Split
 from pcqr.noise import Chooser
 from pcqr.records.predicates import Predicate
 

@@ -10,55 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.checks import check_integer
-from pcqr.documents import Document
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points, check_label
-from pcqr.records.predicates import Predicate
-
-
-@dataclass(frozen=True)
-class Leaf(Document):
-    """The end of a path in a tree.
-
-    Parameters
-    ----------
-    label : int
-        What every row gets that comes here.
-
-    Examples
-    --------
-    >>> from pcqr.hypotheses.trees import Leaf
-    >>> Leaf(1)
-    Leaf(label=1)
-    """
-
-    label: int
-
-    def __post_init__(self) -> None:
-        check_label(self.label)
-
-
-@dataclass(frozen=True)
-class Split(Document):
-    """A question in a tree, and where its two answers lead.
-
-    Parameters
-    ----------
-    predicate : Predicate
-        What is asked.
-    fails, holds : Leaf or Split
-        Where rows go in which it fails, or holds.
-
-    Examples
-    --------
-    >>> from pcqr.hypotheses.trees import Leaf, Predicate, Split
-    >>> Split(Predicate(0, 37.5), fails=Leaf(0), holds=Leaf(1)).predicate.cut
-    37.5
-    """
-
-    predicate: Predicate
-    fails: Leaf | Split
-    holds: Leaf | Split
+from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
+from pcqr.records.branching import Leaf, Split, leaves_reached, nodes_of
 
 
 @dataclass(frozen=True)
@@ -119,25 +73,7 @@ class DecisionTree(Hypothesis):
 
     def leaves_of(self, X: Points) -> Iterator[tuple[NDArray[np.int64], Leaf]]:
         """Each leaf with the rows that reach it."""
-        waiting: list[tuple[NDArray[np.int64], Leaf | Split]] = [(np.arange(X.shape[0]), self.root)]
-        while waiting:
-            rows, node = waiting.pop()
-            if isinstance(node, Leaf):
-                yield rows, node
-                continue
-            holds = X[rows, node.predicate.feature] > node.predicate.cut
-            waiting.append((rows[~holds], node.fails))
-            waiting.append((rows[holds], node.holds))
-
-
-def nodes_of(root: Leaf | Split) -> Iterator[Leaf | Split]:
-    """Every node of the tree that begins at `root`."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, Split):
-            waiting += (node.holds, node.fails)
+        yield from leaves_reached(self.root, X)
 
 
 def _depth(node: Leaf | Split) -> int:

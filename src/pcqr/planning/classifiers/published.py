@@ -25,10 +25,13 @@ from pcqr.planning.classifiers.head import plan_head
 from pcqr.planning.classifiers.piloted import plan_piloted
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, choose, has_contest
 from pcqr.planning.request import Request
+from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 
 
-def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures] = ()) -> ClassifierPlan:
+def plan_published(
+    request: Request, method: Choice, maps: Sequence[HeadFeatures] = (), *, public: Points | None = None
+) -> ClassifierPlan:
     """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
 
     A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
@@ -50,7 +53,7 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
     if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
     if chosen == "asked" and has_contest(request.records, request.epsilon):
-        contest = plan_contest(request, trees, maps, request.delta)
+        contest = plan_contest(request, trees, maps, request.delta, public=public)
         guarantee = contest_guarantee(contest, trees, request.features, request.delta)
         return AskedPlan(**request.promise(guarantee), asked=contest)
     if chosen == "asked":
@@ -58,7 +61,7 @@ def plan_published(request: Request, method: Choice, maps: Sequence[HeadFeatures
         guarantee = asked_guarantee(asked, trees, request.features, request.delta)
         return AskedPlan(**request.promise(guarantee), asked=asked)
     if chosen == "counted":
-        counted = plan_counted(request, trees, maps)
+        counted = plan_counted(request, trees, maps, public=public)
         guarantee = counted_guarantee(counted, trees, request.features, request.delta)
         return CountedPlan(**request.promise(guarantee), counted=counted)
     return _plan_heads(request, trees.labels, maps)

@@ -40,6 +40,9 @@ QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 CONTEST_DEPTH = 3
 """The depth of the trees that a pilot is compared with."""
 
+LED_SHARE, STACKED_SHARE = 0.5, 0.3
+"""The share of ε that a tree has with a head beside it: where a contest speaks for it, and unasked."""
+
 
 @dataclass(frozen=True)
 class Contest:

@@ -14,6 +14,7 @@ from pcqr.plan import (
     PilotedPlan,
     PilotedStage,
     Plan,
+    StackedStage,
 )
 
 
@@ -37,16 +38,13 @@ def concentration(plan: Plan) -> float | None:
 
 
 def _of_counted(plan: CountedPlan) -> float:
-    """Of the count and the costliest of what may come after it.
-
-    The slack of a tree, 2λ, grows with depth and η: that of the tree for a rare label is the larger one.
-    """
+    """Of the count and the costliest of what may come after it."""
     stage = plan.counted
     slack = plan.guarantee.epsilon - stage.count - 2.0 * stage.tree
     ways = [_of_range(2.0 * (stage.tree + max(slack, 0.0))), _of_sums(stage.careful)]
     match stage.otherwise:
-        case ContestStage() as contest:
-            ways.append(_of_contest(contest, slack))
+        case StackedStage() as stacked:
+            ways.append(_of_stacked(stacked))
         case PilotedStage() as piloted:
             ways.append(_of_pilots(piloted))
     return rounded_up(stage.count * stage.count / 2.0 + max(ways))
@@ -57,7 +55,7 @@ def _of_question(plan: AskedPlan) -> float:
         case AskedStage() as asked:
             return _of_asked(asked, plan.guarantee.epsilon - asked.question - 2.0 * asked.tree)
         case ContestStage() as contest:
-            return _of_contest(contest, contest.slack)
+            return _of_contest(contest)
 
 
 def _of_asked(stage: AskedStage, slack: float) -> float:
@@ -66,10 +64,15 @@ def _of_asked(stage: AskedStage, slack: float) -> float:
     return rounded_up(of_question + max(of_tree, _of_sums(stage.head)))
 
 
-def _of_contest(stage: ContestStage, slack: float) -> float:
+def _of_contest(stage: ContestStage) -> float:
     """Of pilot, lead and the costlier of the two that may come after them (proofs/contest.md)."""
-    of_tree = _of_range(2.0 * (stage.tree + max(slack, 0.0)))
-    return rounded_up(_of_sums(stage.pilot) + _of_lead(stage) + max(of_tree, _of_sums(stage.head)))
+    last = max(_of_stacked(stage.stacked), _of_sums(stage.head))
+    return rounded_up(_of_sums(stage.pilot) + _of_lead(stage) + last)
+
+
+def _of_stacked(stage: StackedStage) -> float:
+    """Of a tree and the sums of the head beside it (proofs/stacked.md)."""
+    return rounded_up(_of_range(stage.draw.epsilon) + _of_sums(stage.head))
 
 
 def _of_pilots(stage: PilotedStage) -> float:

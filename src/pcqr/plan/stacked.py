@@ -1,0 +1,77 @@
+"""The stage of a head beside a tree that is published before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pcqr.accounting import BoundedRangeEvent
+from pcqr.checks import check_finite, check_probability, keep_plain
+from pcqr.documents import Document
+from pcqr.errors import ParameterError
+from pcqr.guarantee import rounded_up
+from pcqr.plan.head import HeadStage
+from pcqr.plan.ways import check_head, check_tree
+
+
+@dataclass(frozen=True)
+class StackedStage(Document):
+    """A tree, and then a head to which what the tree says of a record is one more column.
+
+    Parameters
+    ----------
+    tree : float
+        η of the tree's draw.
+    depth : int
+        D of the tree.
+    slack : float
+        2λ of the tree's draw, what its ε has beside 2η, or more than that.
+    whitening : float
+        The power by which the directions of the head's vectors are whitened, above 0 and at most 1.
+    head : HeadStage
+        The head, for two classes. Its p is the most that a tree may lead to.
+
+    Attributes
+    ----------
+    records : int
+        n.
+    draw : BoundedRangeEvent
+        What the tree is to an accountant.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range, or the head has more than two classes.
+
+    Examples
+    --------
+    >>> from pcqr.plan import HeadStage, StackedStage
+    >>> head = HeadStage(10_000, 40, 0, 0, 256, 50, 2**20, 2.0**27, 0.9, 0.001)
+    >>> stage = StackedStage(tree=0.125, depth=3, slack=0.0, whitening=0.5, head=head)
+    >>> stage.records, round(stage.draw.epsilon, 6)
+    (10000, 0.25)
+    """
+
+    tree: float
+    depth: int
+    slack: float
+    whitening: float
+    head: HeadStage
+
+    def __post_init__(self) -> None:
+        check_head("head", self.head)
+        check_tree(self.records, self.depth, self.tree)
+        check_probability("whitening", self.whitening, one_allowed=True)
+        check_finite("slack", self.slack)
+        if self.slack < 0:
+            raise ParameterError("slack", "a number ≥ 0", self.slack)
+        keep_plain(self, floats=("tree", "slack", "whitening"), integers=("depth",))
+
+    @property
+    def records(self) -> int:
+        """n."""
+        return self.head.records
+
+    @property
+    def draw(self) -> BoundedRangeEvent:
+        """The loss of the draw lies in an interval of length 2η + 4λ (proofs/accounting.md)."""
+        return BoundedRangeEvent(rounded_up(2.0 * self.tree + 2.0 * self.slack))

@@ -1,0 +1,208 @@
+"""A Gaussian release beside one of bounded range: against 50 digits, plain sums and exponential mechanisms, all of
+them.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
+
+from pcqr.accounting import gaussian
+from pcqr.accounting.gaussian import LARGEST_EPSILON, gaussian_delta
+from pcqr.errors import ParameterError
+
+Floats = NDArray[np.float64]
+parts = st.lists(st.floats(0.0, 1.0), max_size=2).map(tuple)
+shifts, lengths = st.floats(0.01, 5.0), st.floats(0.005, 8.0)
+
+
+def plain(shift: float, at: Floats) -> Floats:
+    return np.asarray(ndtr(shift / 2 - at / shift) - np.exp(at + log_ndtr(-shift / 2 - at / shift)))
+
+
+def of_laws(p: Floats, q: Floats, shift: float, epsilon: float) -> Floats:
+    """δ of laws P against Q, one in each row, beside a Gaussian: all outcomes of the former, one by one."""
+    return np.asarray(np.sum(p * plain(shift, epsilon - np.log(p / q)), axis=-1))
+
+
+def costliest(shift: float, epsilon: float, beside: tuple[float, ...], ranged: float) -> tuple[float, float]:
+    """δ is largest at this t, of 8,001; and what it is there, in float64."""
+    top = np.log1p(np.linspace(0.0, 1.0, 8_001) * math.expm1(ranged))
+    heads = (math.exp(ranged) - np.exp(top)) / math.expm1(ranged)
+    found = np.zeros_like(top)
+    for signs in product((1, -1), repeat=len(beside)):
+        losses = [sign * part for sign, part in zip(signs, beside, strict=True)]
+        at = epsilon - sum(losses) - top
+        weight = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
+        found += weight * (heads * plain(shift, at) + (1 - heads) * plain(shift, at + ranged))
+    best = int(np.argmax(found))
+    return float(top[best]), float(found[best])
+
+
+def in_many_digits(shift: float, epsilon: float, beside: tuple[float, ...], ranged: float, top: float) -> mpmath.mpf:
+    """δ where the loss of the last release is `top` or `top` − `ranged`."""
+    with mpmath.workdps(60):
+        mu, total = mpmath.mpf(shift), mpmath.mpf(0)
+        heads = (mpmath.exp(ranged) - mpmath.exp(top)) / mpmath.expm1(ranged)
+        for signs in product((1, -1), repeat=len(beside)):
+            losses = [sign * mpmath.mpf(part) for sign, part in zip(signs, beside, strict=True)]
+            weight = mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
+            for chance, loss in ((heads, mpmath.mpf(top)), (1 - heads, mpmath.mpf(top) - ranged)):
+                at = epsilon - mpmath.fsum(losses) - loss
+                alone = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
+                total += weight * chance * alone
+        return +total
+
+
+@settings(max_examples=60)
+@given(shifts, st.floats(-4.0, 20.0), parts, lengths, st.floats(0.0, 1.0))
+def test_it_is_below_the_exact_value_at_no_interval_and_hardly_above_the_largest(
+    shift: float, deviations: float, beside: tuple[float, ...], ranged: float, share: float
+) -> None:
+    epsilon = max(0.0, shift * (deviations + shift / 2))
+    stated = gaussian_delta(shift, epsilon, beside, ranged)
+    top, _ = costliest(shift, epsilon, beside, ranged)
+    exact = in_many_digits(shift, epsilon, beside, ranged, top)
+    assert exact <= stated
+    assert in_many_digits(shift, epsilon, beside, ranged, share * ranged) <= stated
+    assert stated <= 1.2 * exact + 1e-300
+
+
+@pytest.mark.parametrize("cells", [1, 2, 4, 16])
+@pytest.mark.parametrize(("shift", "ranged"), [(0.02, 0.05), (0.15, 0.5), (0.6, 2.0), (3.0, 0.3)])
+def test_few_cells_are_enough_for_a_bound(
+    shift: float, ranged: float, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between their ends δ is larger, by far where there are few: what is added has to cover that."""
+    monkeypatch.setattr(gaussian, "_CELLS", cells)
+    for epsilon in np.linspace(0.0, ranged + 6 * shift, 12).tolist():
+        for beside in ((), (0.7 * shift,), (4 * shift,)):
+            _, exact = costliest(shift, epsilon, beside, ranged)
+            assert gaussian._beside_a_range(shift, epsilon, beside, ranged) >= exact * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.03, 1e-6), (0.1, 1e-6), (1.0, 1e-6), (4.0, 1e-5)])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.7, 0.9])
+def test_the_cells_cost_less_than_two_hundredths_of_a_percent_of_epsilon(
+    epsilon: float, delta: float, share: float
+) -> None:
+    low, high = 1e-4 * epsilon, epsilon
+    while high - low > 1e-9 * high:
+        shift = 0.5 * (low + high)
+        low, high = (shift, high) if gaussian_delta(shift, epsilon, (), share * epsilon) <= delta else (low, shift)
+    assert costliest(low, epsilon, (), share * epsilon)[1] <= delta
+    assert costliest(low, epsilon * (1 - 2e-4), (), share * epsilon)[1] > delta
+
+
+@pytest.mark.parametrize("ranged", [0.4, 1.5])
+@pytest.mark.parametrize("shift", [0.3, 1.5])
+def test_two_outcomes_and_a_rounded_gaussian_come_close_to_it_from_below(shift: float, ranged: float) -> None:
+    """All outcomes of the product of both pairs, one by one, for many t: rounding the Gaussian is post-processing."""
+    cells = np.linspace(-12.0, 12.0 + shift, 20_001)
+    p, q = (np.diff(np.concatenate(([0.0], ndtr(cells - mean), [1.0]))) for mean in (shift, 0.0))
+    for epsilon in (0.0, 0.2, 1.0, 2.5):
+        met = []
+        for top in np.linspace(0.0, ranged, 41).tolist():
+            heads = (math.exp(ranged) - math.exp(top)) / math.expm1(ranged)
+            others = heads * math.exp(-top)
+            over = heads * p - math.exp(epsilon) * others * q, (1 - heads) * p - math.exp(epsilon) * (1 - others) * q
+            met.append(math.fsum(np.maximum(0.0, np.concatenate(over))))
+        stated = gaussian_delta(shift, epsilon, (), ranged)
+        assert max(met) <= stated + 1e-13, "the sum is rounded"
+        assert max(met) >= 0.995 * stated
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.01, 1.0)), min_size=2, max_size=6), shifts)
+def test_any_two_laws_keep_the_bound_of_their_range(masses: list[tuple[float, float]], shift: float) -> None:
+    p, q = (np.array(law) / sum(law) for law in zip(*masses, strict=True))
+    loss = np.log(p / q)
+    ranged = float(np.ptp(loss)) + 1e-12
+    for epsilon in (0.0, 0.3 * ranged, ranged, ranged + 2 * shift):
+        assert of_laws(p, q, shift, epsilon) <= gaussian_delta(shift, epsilon, (), ranged) * (1 + 1e-9) + 1e-12
+
+
+def exponential_mechanisms(eta: float) -> tuple[Floats, Floats]:
+    """Four members, their mistakes, and each way in which one replaced record changes them."""
+    gaps = [gap * math.ceil(0.3 / eta) for gap in (0, 1, 3, 6, 10, 15)]
+    before = np.array([(0, *others) for others in product(gaps, repeat=3)])
+    changes = np.array(list(product((-1, 0, 1), repeat=4)))
+    after = before[:, None] + changes
+    p, q = np.exp(-eta * before)[:, None], np.exp(-eta * after)
+    p, q = p / p.sum(axis=-1, keepdims=True), q / q.sum(axis=-1, keepdims=True)
+    return np.broadcast_to(p, q.shape).reshape(-1, 4), q.reshape(-1, 4)
+
+
+@pytest.mark.parametrize("eta", [0.05, 0.3])
+@pytest.mark.parametrize(("share", "deviations"), [(0.5, 0.5), (1.0, 1.0), (1.0, 3.0)])
+def test_all_exponential_mechanisms_of_four_members_keep_it_and_refute_less(
+    eta: float, share: float, deviations: float
+) -> None:
+    """Range 2η, for neighbours in either order. The worst of them is next to it: 70 % of the range would be too little,
+    and so would 97 %.
+    """
+    p, q = exponential_mechanisms(eta)
+    ranged, shift = 2 * eta, 0.2 * eta
+    epsilon = share * ranged + deviations * shift
+    met = max(of_laws(p, q, shift, epsilon).max(), of_laws(q, p, shift, epsilon).max())
+    stated = gaussian_delta(shift, epsilon, (), ranged)
+    assert 0.9 * stated < met <= stated
+    assert met > gaussian_delta(shift, epsilon, (), 0.97 * ranged)
+    assert met > 1.5 * gaussian_delta(shift, epsilon, (), 0.7 * ranged)
+
+
+def test_an_interval_that_depends_on_what_was_released_before_is_not_covered() -> None:
+    """Where t may be chosen with the Gaussian's loss in view, δ given the latter is (e^{r/2} − e^{e/2})²/(e^r − 1), e
+    being what is left of ε, for |e| ≤ r. Its mean is above the figure, and below that of a pure release.
+    """
+    shift, epsilon, ranged = 0.1, 0.6, 0.5
+    noise = np.linspace(-9.0, 9.0, 200_001)
+    left = epsilon - shift * (noise + shift / 2)
+    chosen = (np.exp(ranged / 2) - np.exp(np.clip(left, -ranged, ranged) / 2)) ** 2 / np.expm1(ranged)
+    given_noise = np.where(left < -ranged, -np.expm1(left), chosen)
+    met = float(np.sum(given_noise * np.exp(-(noise**2) / 2)) * (noise[1] - noise[0]) / math.sqrt(2 * math.pi))
+    assert 1.05 * gaussian_delta(shift, epsilon, (), ranged) < met < gaussian_delta(shift, epsilon, (ranged,))
+
+
+@given(st.floats(0.01, 3.0), st.floats(0.0, 8.0), parts, st.floats(0.0, 4.0))
+def test_more_is_released_and_less_is_kept(
+    shift: float, epsilon: float, beside: tuple[float, ...], ranged: float
+) -> None:
+    here = gaussian_delta(shift, epsilon, beside, ranged)
+    slack = 1 + 1e-8 * (1 + 40 / shift)
+    cells = 1.2
+    assert gaussian_delta(shift, epsilon, beside) <= here * slack
+    assert gaussian_delta(shift, epsilon, (*beside, ranged)) >= here
+    assert gaussian_delta(shift, epsilon, beside, ranged + 0.05) * cells >= here
+    assert gaussian_delta(shift * 1.01, epsilon, beside, ranged) * slack >= here
+    assert gaussian_delta(shift, epsilon, (*beside, 0.1), ranged) * slack >= here
+    assert gaussian_delta(shift, epsilon + 0.1, beside, ranged) <= here * slack
+
+
+@given(st.floats(0.01, 3.0), st.floats(0.0, 8.0), parts)
+def test_no_range_is_no_release(shift: float, epsilon: float, beside: tuple[float, ...]) -> None:
+    alone = gaussian_delta(shift, epsilon, beside)
+    assert gaussian_delta(shift, epsilon, beside, None) == alone == gaussian_delta(shift, epsilon, beside, 0.0)
+    for tiny in (1e-300, 1e-13):
+        assert gaussian_delta(shift, epsilon, beside, tiny) == pytest.approx(alone, rel=1e-6, abs=1e-300)
+
+
+def test_far_below_the_smallest_float_and_beyond_the_largest_epsilon() -> None:
+    with np.errstate(all="raise"):
+        assert 0 < gaussian_delta(0.1, 20.0, (0.1,), 0.5) < 1e-300
+        assert gaussian_delta(1.0, 1.0, (), LARGEST_EPSILON - 1.0) <= 1 + 1e-9
+    assert gaussian_delta(1.0, LARGEST_EPSILON, (), 0.1) == math.inf
+
+
+@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
+def test_a_length_that_is_none_is_refused(bad: float) -> None:
+    with pytest.raises(ParameterError, match="ranged"):
+        gaussian_delta(1.0, 1.0, (), bad)
