@@ -28,11 +28,13 @@ from pcqr.hypotheses.learners.fitting import Fitted
 from pcqr.hypotheses.learners.together import OneTeacher
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Answer, Plan, Usage
 from pcqr.plan.plans import QueryPlan
+from pcqr.records.branching import Leaf, Split
+from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
+from pcqr.records.vectors import PredicateVectors
 
 TAGS = pytest.mark.parametrize("tag", tags())
 FAMILIES = (Hypothesis, Plan)
@@ -93,6 +95,11 @@ class TestEveryType:
         assert not {"format", "version", "type"} & set(cls.__dataclass_fields__)
 
 
+def _without_heading(found: dict[str, Any]) -> dict[str, Any]:
+    """An object as it stands within another one."""
+    return {key: value for key, value in found.items() if key not in ("format", "version")}
+
+
 class TestFieldsThatCameLater:
     def test_what_has_the_default_is_written_as_before(self) -> None:
         before = (GOLDEN / "noisy-max-stage.json").read_text()
@@ -104,6 +111,16 @@ class TestFieldsThatCameLater:
         stage = NoisyMaxStage.from_json(json.dumps(json.loads(EXAMPLES["noisy-max-stage"].to_json()) | {"labels": 10}))
         assert stage.labels == 10
         assert json.loads(stage.to_json())["labels"] == 10
+
+    def test_a_map_without_a_tree_is_written_as_before_there_were_any(self) -> None:
+        before = (GOLDEN / "head-features.json").read_text()
+        assert "tree" not in before
+        assert HeadFeatures.from_json(before).tree is None
+        assert HeadFeatures.from_json(before).to_json() == before
+        tree = Split(Predicate(0, 0.5), Leaf(0), Leaf(1))
+        beside = HeadFeatures(PredicateVectors.of((Predicate(1, 0.5),), 2), None, 256, tree)
+        assert HeadFeatures.from_json(beside.to_json()).tree == tree
+        assert json.loads(beside.to_json())["tree"] == json.loads(tree.to_json(), object_hook=_without_heading)
 
     @pytest.mark.parametrize(
         ("change", "message"), [({"labels": "10"}, r"document\.labels"), ({"label": 3}, "also label")]

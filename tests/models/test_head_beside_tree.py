@@ -188,36 +188,25 @@ class TestJson:
             PublishedModel.from_json(changed(tree=deep))
 
     @pytest.mark.parametrize(
-        ("features", "message"),
+        "features",
         [
-            (replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2))), "labels from 0 to 1"),
-            (
-                HeadFeatures(PredicateVectors((Predicate(0, 1.0),), (1,), (0,), 8), None, 256, TREE),
-                "a tree that the last question is about",
-            ),
-            (
-                HeadFeatures(PredicateVectors((Predicate(7, 0.25),), (1,), (0,), 8), None, 256, TREE),
-                "a tree that the last question is about",
-            ),
-            (
-                HeadFeatures(PredicateVectors((SAYS_YES, SAYS_YES), (1, 1), (0, 0), 8), None, 256, TREE),
-                "a tree that the last question is about",
-            ),
-            (
-                HeadFeatures(ColumnVectors((0.0,) * 8, (1.0,) * 8, 8, 64), None, 256, TREE),
-                "a tree that the last question is about",
-            ),
-            (HeadFeatures(None, Ferns((SAYS_YES,), 1, 8), 0, TREE), "a tree that the last question is about"),
-            (
-                HeadFeatures(PredicateVectors((SAYS_YES,), (1,), (0,), 8), Ferns((SAYS_YES,), 1, 8), 9, TREE),
-                "a tree that the last question is about",
-            ),
+            HeadFeatures(PredicateVectors((Predicate(0, 1.0),), (1,), (0,), 8), None, 256, TREE),
+            HeadFeatures(PredicateVectors((Predicate(7, 0.25),), (1,), (0,), 8), None, 256, TREE),
+            HeadFeatures(PredicateVectors((SAYS_YES, SAYS_YES), (1, 1), (0, 0), 8), None, 256, TREE),
+            HeadFeatures(ColumnVectors((0.0,) * 8, (1.0,) * 8, 8, 64), None, 256, TREE),
+            HeadFeatures(None, Ferns((SAYS_YES,), 1, 8), 0, TREE),
+            HeadFeatures(PredicateVectors((SAYS_YES,), (1,), (0,), 8), Ferns((SAYS_YES,), 1, 8), 9, TREE),
         ],
     )
-    def test_heads_that_no_file_can_hold(self, features: HeadFeatures, message: str) -> None:
+    def test_heads_that_no_file_can_hold(self, features: HeadFeatures) -> None:
         cells = np.zeros((1, features.count, 1 << features.depth))
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(ParameterError, match="a tree that the last question is about, and no other"):
             replace(MODEL, hypothesis=Head.of(features, 2, np.ones((1, features.size)), cells))
+
+    def test_a_tree_with_a_third_label(self) -> None:
+        features = replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
+        with pytest.raises(ParameterError, match="labels from 0 to 1"):
+            replace(MODEL, hypothesis=Head.of(features, 2, np.ones((1, 8)), np.zeros((1, 0, 1))))
 
     def test_effects_are_of_a_head_with_a_tree_if_it_has_one(self) -> None:
         for model, effects in ((MODEL, Effects(9, ())), (head_model("both"), Effects(9, (), 0.5))):

@@ -24,6 +24,7 @@ from pcqr.plan import (
     CountedStage,
     DrawStage,
     HeadStage,
+    StackedStage,
     VoteStage,
 )
 
@@ -44,26 +45,35 @@ HEAD = HeadStage(
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
 ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, head=HEAD)
 PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
-CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD, slack=0.001)
-COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=CONTEST)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, CONTEST, COUNTED)
+STACKED = StackedStage(tree=0.2, depth=2, slack=0.001, whitening=0.5, head=replace(HEAD, dense=7))
+CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, stacked=STACKED, head=HEAD)
+COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=STACKED)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, STACKED, CONTEST, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(HEAD, dense=0, share=0)
 TOO_SHARP = 2.0**50  # times n more than 2**52
 
 
-def for_records(stage: ContestStage, records: int) -> ContestStage:
-    pilot, head = (replace(part, records=records) for part in (stage.pilot, stage.head))
-    return replace(stage, pilot=pilot, head=head)
+def for_records(records: int) -> StackedStage:
+    return replace(STACKED, head=replace(STACKED.head, records=records))
 
 
 POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
 REFUSED: list[tuple[Any, str, object]] = [
     (POSTERIOR, "step_size", -1e-9),
     (POSTERIOR, "step_size", math.nan),
-    (CONTEST, "slack", -1e-9),
-    (CONTEST, "slack", math.inf),
-    (CONTEST, "slack", math.nan),
+    (STACKED, "depth", 0),
+    (STACKED, "depth", 1.5),
+    (STACKED, "slack", -1e-9),
+    (STACKED, "slack", math.inf),
+    (STACKED, "slack", math.nan),
+    (STACKED, "whitening", 0.0),
+    (STACKED, "whitening", -0.1),
+    (STACKED, "whitening", 1.001),
+    (STACKED, "whitening", math.nan),
+    (STACKED, "head", replace(HEAD, classes=3)),
+    (STACKED, "head", None),
+    (STACKED, "head", DRAW),
     (VOTE, "records", 0),
     (VOTE, "records", 1_000.0),
     (VOTE, "subsample", 0),
@@ -143,7 +153,9 @@ REFUSED: list[tuple[Any, str, object]] = [
     (CONTEST, "tree_from", -401),
     (CONTEST, "tree_from", 401),
     (CONTEST, "tree_from", 0.5),
-    (CONTEST, "depth", 0),
+    (CONTEST, "stacked", None),
+    (CONTEST, "stacked", HEAD),
+    (CONTEST, "stacked", DRAW),
     (COUNTED, "count", 0.0),
     (COUNTED, "count", 2.0**-50),
     (COUNTED, "rare", -1),
@@ -151,9 +163,8 @@ REFUSED: list[tuple[Any, str, object]] = [
     (COUNTED, "depth", 0),
     (COUNTED, "careful", replace(HEAD, classes=3)),
     (COUNTED, "otherwise", HEAD),
-    (COUNTED, "otherwise", for_records(CONTEST, 399)),
-    (COUNTED, "otherwise", replace(CONTEST, tree=0.5)),
-    (COUNTED, "otherwise", replace(CONTEST, depth=3)),
+    (COUNTED, "otherwise", for_records(399)),
+    (COUNTED, "otherwise", CONTEST),
     (COUNTED, "otherwise", ASKED),
     (COUNTED, "otherwise", DRAW),
 ]
@@ -174,9 +185,24 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
 def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, tree=eta)
-    for stage in (ASKED, CONTEST):
-        with pytest.raises(ParameterError, match="inverse_temperature"):
-            replace(stage, tree=eta)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(ASKED, tree=eta)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(STACKED, tree=eta)
+
+
+@pytest.mark.parametrize("change", [{"records": 399}, {"bound": 16}])
+def test_all_heads_of_a_contest_are_for_the_same_records_and_have_one_bound(change: dict[str, int]) -> None:
+    other = replace(STACKED, head=replace(STACKED.head, **change))
+    with pytest.raises(ParameterError, match="for the records and with the bound of the pilot"):
+        replace(CONTEST, stacked=other)
+
+
+def test_the_draw_of_a_tree_is_to_an_accountant_an_interval_with_twice_its_slack() -> None:
+    """2η + 4λ, where a slack is 2λ: the sampler may err on either of two neighbours."""
+    assert STACKED.records == 400
+    assert 0.402 <= STACKED.draw.epsilon == pytest.approx(0.402, rel=1e-12)
+    assert replace(STACKED, tree=0.0, slack=0.0).draw.epsilon == 0.0
 
 
 @pytest.mark.parametrize(
@@ -201,11 +227,11 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
     many = replace(HEAD, records=2**24)
     sharp: dict[str, Any] = {"tree": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, careful=many, otherwise=for_records(CONTEST, 2**24), **sharp)
+        replace(COUNTED, careful=many, otherwise=for_records(2**24), **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(ASKED, head=many, **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(for_records(CONTEST, 2**24), **sharp)
+        replace(for_records(2**24), **sharp)
 
 
 @pytest.mark.parametrize("change", [{"classes": 3}, {"ferns": 3, "depth": 2, "share": 128}, {"momentum": 0.5}])
@@ -225,7 +251,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (ContestStage, "tree")}
+    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (StackedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -247,8 +273,8 @@ def test_a_draw_may_ignore_the_records() -> None:
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
     assert replace(ASKED, tree=0.0).tree == 0.0
-    assert replace(CONTEST, tree=0.0).tree == 0.0
-    assert replace(COUNTED, tree=0.0, otherwise=replace(CONTEST, tree=0.0)).tree == 0.0
+    assert replace(STACKED, tree=0.0).tree == 0.0
+    assert replace(COUNTED, tree=0.0).tree == 0.0
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees.predicates import from_schema
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.records import Encoded, InMemory, source
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate

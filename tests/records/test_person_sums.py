@@ -16,9 +16,9 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.trees.partition import least_mistakes
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import HeadSums

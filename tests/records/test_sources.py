@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.records import Encoded, InMemory, Narrow, Records, source
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.on_device import OnDevice

@@ -26,9 +26,9 @@ from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -111,12 +111,19 @@ leaves = st.builds(Leaf, st.integers(0, 126))
 votes = st.builds(Leaf, st.integers(0, 2))
 
 
-def roots(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[Leaf | Split]:
-    return st.recursive(ends, lambda below: st.builds(Split, predicates, below, below), max_leaves=8)
+def roots(
+    ends: st.SearchStrategy[Leaf], asked: st.SearchStrategy[Predicate] = predicates
+) -> st.SearchStrategy[Leaf | Split]:
+    return st.recursive(ends, lambda below: st.builds(Split, asked, below, below), max_leaves=8)
 
 
 def trees(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[DecisionTree]:
     return st.builds(DecisionTree, roots(ends), st.just(3))
+
+
+fewer = st.builds(Predicate, st.integers(0, 1), finite)
+beside = st.builds(Split, fewer, roots(leaves, fewer), roots(leaves, fewer))
+"""Trees beside a head that reads three columns, the last of which is what the tree says."""
 
 
 @st.composite
@@ -155,7 +162,7 @@ def ferns(draw: st.DrawFn) -> Ferns:
 def head_features(draw: st.DrawFn) -> HeadFeatures:
     share = draw(st.sampled_from([0, 1, 128, 255, 256]))
     dense = draw(predicate_vectors() | column_vectors()) if share else None
-    return HeadFeatures(dense, draw(ferns()) if share < 256 else None, share)
+    return HeadFeatures(dense, draw(ferns()) if share < 256 else None, share, draw(st.none() | beside))
 
 
 @st.composite

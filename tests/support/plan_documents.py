@@ -35,6 +35,7 @@ from pcqr.plan import (
     PilotedPlan,
     PilotedStage,
     Prediction,
+    StackedStage,
     UniversalPlan,
     VoteStage,
     VotingPlan,
@@ -51,8 +52,9 @@ PLAIN, MIXED = (
 )
 ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.1 / 3, 2, replace(PLAIN, classes=2))
 PILOT = replace(PLAIN, dense=150, steps=25, scale=2e9 / 3, classes=2)
-CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2), 1e-9 / 3)
-COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), CONTEST)
+STACKED = StackedStage(0.1 / 3, 2, 1e-9 / 3, 0.55, replace(PLAIN, dense=231, scale=4e9 / 3, classes=2))
+CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, STACKED, replace(PLAIN, classes=2))
+COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), STACKED)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
@@ -85,6 +87,7 @@ EXAMPLES: dict[str, Any] = {
     "draw-stage": DrawStage(0.2, after_queries=40),
     "head-stage": HEAD,
     "piloted-stage": PILOTED,
+    "stacked-stage": STACKED,
     "contest-stage": CONTEST,
     "question-stage": ASKED,
     "counted-contest-stage": COUNTED,
@@ -165,21 +168,24 @@ def asked(draw: st.DrawFn) -> AskedStage:
 
 
 @st.composite
+def stacked(draw: st.DrawFn) -> StackedStage:
+    slack, whitening = draw(st.floats(0.0, 1.0)), draw(st.floats(0.0, 1.0, exclude_min=True))
+    return StackedStage(draw(temperatures), draw(whole), slack, whitening, replace(draw(heads()), classes=2))
+
+
+@st.composite
 def contests(draw: st.DrawFn) -> ContestStage:
-    pilot, head = (replace(draw(heads()), classes=2) for _ in range(2))
-    pilot = replace(pilot, records=head.records, bound=head.bound)
-    limit = draw(st.integers(-head.records, head.records))
-    slack = draw(st.floats(0.0, 1.0))
-    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head, slack)
+    last = draw(stacked())
+    records, bound = last.records, last.head.bound
+    pilot, head = (replace(draw(heads()), classes=2, records=records, bound=bound) for _ in range(2))
+    return ContestStage(pilot, draw(whole), draw(scales), draw(st.integers(-records, records)), last, head)
 
 
 @st.composite
 def counted(draw: st.DrawFn) -> CountedStage:
-    last: ContestStage | PilotedStage = draw(contests() | piloted(st.just(2)))
+    last: StackedStage | PilotedStage = draw(stacked() | piloted(st.just(2)))
     careful = replace(draw(heads()), classes=2, records=last.records)
     tree, depth = draw(temperatures), draw(whole)
-    if isinstance(last, ContestStage):
-        tree, depth = max(tree, last.tree), max(depth, last.depth)
     return CountedStage(draw(st.floats(1e-14, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
 
@@ -304,6 +310,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "draw-stage": draws,
     "head-stage": heads(),
     "piloted-stage": piloted(),
+    "stacked-stage": stacked(),
     "contest-stage": contests(),
     "question-stage": asked(),
     "counted-contest-stage": counted(),

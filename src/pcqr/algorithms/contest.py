@@ -1,7 +1,7 @@
-"""A pilot of the head against the best shallow tree, by their mistakes, with noise; then a head, with a tree or not.
+"""A pilot of the head against the best shallow tree, by their mistakes, with noise; then a tree or a head.
 
 Whether columns act together, or one of them says it all, is what public numbers cannot tell, and it decides between a
-head with a tree beside it and one without. A short head tells how well heads do on these records; how well trees could do is known
+tree and a head without ferns. A short head tells how well heads do on these records; how well trees could do is known
 without drawing one. Proof: proofs/contest.md.
 """
 
@@ -12,22 +12,22 @@ from dataclasses import replace
 
 from pcqr.algorithms.head import NoisySums, check_records, descend, evidence_for, sums_guarantee, sums_of
 from pcqr.algorithms.leaves import shares, worst_leaf
-from pcqr.algorithms.stacked import check_stacked, stacked, stacked_guarantee
+from pcqr.algorithms.sspp import check_slack_of, sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.hypotheses.trees.partition import least_mistakes
 from pcqr.noise import discrete_gaussian
-from pcqr.plan import ContestStage
+from pcqr.plan import ContestStage, DrawStage
 from pcqr.progress import under_way
 from pcqr.records import Records
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
 
-STACKED_SHARE = 0.2
-"""Of δ, for a head with a tree beside it; the rest is for a head alone."""
+TREE_SHARE = 0.2
+"""Of δ, for the tree, which comes after noisy sums; the rest is for the head."""
 
 
 def contest(
@@ -38,8 +38,8 @@ def contest(
     entropy: Entropy,
     *,
     public: Points | None = None,
-) -> Head:
-    """A head, with a tree beside it where the best shallow one is far enough ahead: `contest_guarantee` holds.
+) -> Hypothesis:
+    """A tree where the best shallow one is far enough ahead of the pilot, else a head: `contest_guarantee` holds.
 
     It holds for the pilot and the noisy lead as well. `maps` are those of the pilot and of the head, which begins where
     the pilot ended if they are one. The `public` rows are needed where pilot or head is a posterior.
@@ -53,7 +53,7 @@ def contest(
         best = least_mistakes(replace(trees, depth=plan.shallow).count_on(records).counts)
     lead = plan.bound * (wrong - best) // records.whole + discrete_gaussian(plan.scale, entropy)
     if lead >= plan.bound * plan.tree_from:
-        return stacked(trees, for_head, records, plan.stacked, entropy, public=public)
+        return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
     if for_pilot != for_head:
         return descend(for_head, records, plan.head, entropy, evidence=after)
     known = after if before is None or after is None else before  # what the pilot's sums say is not forgotten
@@ -72,21 +72,20 @@ def check_contest(
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
     if len(maps) != 2:
         raise ParameterError("maps", "those of the pilot and of the head", f"{len(maps)} of them")
-    replace(trees, depth=plan.shallow).check_countable(records)
-    check_stacked(trees, maps[1], records, plan.stacked, public)
+    for depth in (plan.shallow, plan.depth):
+        replace(trees, depth=depth).check_countable(records)
     for features, stage in zip(maps, (plan.pilot, plan.head), strict=True):
         check_records(features, records, stage)
         evidence_for(features, stage, public)
 
 
-def contest_guarantee(
-    plan: ContestStage, trees: DecisionTrees, features: int, delta: float
-) -> Guarantee:
+def contest_guarantee(plan: ContestStage, trees: DecisionTrees, features: int, delta: float) -> Guarantee:
     """The worse of the two that may come out, each with pilot and lead, and the δ of both (proofs/contest.md)."""
     before = [sums_of(plan.pilot), NoisySums(plan.comparison, steps=1, scale=plan.scale, draws=1)]
-    for_stacked, for_head = shares(delta, STACKED_SHARE)
+    check_slack_of(plan.slack, plan.tree, replace(trees, depth=plan.depth), plan.records, features)
+    for_tree, for_head = shares(delta, TREE_SHARE)
     leaves = {
-        "a head beside a tree": stacked_guarantee(plan.stacked, trees, features, for_stacked, before=before),
+        "a tree": sums_guarantee(before, for_tree, beside=(plan.draw,)),
         "a head": sums_guarantee([*before, sums_of(plan.head)], for_head),
     }
     return worst_leaf(leaves, proof="contest").explained(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism
 from pcqr.plan import DrawStage
@@ -39,3 +40,15 @@ def sspp_guarantee(
         ),
         proof="sspp",
     )
+
+
+def check_slack_of(slack: float, tree: float, hypotheses: Combinatorics, records: int, features: int) -> None:
+    """Raises unless the ε of a draw at η = `tree` from a fixed class is within 2η + `slack`: that is, 2λ ≤ `slack`."""
+    if (least := slack_of(tree, hypotheses, records, features)) > slack:
+        raise ParameterError("slack", f"at least {least:.3g} for these trees", slack)
+
+
+def slack_of(tree: float, hypotheses: Combinatorics, records: int, features: int) -> float:
+    """2λ, rounded up: what the ε of a draw at η = `tree` from a fixed class has beside 2η."""
+    drawn = sspp_guarantee(DrawStage(tree), hypotheses, records, features, None)
+    return rounded_up(drawn.epsilon - 2.0 * tree)

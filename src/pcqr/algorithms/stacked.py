@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from pcqr.accounting import PureEvent
 from pcqr.algorithms.evidence import MOST_COORDINATES, has_evidence
-from pcqr.algorithms.head import NoisySums, check_records, descend, evidence_for, sums_guarantee, sums_of
-from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.algorithms.head import check_records, descend, evidence_for, sums_guarantee, sums_of
+from pcqr.algorithms.sspp import check_slack_of, sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.plan import DrawStage, StackedStage
@@ -86,15 +86,12 @@ def stacked_guarantee(
     features: int,
     delta: float,
     *,
-    before: Sequence[NoisySums] = (),
     beside: Sequence[PureEvent] = (),
 ) -> Guarantee:
     """The tree, of bounded range, and all sums together, with a δ of at most `delta` (proofs/stacked.md).
 
-    `before` are noisy sums, and `beside` pure releases, that may come before them on the same records.
+    `beside` are pure releases on the same records, before or after them.
     """
-    tree = sspp_guarantee(DrawStage(plan.tree), replace(trees, depth=plan.depth), plan.records, features, None)
-    if tree.epsilon > rounded_up(2.0 * plan.tree + plan.slack):
-        raise ParameterError("slack", f"at least {tree.epsilon - 2.0 * plan.tree:.3g} for these trees", plan.slack)
-    stated = sums_guarantee([*before, sums_of(plan.head)], delta, beside=(*beside, plan.draw))
+    check_slack_of(plan.slack, plan.tree, replace(trees, depth=plan.depth), plan.records, features)
+    stated = sums_guarantee([sums_of(plan.head)], delta, beside=(*beside, plan.draw))
     return replace(stated, proof="stacked").explained("a tree, and noisy sums for the head beside it")

@@ -30,7 +30,7 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.plan import AskedPlan, AskedStage, CountedPlan
+from pcqr.plan import AskedPlan, CountedPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
 from pcqr.records.parted import ParquetParts
@@ -232,9 +232,8 @@ def _depth(learner: PrivateClassifier) -> int | None:
     plan, trees = learner.plan_, learner.hypotheses_
     if not isinstance(learner.hypothesis_, DecisionTree):
         return None
-    match plan:
-        case AskedPlan(asked=AskedStage() as stage) | CountedPlan(counted=stage):
-            return stage.depth
+    if isinstance(plan, AskedPlan | CountedPlan):
+        return plan.asked.depth if isinstance(plan, AskedPlan) else plan.counted.depth
     return trees.depth_for(learner.n_records_) if isinstance(trees, DecisionTrees) else None
 
 

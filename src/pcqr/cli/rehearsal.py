@@ -113,12 +113,9 @@ def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
 def _otherwise(stage: StackedStage | PilotedStage, delta: float) -> dict[str, str]:
     if isinstance(stage, PilotedStage):
         return {"or": "a head that pilots choose", **_piloted(stage, delta)}
-    return _stacked(stage, delta, "or a tree", "where both labels are common")
-
-
-def _stacked(stage: StackedStage, delta: float, first: str, where: str) -> dict[str, str]:
+    common = f"of depth {stage.depth}, where both labels are common"
     return {
-        first: f"of depth {stage.depth}, {where}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "or a tree": f"{common}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
         "with a head beside it": f"at most {_descent(stage.head, delta)}",
     }
 
@@ -129,8 +126,8 @@ def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
     return {
         "pilot": _descent(stage.pilot, delta),
         "comparison": f"of its mistakes with trees, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
-        **_stacked(stage.stacked, delta, "and a tree", ahead),
-        "or a head alone": _descent(stage.head, delta),
+        "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
+        "or a head": _descent(stage.head, delta),
     }
 
 
@@ -244,9 +241,7 @@ def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
         return (plan.head,)
     if isinstance(plan, AskedPlan):
         asked = plan.asked
-        if isinstance(asked, ContestStage):
-            return asked.pilot, max(asked.head, asked.stacked.head, key=_size)
-        return (asked.head,)
+        return (asked.pilot, asked.head) if isinstance(asked, ContestStage) else (asked.head,)
     if isinstance(plan, CountedPlan):
         last = plan.counted.otherwise
         return _of_piloted(last) if isinstance(last, PilotedStage) else (last.head,)
@@ -281,17 +276,13 @@ def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypoth
         blocks = 1 if labels == 2 else labels
         cells = np.zeros((blocks, features.count, 1 << features.depth))
         yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
-    asked = plan.asked if isinstance(plan, AskedPlan) else None
-    if isinstance(plan, DrawPlan | CountedPlan) or isinstance(asked, AskedStage):
+    if isinstance(plan, DrawPlan | AskedPlan | CountedPlan):
         yield DecisionTree(tree, width)
 
 
 def _beside(rehearsal: Rehearsal, tree: Leaf | Split, shown: Shown) -> Iterator[HeadFeatures]:
     """The feature map of a head beside this tree, where one may come out. It is that of the last head."""
-    plan = rehearsal.plan
-    asked = plan.asked if isinstance(plan, AskedPlan) else None
-    last = plan.counted.otherwise if isinstance(plan, CountedPlan) else asked
-    stage = last.stacked if isinstance(last, ContestStage) else last
+    stage = rehearsal.plan.counted.otherwise if isinstance(rehearsal.plan, CountedPlan) else None
     if isinstance(stage, StackedStage):
         found = (rehearsal.maps[-1].beside(tree, public, stage.whitening) for public in (shown.public, None))
         yield next((features for features in found if features.tree is not None), rehearsal.maps[-1])

@@ -165,8 +165,8 @@ def _in_words(settings: Settings) -> str:
             tree = f"trees of depth {settings.depth}"
             return f"{tree}, or heads over {settings.head.dense} dense coordinates, by a private question about trees"
         case ContestStage():
-            beside = f"{_in_words(settings.stacked)} where shallow trees are ahead of a pilot"
-            return f"{beside}, by a private comparison; else heads over {_parts(settings.head)}"
+            tree = f"trees of depth {settings.depth}"
+            return f"{tree}, or heads over {_parts(settings.head)}, as a pilot compares with trees"
         case StackedStage():
             return f"heads over up to {_parts(settings.head)} beside a tree of depth {settings.depth}"
         case CountedStage():

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pcqr.accounting import BoundedRangeEvent
-from pcqr.checks import check_finite, check_probability, keep_plain
+from pcqr.checks import check_probability, keep_plain
 from pcqr.documents import Document
-from pcqr.errors import ParameterError
-from pcqr.guarantee import rounded_up
 from pcqr.plan.head import HeadStage
-from pcqr.plan.ways import check_head, check_tree
+from pcqr.plan.ways import check_head, check_slack, check_tree, draw_of
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,7 @@ class StackedStage(Document):
         check_head("head", self.head)
         check_tree(self.records, self.depth, self.tree)
         check_probability("whitening", self.whitening, one_allowed=True)
-        check_finite("slack", self.slack)
-        if self.slack < 0:
-            raise ParameterError("slack", "a number ≥ 0", self.slack)
+        check_slack(self.slack)
         keep_plain(self, floats=("tree", "slack", "whitening"), integers=("depth",))
 
     @property
@@ -73,5 +69,5 @@ class StackedStage(Document):
 
     @property
     def draw(self) -> BoundedRangeEvent:
-        """The loss of the draw lies in an interval of length 2η + 4λ (proofs/accounting.md)."""
-        return BoundedRangeEvent(rounded_up(2.0 * self.tree + 2.0 * self.slack))
+        """The loss of the draw lies in an interval of length 2η + 2·`slack`."""
+        return draw_of(self.tree, self.slack)

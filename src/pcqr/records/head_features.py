@@ -111,9 +111,12 @@ def _with_label(tree: Split, X: Points) -> Points:
 
 
 def _check_tree(tree: object, features: int) -> None:
-    """A split, all questions of which are about the `features` columns of the points."""
+    """A split, all questions of which are about the `features` columns of the points, and whose labels are 0 and 1."""
     if not isinstance(tree, Split):
         raise ParameterError("tree", "a Split", tree)
-    last = max(node.predicate.feature for node in nodes_of(tree) if isinstance(node, Split))
+    nodes = list(nodes_of(tree))
+    last = max(node.predicate.feature for node in nodes if isinstance(node, Split))
     if last >= features:
         raise ParameterError("tree", f"questions about columns 0 to {features - 1}", last)
+    if max(node.label for node in nodes if isinstance(node, Leaf)) > 1:
+        raise ParameterError("tree", "labels 0 and 1", "others")

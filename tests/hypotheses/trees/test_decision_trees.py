@@ -21,9 +21,9 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf
 from pcqr.noise import Chooser
 from pcqr.records import Records, counting
+from pcqr.records.branching import Leaf
 
 BoolArray = NDArray[np.bool_]
 Pattern = tuple[int, ...]

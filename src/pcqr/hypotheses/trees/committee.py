@@ -15,8 +15,8 @@ from pcqr.hypotheses.committees.base import Arrays, Committee, IntArray, of_widt
 from pcqr.hypotheses.committees.members import trained_alone
 from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE, grown
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.records import InMemory
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.counting import Int32Array
 from pcqr.records.predicates import Predicates
 

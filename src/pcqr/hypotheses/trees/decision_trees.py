@@ -20,10 +20,10 @@ from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
 from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, predicates_of_schema
 from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf
 from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw, steps_of_sums
 from pcqr.noise import UNIT_ROUNDOFF, Chooser
 from pcqr.records import InMemory, Records
+from pcqr.records.branching import Leaf
 from pcqr.records.counting import ConjunctionCounts
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.schema import Schema

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees.partition import Node, PartitionFunction
-from pcqr.records.branching import Leaf, Split
 from pcqr.noise import Chooser
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 
 

@@ -41,7 +41,6 @@ CUTS = 20
 MOST_PREDICATES, MOST_ENTRIES = 1_000, 4 * 10**8
 """The most predicates, and the most entries, of 16 bits each, of the records' dense vectors."""
 _PRECISION = 1e-6  # relative, of the noise
-_LEAST_MU = 1e-12
 
 
 def head_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
@@ -137,9 +136,8 @@ def largest_mu(
     epsilon: float,
     delta: float,
     beside: tuple[PureEvent | BoundedRangeEvent, ...],
-    before: tuple[NoisySums, ...] = (),
 ) -> float:
-    """The largest μ, to within the precision, at which all `parts`, `beside` and `before` are within (ε, δ) together.
+    """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
 
     A part is (its strength as a share of μ, the numbers in one of its sums). How many sums it has does not matter but
     to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
@@ -151,7 +149,7 @@ def largest_mu(
             NoisySums(DiscreteGaussianEvent(1.0 / (share * mu)), 1, noise_scale(1, share * mu), numbers)
             for share, numbers in parts
         ]
-        return sums_guarantee([*before, *runs], delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
+        return sums_guarantee(runs, delta, beside=beside).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     others = math.fsum(event.epsilon for event in beside)
@@ -160,10 +158,6 @@ def largest_mu(
         told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a head."
         raise InfeasiblePlan(told, "a larger ε")
     low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
-    while before and not is_kept(low):  # they leave less
-        low /= 2.0
-        if low < _LEAST_MU:
-            raise InfeasiblePlan("Noisy sums before it leave nothing for a head.", "a larger ε or δ")
     high = 2.0 * low
     while is_kept(high):
         low, high = high, 2.0 * high

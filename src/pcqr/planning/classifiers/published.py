@@ -53,7 +53,7 @@ def plan_published(
     if not maps:
         raise ParameterError("maps", "a feature map for the head", None)
     if chosen == "asked" and has_contest(request.records, request.epsilon):
-        contest = plan_contest(request, trees, maps, request.delta, public=public)
+        contest = plan_contest(request, trees, maps, request.delta)
         guarantee = contest_guarantee(contest, trees, request.features, request.delta)
         return AskedPlan(**request.promise(guarantee), asked=contest)
     if chosen == "asked":

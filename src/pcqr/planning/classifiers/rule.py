@@ -40,8 +40,8 @@ QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 CONTEST_DEPTH = 3
 """The depth of the trees that a pilot is compared with."""
 
-LED_SHARE, STACKED_SHARE = 0.5, 0.3
-"""The share of ε that a tree has with a head beside it: where a contest speaks for it, and unasked."""
+STACKED_SHARE = 0.3
+"""The share of ε that a tree has with a head beside it."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Contest:
     behind: float
     """A tree has to lead by so much times the columns' worth of a vector over n·ε, as a share of the records: by that a
     pilot is behind its head."""
-    least: tuple[tuple[float, float], ...]
-    """(n·ε from which on, the share of the records by which a tree has to lead at least)."""
+    least: float
+    """The share of the records by which a tree has to lead at least."""
 
 
-CONTEST = Contest(0.2, 0.15, 15.0, ((0.0, 0.02), (12_000.0, 0.06)))
-"""Where pilot and head are descents: from 12,000 on a head finds more than a weak pilot shows."""
+CONTEST = Contest(0.2, 0.15, 15.0, 0.02)
+"""Where pilot and head are descents."""
 
-POSTERIOR_CONTEST = Contest(0.3, 0.2, 10.0, ((0.0, 0.01),))
+POSTERIOR_CONTEST = Contest(0.3, 0.2, 10.0, 0.01)
 """Where they are posteriors: what a pilot learned is not lost to the head."""
 
 COUNTED_BELOW = 150_000.0
@@ -95,7 +95,7 @@ def choose(records: int, epsilon: float, labels: int) -> Method:
 
     One tree while n·ε < 1,000. While it is < 8,000 one question decides between a tree and a head, from 3,000 on by a
     contest. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head where one is
-    uncommon, else a tree or a head, by a contest. From 30,000 on pilots choose the head instead; with 60,000 records or
+    uncommon, else a head beside a tree. From 30,000 on pilots choose the head instead; with 60,000 records or
     more they do so from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from
     12,000 on. With more than two `labels` a tree while n·ε < 3,000, then a head.
     """
@@ -142,9 +142,7 @@ def tree_from(records: int, epsilon: float, spread: float, contest: Contest) -> 
 
     The noise of a pilot grows with the columns' worth that a vector is `spread` over, and shrinks with n·ε.
     """
-    strength = records * epsilon
-    least = max((start, share) for start, share in contest.least if start <= strength)[1]
-    return min(1.0, max(least, contest.behind * spread / strength))
+    return min(1.0, max(contest.least, contest.behind * spread / (records * epsilon)))
 
 
 def pilot_share(records: int, epsilon: float) -> float:

@@ -66,7 +66,7 @@ def _of_asked(stage: AskedStage, slack: float) -> float:
 
 def _of_contest(stage: ContestStage) -> float:
     """Of pilot, lead and the costlier of the two that may come after them (proofs/contest.md)."""
-    last = max(_of_stacked(stage.stacked), _of_sums(stage.head))
+    last = max(_of_range(stage.draw.epsilon), _of_sums(stage.head))
     return rounded_up(_of_sums(stage.pilot) + _of_lead(stage) + last)
 
 
