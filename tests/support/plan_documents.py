@@ -53,7 +53,7 @@ PLAIN, MIXED = (
 ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.1 / 3, 2, replace(PLAIN, classes=2))
 PILOT = replace(PLAIN, dense=150, steps=25, scale=2e9 / 3, classes=2)
 STACKED = StackedStage(0.1 / 3, 2, 1e-9 / 3, 0.55, replace(PLAIN, dense=231, scale=4e9 / 3, classes=2))
-CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, STACKED, replace(PLAIN, classes=2))
+CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2), 1e-9 / 3)
 COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), STACKED)
 PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
@@ -175,10 +175,11 @@ def stacked(draw: st.DrawFn) -> StackedStage:
 
 @st.composite
 def contests(draw: st.DrawFn) -> ContestStage:
-    last = draw(stacked())
-    records, bound = last.records, last.head.bound
-    pilot, head = (replace(draw(heads()), classes=2, records=records, bound=bound) for _ in range(2))
-    return ContestStage(pilot, draw(whole), draw(scales), draw(st.integers(-records, records)), last, head)
+    pilot, head = (replace(draw(heads()), classes=2) for _ in range(2))
+    pilot = replace(pilot, records=head.records, bound=head.bound)
+    limit = draw(st.integers(-head.records, head.records))
+    slack = draw(st.floats(0.0, 1.0))
+    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head, slack)
 
 
 @st.composite

@@ -48,6 +48,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "vectors relative to the longest",
         "question not paid for",
         "contest without noise",
+        "tree that is not paid for",
         "float Laplace",
         "long draws are dropped",
         "one buffer for two workers",

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.either import CAREFUL_MAP, COLUMNS, MAP, PILOT_MAP, PREDICATES, TREES, bits, request_for
+from support.either import CAREFUL_MAP, COLUMNS, MAP, PREDICATES, TREES, bits, request_for
 
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.errors import ParameterError
-from pcqr.plan import ContestStage, CountedStage, PilotedStage
+from pcqr.plan import CountedStage, PilotedStage, StackedStage
 from pcqr.planning.classifiers.asked import plan_asked
 from pcqr.planning.classifiers.counted import careful_map, plan_counted
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.recipes import mixed
-from pcqr.planning.classifiers.rule import CONTEST, CONTEST_DEPTH, DROWNED
+from pcqr.planning.classifiers.rule import DROWNED, STACKED_SHARE
 from pcqr.records.vectors import PredicateVectors
 
-MAPS = CAREFUL_MAP, PILOT_MAP, MAP
+MAPS = CAREFUL_MAP, MAP
 
 
 def plan_for(records: int, epsilon: float, delta: float = 1e-6) -> CountedStage:
@@ -73,11 +73,11 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
     public = np.random.default_rng(0).random((200, COLUMNS))
     (some,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, public, None)
     assert (some.share, some.count, some.depth) == (128, 200, 9)
-    otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, PILOT_MAP, some)).otherwise
-    assert isinstance(otherwise, ContestStage)
+    otherwise = plan_counted(request_for(80_000, 1.0), TREES, (CAREFUL_MAP, some)).otherwise
+    assert isinstance(otherwise, StackedStage)
     recipe = mixed(80_000, 1.0)
     assert otherwise.head.steps == recipe.least_steps, "planned by the recipe that the map was made by"
-    assert (otherwise.head.ferns, otherwise.pilot.ferns) == (200, 0), "on its own map each"
+    assert (otherwise.head.ferns, otherwise.head.dense, otherwise.whitening) == (200, COLUMNS + 2, recipe.whitening)
     firsts = [head_maps(n, 12_000.0 / n, 2, PREDICATES, COLUMNS, public, None)[0] for n in (80_000, 299_999, 300_000)]
     assert [first.share for first in firsts] == [256, 256, 96]
     (without,) = head_maps(80_000, 1.0, 2, PREDICATES, COLUMNS, None, None)
@@ -87,10 +87,10 @@ def test_with_many_records_a_head_has_some_ferns_unasked() -> None:
 def test_thresholds_are_functions_of_public_numbers() -> None:
     plan = plan_for(20_001, 0.5)
     assert (plan.count, plan.rare, plan.uneven) == (0.015, 1_120, math.ceil(0.15 * 20_001))
-    contest = plan.otherwise
-    assert isinstance(contest, ContestStage)
-    assert (contest.shallow, contest.tree_from) == (CONTEST_DEPTH, math.ceil(CONTEST.least[0][1] * 20_001))
-    assert contest.depth == plan.depth
+    last = plan.otherwise
+    assert isinstance(last, StackedStage)
+    assert last.depth == plan.depth == TREES.depth_for(20_001)
+    assert 2 * last.tree == pytest.approx(STACKED_SHARE * 0.5, rel=1e-3)
 
 
 def test_a_careful_head_goes_a_short_way() -> None:
@@ -99,7 +99,7 @@ def test_a_careful_head_goes_a_short_way() -> None:
     way = plan.careful.steps * plan.careful.step_size / (1 - plan.careful.momentum)
     assert way == pytest.approx(0.1)
     last = plan.otherwise
-    assert isinstance(last, ContestStage)
+    assert isinstance(last, StackedStage)
     assert last.head.steps * last.head.step_size / (1 - last.head.momentum) > 1.2 * way
 
 
@@ -115,6 +115,6 @@ def test_the_careful_map_has_few_questions_and_is_not_whitened() -> None:
 
 
 def test_each_way_has_its_map() -> None:
-    for count in (1, 2, 5):
+    for count in (0, 1, 3, 5):
         with pytest.raises(ParameterError, match="maps must be that of the careful head"):
             plan_counted(request_for(10_000, 1.0), TREES, (MAP,) * count)

@@ -21,6 +21,7 @@ from pcqr.plan import (
     DrawPlan,
     HeadPlan,
     PilotedPlan,
+    StackedStage,
 )
 from pcqr.planning import Request
 from pcqr.planning.classifiers.piloted import head_maps
@@ -41,17 +42,17 @@ def request(**changes: Any) -> Request:
 
 
 def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
-    """Where a pilot is compared there is one more map, and where labels are counted that of the careful head, too."""
+    """Where a pilot is compared there is one more map, and where labels are counted that of the careful head."""
     chosen = choose(asked.records, asked.epsilon, 2) if method == "auto" else method
     has_pilot = chosen == "asked" and has_contest(asked.records, asked.epsilon)
-    return MAPS * (3 if chosen == "counted" else 1 + has_pilot)
+    return MAPS * (2 if chosen == "counted" or has_pilot else 1)
 
 
 @pytest.mark.parametrize(
     ("records", "epsilon", "labels", "expected"),
     [
-        (999, 1.0, 2, "tree"),
-        (1_000, 1.0, 2, "asked"),
+        (1_199, 1.0, 2, "tree"),
+        (1_200, 1.0, 2, "asked"),
         (7_999, 1.0, 2, "asked"),
         (8_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),
@@ -63,8 +64,8 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
         (400_000, 0.05, 2, "counted"),
         (400_000, 0.1, 2, "head"),
         (1_500_000, 0.1, 2, "head"),
-        (99_999, 0.01, 2, "tree"),
-        (100_000, 0.01, 2, "asked"),
+        (119_999, 0.01, 2, "tree"),
+        (120_000, 0.01, 2, "asked"),
         (799_999, 0.01, 2, "asked"),
         (2_999, 1.0, 3, "tree"),
         (3_000, 1.0, 3, "head"),
@@ -105,7 +106,9 @@ def test_the_kinds_of_plans() -> None:
     assert isinstance(asked.asked, AskedStage)
     assert isinstance(contest, AskedPlan)
     assert isinstance(contest.asked, ContestStage)
-    assert isinstance(plan_published(request(records=9_000), "auto", 3 * MAPS), CountedPlan)
+    counted = plan_published(request(records=9_000), "auto", 2 * MAPS)
+    assert isinstance(counted, CountedPlan)
+    assert isinstance(counted.counted.otherwise, StackedStage)
     assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
     maps = head_maps(150_000, 1.0, 2, predicates, 1, public, None)
@@ -122,11 +125,11 @@ def test_what_is_refused() -> None:
             plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
-        plan_published(three, "counted", 3 * MAPS)
+        plan_published(three, "counted", 2 * MAPS)
     with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
         plan_published(three, "asked", MAPS)
-    for count in (1, 2):
-        with pytest.raises(ParameterError, match="maps must be that of the careful head, and then two or three"):
+    for count in (1, 3, 5):
+        with pytest.raises(ParameterError, match="maps must be that of the careful head, and then one or three"):
             plan_published(request(), "counted", count * MAPS)
 
 

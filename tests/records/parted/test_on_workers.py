@@ -12,13 +12,15 @@ from support import clusters
 
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.algorithms.head import descend, shape_of
+from pcqr.algorithms.stacked import stacked
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError
 from pcqr.hypotheses import DecisionTrees, Estimators, HypothesisClass, Stumps
 from pcqr.mechanisms.exponential import exponential_mechanism
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import HeadStage
+from pcqr.plan import HeadStage, StackedStage
 from pcqr.records import Encoded, Records
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.parted import Cluster, ClusterLost, ParquetParts, Parted, Reading, parquet
@@ -105,12 +107,27 @@ def test_the_same_coins_draw_the_same_tree(there: Parted, here: Encoded, seed: i
     assert drawn(there, seed) == drawn(here, seed)
 
 
-def test_the_same_coins_make_the_same_head(there: Parted, here: Encoded) -> None:
-    dense = PredicateVectors.of(QUESTIONS, WIDTH, np.random.default_rng(1).normal(size=(50, WIDTH)))
-    features = HeadFeatures(dense, Ferns(QUESTIONS[:6], 3, WIDTH), 100)
+@pytest.mark.parametrize("has_tree", [False, True], ids=["alone", "beside a tree"])
+def test_the_same_coins_make_the_same_head(there: Parted, here: Encoded, has_tree: bool) -> None:
+    public = np.random.default_rng(1).normal(size=(50, WIDTH))
+    features = HeadFeatures(PredicateVectors.of(QUESTIONS, WIDTH, public), Ferns(QUESTIONS[:6], 3, WIDTH), 100)
+    if has_tree:
+        tree = Split(QUESTIONS[1], Leaf(0), Split(QUESTIONS[4], Leaf(1), Leaf(0)))
+        features = features.beside(tree, public, 0.5)
+        assert features.tree == tree
     plan = HeadStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
     heads = [descend(features, records, plan, SeededEntropy(9)) for records in (there, here)]
     assert heads[0] == heads[1]
+
+
+def test_the_same_coins_make_the_same_tree_and_the_same_head_beside_it(there: Parted, here: Encoded) -> None:
+    trees = DecisionTrees(predicates=QUESTIONS)
+    features = HeadFeatures(PredicateVectors.of(QUESTIONS, WIDTH), None, 256)
+    head = HeadStage(ROWS, features.size + 1, 0, 0, 256, 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
+    plan = StackedStage(tree=0.05, depth=2, slack=1e-6, whitening=0.5, head=head)
+    found = [stacked(trees, features, records, plan, SeededEntropy(9)) for records in (there, here)]
+    assert found[0] == found[1]
+    assert found[0].feature_map.tree is not None
 
 
 CLASSES = [

@@ -32,6 +32,7 @@ from pcqr.plan import (
     HeadStage,
     PilotedStage,
     Plan,
+    StackedStage,
 )
 from pcqr.release.account.concentration import concentration
 
@@ -78,9 +79,13 @@ def asked_of(stage: AskedStage, order: float) -> float:
 
 
 def contest_of(stage: ContestStage, order: float) -> float:
-    drawn = divergence(BoundedRangeEvent(2.0 * stage.tree), order)
+    drawn = divergence(stage.draw, order)
     lead = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), order)
     return sums_of(stage.pilot, order) + lead + max(drawn, sums_of(stage.head, order))
+
+
+def stacked_of(stage: StackedStage, order: float) -> float:
+    return divergence(stage.draw, order) + sums_of(stage.head, order)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -121,50 +126,78 @@ def test_a_count_and_the_worst_of_what_may_come_after_it(epsilon: float) -> None
     rho, stage = concentration(plan), plan.counted
     assert rho is not None
     last = stage.otherwise
-    assert isinstance(last, ContestStage)
+    assert isinstance(last, StackedStage)
     for order in ORDERS:
         ways = [divergence(BoundedRangeEvent(2.0 * stage.tree), order), sums_of(stage.careful, order)]
-        ways.append(contest_of(last, order))
+        ways.append(stacked_of(last, order))
         assert divergence(PureEvent(stage.count), order) + max(ways) <= rho * order * (1 + 1e-9)
     assert rho < 0.3 * plan.guarantee.epsilon**2
     hotter = replace(plan, counted=replace(stage, count=2.0 * stage.count))
     assert concentration(hotter) != rho
 
 
-def test_each_way_of_a_contest_counts() -> None:
+def quiet(stage: HeadStage) -> HeadStage:
+    return replace(stage, scale=1e4 * stage.scale)
+
+
+def of(plan: Plan) -> float:
+    rho = concentration(plan)
+    assert rho is not None
+    return rho
+
+
+def test_each_way_of_a_count_counts() -> None:
+    """A tree and the head beside it add up; what a rare label has, and what an uncommon one, may be the costliest."""
     plan = planned("counted", 4.0)
     assert type(plan) is CountedPlan
     last = plan.counted.otherwise
-    assert isinstance(last, ContestStage)
-    stage = replace(plan.counted, tree=0.6, otherwise=replace(last, tree=0.0))
-    pilot, head, careful = (
-        replace(part, scale=1e4 * part.scale) for part in (last.pilot, last.head, plan.counted.careful)
-    )
-    quiet = replace(last, tree=0.0, scale=1e4 * last.scale, pilot=pilot, head=head)
+    assert isinstance(last, StackedStage)
+    weak, silent = replace(last, tree=0.0, slack=0.0, head=quiet(last.head)), quiet(plan.counted.careful)
 
-    def rho(otherwise: ContestStage) -> float:
-        """Less that of the count, where trees have no slack."""
-        stated = replace(plan.guarantee, epsilon=stage.count + 2 * stage.tree)
-        found = concentration(
-            replace(plan, guarantee=stated, counted=replace(stage, careful=careful, otherwise=otherwise))
-        )
-        assert found is not None
-        return found - stage.count**2 / 2
+    def rho(otherwise: StackedStage, careful: HeadStage = silent) -> float:
+        """Less that of the count, where the tree of a rare label has no slack."""
+        stated = replace(plan.guarantee, epsilon=plan.counted.count + 2 * 0.6)
+        stage = replace(plan.counted, tree=0.6, careful=careful, otherwise=otherwise)
+        return of(replace(plan, guarantee=stated, counted=stage)) - stage.count**2 / 2
 
-    tree = 0.6**2 / 2
-    assert rho(quiet) == pytest.approx(tree)  # a rare label's tree
+    rare = 0.6**2 / 2
+    assert rho(weak) == pytest.approx(rare)
     head = replace(last.head, scale=last.head.scale / 3)
     of_head = head.steps / (2 * head.event.noise_multiplier**2)
-    assert of_head > 2 * tree
-    assert rho(replace(quiet, head=head)) == pytest.approx(of_head, rel=1e-6)
-    lead = float(last.bound)  # half of what a record moves it by: ρ is 2
-    assert rho(replace(quiet, scale=lead)) == pytest.approx(2.0, rel=1e-6)
-    assert rho(replace(quiet, scale=lead, tree=0.6)) == pytest.approx(2.0 + tree, rel=1e-6)
-    assert rho(replace(quiet, scale=lead, tree=0.6, head=head)) == pytest.approx(2.0 + of_head, rel=1e-6)
-    loud = replace(last.pilot, scale=last.pilot.scale / 20)
+    assert of_head > 2 * rare
+    assert rho(replace(weak, head=head)) == pytest.approx(of_head, rel=1e-6)
+    assert rho(replace(weak, tree=1.0)) == pytest.approx(0.5, rel=1e-6), "(2η)²/8"
+    assert rho(replace(weak, tree=1.0, slack=0.5)) == pytest.approx(3.0**2 / 8, rel=1e-6), "(2η + 4λ)²/8"
+    assert rho(replace(weak, tree=0.1, slack=0.2, head=head)) == pytest.approx(of_head + 0.045, rel=1e-6)
+    loud = replace(plan.counted.careful, scale=head.scale, steps=head.steps, bound=head.bound)
+    assert rho(weak, careful=loud) == pytest.approx(of_head, rel=1e-6)
+
+
+def test_each_way_of_a_contest_counts() -> None:
+    plan = planned("asked", 4.0, records=800)
+    assert type(plan) is AskedPlan
+    made = plan.asked
+    assert isinstance(made, ContestStage)
+    pilot, head = quiet(made.pilot), quiet(made.head)
+    weak = replace(made, tree=0.0, slack=0.0, scale=1e4 * made.scale, pilot=pilot, head=head)
+
+    def rho(contest: ContestStage) -> float:
+        return of(replace(plan, asked=contest))
+
+    assert rho(replace(weak, tree=0.6)) == pytest.approx(0.18, rel=1e-6)
+    assert rho(replace(weak, tree=0.6, slack=0.1)) == pytest.approx(0.245, rel=1e-6)
+    head = replace(made.head, scale=made.head.scale / 3)
+    of_head = head.steps / (2 * head.event.noise_multiplier**2)
+    assert of_head > 0.36
+    assert rho(replace(weak, head=head, tree=0.6)) == pytest.approx(of_head, rel=1e-6), "the costlier of the two"
+    lead = float(made.bound)  # half of what a record moves it by: ρ is 2
+    assert rho(replace(weak, scale=lead)) == pytest.approx(2.0, rel=1e-6)
+    assert rho(replace(weak, scale=lead, tree=0.6)) == pytest.approx(2.18, rel=1e-6)
+    assert rho(replace(weak, scale=lead, tree=0.6, head=head)) == pytest.approx(2.0 + of_head, rel=1e-6)
+    loud = replace(made.pilot, scale=made.pilot.scale / 20)
     of_pilot = loud.steps / (2 * loud.event.noise_multiplier**2)
-    assert rho(replace(quiet, pilot=loud, tree=0.6)) == pytest.approx(of_pilot + tree, rel=1e-6)
-    assert rho(replace(quiet, pilot=loud, head=head)) == pytest.approx(of_pilot + of_head, rel=1e-6)
+    assert rho(replace(weak, pilot=loud, tree=0.6)) == pytest.approx(of_pilot + 0.18, rel=1e-6)
+    assert rho(replace(weak, pilot=loud, head=head)) == pytest.approx(of_pilot + of_head, rel=1e-6)
 
 
 def test_a_count_and_pilots() -> None:

@@ -47,7 +47,8 @@ class Measure:
 
     @property
     def mass(self) -> float:
-        return math.fsum(self.weights)
+        """By halves, as NumPy adds up: off by a relative 10⁻¹⁴ at most, and far quicker than exactly."""
+        return float(self.weights.sum())
 
     def at_least(self, t: Integers) -> Floats:
         """The mass of {z ≥ t}, for each t: sums of positive terms, smallest first in a falling tail."""

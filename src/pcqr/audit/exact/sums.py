@@ -129,13 +129,17 @@ class SumGame:
 
     def delta_at(self, epsilon: float) -> float:
         """δ(ε) = P(a·(d + Z) > t) − e^ε·P(a·Z > t), t being where the loss exceeds ε."""
-        if self._is_open:
-            return 1.0
-        if not self._divisor:
-            return 0.0
-        plane = self._plane(epsilon)
+        return self.gain(epsilon, 1.0, 1.0)
+
+    def gain(self, epsilon: float, first: float, second: float) -> float:
+        """The largest `first`·P(O) − e^ε·`second`·Q(O): of a way that is so likely, and ends in these sums."""
+        if self._is_open or not second:
+            return first
+        if not (first and self._divisor):
+            return max(0.0, first - math.exp(epsilon) * second)
+        plane = self._plane(epsilon + math.log(second / first))
         near = self._beyond(plane.offset - sum(a * d for a, d in zip(plane.normal, self.shift, strict=True)))
-        return max(0.0, near - math.exp(epsilon) * self._beyond(plane.offset))
+        return max(0.0, first * near - math.exp(epsilon) * second * self._beyond(plane.offset))
 
     def epsilon_at(self, delta: float, least: float = 0.0) -> float:
         """The smallest ε ≥ `least` with δ(ε) ≤ `delta`; infinite where there is none."""

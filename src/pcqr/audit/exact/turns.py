@@ -3,7 +3,8 @@
 A question that decides between a tree and a head is of this kind: what is drawn before the sum is walked through as
 ever, and the sum has a law in closed form. It has one coordinate that records move, the last: in all others it is 0 on
 every table, so that noise has the same law there and is let come to 0. Where a sum comes first and all else follows
-from it, as in a contest that a pilot begins, it is walked through value by value.
+from it, as in a contest that a pilot begins, it is walked through value by value. (A sum that always comes last may
+have several coordinates: drawn.py.)
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class TurningCase(Case):
         truncated = 0.0
         with intercepted():
             for before in self._beginnings(given):
-                for tape, _ in walk(lambda before=before: (_Followed(before), None)):  # type: ignore[misc]
+                for tape, _ in walk(lambda before=before: (Followed(before), None)):  # type: ignore[misc]
                     shown = self.start(given, tape).ask(None)
                     tape.check(self.walked)
+                    tape.check_last()
                     truncated = max(truncated, tape.truncated + math.fsum(each.law.truncated for each in tape.sums))
                     mass = tape.mass
                     for values, chance in _came_to(tape.sums, before):
@@ -59,7 +61,7 @@ class TurningCase(Case):
 
     def _next(self, given: Any, before: tuple[Vector, ...]) -> Iterator[Vector]:
         """All that the sum after those that came to `before` can come to."""
-        tape = _Followed(before)
+        tape = Followed(before)
         self.start(given, tape).ask(None)
         if len(tape.sums) <= len(before):
             raise Unverifiable("A sum was to be walked through that was not drawn.")
@@ -75,7 +77,7 @@ class PilotCase(TurningCase):
     walked: ClassVar[int] = 1
 
 
-class _Followed(Announced):
+class Followed(Announced):
     """Remembers what was drawn before each sum."""
 
     def __init__(self, values: Sequence[Vector]) -> None:
@@ -94,6 +96,9 @@ class _Followed(Announced):
             self._refuse(Unverifiable("More than one sum was drawn: no other number of them is followed here."))
         if any(drawn < self._drawn for drawn in self._before[walked:]):
             self._refuse(Unverifiable("Something was drawn after a sum, and may depend on what it came to."))
+
+    def check_last(self) -> None:
+        """Refuse sums of which records move another coordinate than the last."""
         if any(any(each.total[:-1]) for each in self.sums):
             self._refuse(Unverifiable("Records move more than one coordinate of a sum."))
 

@@ -15,7 +15,7 @@ teachers        a scaler before the split; one random stream for all; cuts that 
 parties         noise for a party that moves one point
 persons         somebody's rows at several teachers
 classifiers     noise for adding, where a record is replaced; no noise in empty cells, on a question or in a contest;
-                vectors relative to the longest
+                vectors relative to the longest; a tree that is not paid for
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pcqr.audit.exact.cases.classifiers import Contest, Question
+from pcqr.audit.exact.cases.classifiers import Contest, Question, Stacked
+from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
@@ -52,7 +53,7 @@ def bug(
     )
 
 
-_KINDS: dict[type, type[Case]] = {Question: TurningCase, Contest: PilotCase}
+_KINDS: dict[type, type[Case]] = {Question: TurningCase, Contest: PilotCase, Stacked: DrawnCase}
 
 
 def exact_case(subject: Subject) -> Case:

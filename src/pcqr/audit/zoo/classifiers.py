@@ -1,4 +1,4 @@
-"""Heads with noise for another adjacency, or not everywhere; questions without noise; vectors that depend on all."""
+"""Heads with too little noise, or not everywhere; questions without noise; vectors that depend on all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ import numpy as np
 from pcqr.algorithms.asked import asked_guarantee
 from pcqr.algorithms.contest import contest_guarantee
 from pcqr.algorithms.head import head_guarantee, shape_of
-from pcqr.audit.exact.cases.classifiers import IN_QUESTION, ONE_CUT, Contest, Question, asked_plan, contest_plan
+from pcqr.algorithms.stacked import stacked_guarantee
+from pcqr.audit.exact.cases.classifiers import (
+    IN_QUESTION,
+    ONE_CUT,
+    Contest,
+    Question,
+    Stacked,
+    asked_plan,
+    contest_plan,
+    one_more,
+    stacked_plan,
+)
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
@@ -116,6 +127,10 @@ CONTEST = contest_plan(records=2, multiplier=1.0, tree=0.5)
 UNHIDDEN = replace(CONTEST, scale=0.005)
 """Noise of which not one draw in e^20,000 is other than 0."""
 
+STACKED = stacked_plan(records=4, multiplier=2.0, tree=0.5)
+ALL_FOR_THE_HEAD = replace(STACKED, head=replace(STACKED.head, scale=0.75 * STACKED.head.scale))
+"""Its sums alone are within the claim."""
+
 
 BUGS: Sequence[Bug] = (
     bug(
@@ -158,5 +173,14 @@ BUGS: Sequence[Bug] = (
         broken=Contest(UNHIDDEN),
         correct=Contest(CONTEST),
         neighbours=IN_QUESTION[2],
+    ),
+    bug(
+        "tree that is not paid for",
+        "A head has all of ε for its sums, as though the tree that it asks about had not been drawn from the same "
+        "records.",
+        claim=stacked_guarantee(STACKED, ONE_CUT, 1, 0.001),
+        broken=Stacked(ALL_FOR_THE_HEAD),
+        correct=Stacked(STACKED),
+        neighbours=one_more(4)[0],
     ),
 )

@@ -17,7 +17,7 @@ Choice = Literal["auto", "tree", "head", "asked", "counted"]
 
 TWO_CLASSES_ONLY: tuple[Method, ...] = ("asked", "counted")
 
-ASKED_FROM = 1_000.0
+ASKED_FROM = 1_200.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see next to nothing,
 and a question too little."""
 
@@ -93,7 +93,7 @@ n·ε = 150,000 on the first is multiplied by n·ε/150,000 (`mixed_from`)."""
 def choose(records: int, epsilon: float, labels: int) -> Method:
     """The method for n = `records` and ε = `epsilon`: a fixed function of public numbers.
 
-    One tree while n·ε < 1,000. While it is < 8,000 one question decides between a tree and a head, from 3,000 on by a
+    One tree while n·ε < 1,200. While it is < 8,000 one question decides between a tree and a head, from 3,000 on by a
     contest. While it is < 150,000 the labels are counted: a tree where one is rare, a careful head where one is
     uncommon, else a head beside a tree. From 30,000 on pilots choose the head instead; with 60,000 records or
     more they do so from 100,000 on, and before that it has some ferns, without a count; with 300,000 it has some from

@@ -1,25 +1,28 @@
-"""Published classifiers beyond one tree: steps of the head, with ferns; a tree or a head by a question or a contest."""
+"""Published classifiers beyond one tree: steps of the head, with ferns; a head beside a tree; a tree or a head."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pcqr.algorithms.asked import asked, asked_guarantee
 from pcqr.algorithms.contest import contest, contest_guarantee
 from pcqr.algorithms.head import descend, head_guarantee, shape_of
+from pcqr.algorithms.stacked import most_coordinates, stacked, stacked_guarantee
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
+from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
-from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import AskedStage, ContestStage, HeadStage
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.plan import AskedStage, ContestStage, HeadStage, StackedStage
 from pcqr.records.directions import Directions
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -93,13 +96,73 @@ class Question:
 
 
 def _shown(found: Hypothesis) -> str:
-    return f"a head, θ = {found.weights}" if isinstance(found, Head) else repr(found)
+    """All of it: a tree, or the weights of a head, with the tree beside it if there is one."""
+    if not isinstance(found, Head):
+        return repr(found)
+    tree = found.feature_map.tree
+    return f"a head{'' if tree is None else f' beside {tree}'}, θ = {found.weights}"
 
 
 def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
     name = f"Tree or head: n = {plan.records}, ε of the question = {plan.question:g}, σ = {plan.head.scale:g}, "
     claimed = asked_guarantee(plan, ONE_CUT, 1, delta)
     return TurningCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Question(plan))
+
+
+NOT_HERE = (Predicate(0, 7.0), Predicate(0, 8.0), Predicate(0, 9.0))
+"""No row answers one of them with yes, public or not: to a vector they are 0."""
+BESIDE_TREES = HeadFeatures(PredicateVectors(NOT_HERE, (0,) * 3, (0,) * 3, features=1), None, 256)
+"""v = (0, 0, 0, 256), and (0, 0, 0, ±443, 256) at 1 beside a tree that is not constant: ‖v‖ = 511.65."""
+MOSTLY_LEFT = np.array([[0.0]] * 12 + [[1.0]])
+"""Public rows, too few for directions."""
+
+
+def one_more(records: int) -> Pairs:
+    """So many at 1, of label 0, and another label for the last: a tree has all others right or all of them wrong.
+
+    So its loss has two values, 2η apart. How many others there are decides where: the worst is among them.
+    """
+    return replacing_the_last(TWO_PLACES[2:3] * (records - 1), TWO_PLACES[2:])
+
+
+def stacked_plan(records: int, multiplier: float, tree: float) -> StackedStage:
+    """A tree of depth 1, and one step of a head beside it; σ = `multiplier`·2M.
+
+    M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure.
+    """
+    p, scale = most_coordinates(BESIDE_TREES), multiplier * 2 * 512
+    head = HeadStage(records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0)
+    return StackedStage(tree, depth=1, slack=1e-9, whitening=0.5, head=head)
+
+
+@dataclass(frozen=True)
+class _OverheardTrees(DecisionTrees):
+    """Trees of which it is known what was drawn, the constant ones included, that a head does without."""
+
+    heard: list[DecisionTree] = field(default_factory=list, compare=False)
+
+    def _draw_on(self, *given: Any) -> DecisionTree:
+        self.heard.append(super()._draw_on(*given))
+        return self.heard[-1]
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """The shipped head beside a tree, as a mechanism: the drawn tree is shown, and all weights of the head."""
+
+    plan: StackedStage
+    cuts: tuple[Predicate, ...] = CUTS[:1]
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        trees = _OverheardTrees(depth=1, predicates=self.cuts)
+        found = stacked(trees, BESIDE_TREES, table.source(), self.plan, entropy, public=MOSTLY_LEFT)
+        return f"{trees.heard[-1]} and {_shown(found)}"
+
+
+def stacked_case(plan: StackedStage, neighbours: Pairs, delta: float, cuts: tuple[Predicate, ...] = CUTS[:1]) -> Case:
+    name = f"Head beside a tree: cuts = {len(cuts)}, n = {plan.records}, σ = {plan.head.scale:g}, "
+    claimed = stacked_guarantee(plan, DecisionTrees(depth=1, predicates=cuts), 1, delta)
+    return DrawnCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Stacked(plan, cuts))
 
 
 _LAST_OF_TWO = Directions.of(np.array([[0], [1]], dtype=np.int16), shift=8)  # 256 becomes 1
@@ -144,9 +207,12 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield head_step_case(HEAD_FEATURES, head_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
     yield head_step_case(UNEVEN_FEATURES, head_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
     yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
+    yield stacked_case(stacked_plan(4, 2.0, 0.5), one_more(4), 0.001)
     yield contest_case(contest_plan(2, 1.0, 0.5), two if full else IN_QUESTION, 0.05)
     yield contest_case(contest_plan(2, 1.0, 0.5, step_size=0.0), two if full else IN_QUESTION, 0.05)
     if full:
+        yield stacked_case(stacked_plan(2, 2.0, 0.5), all_neighbours(2), 0.001, CUTS)
+        yield from (stacked_case(stacked_plan(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
         three_labels = tuple((0.0, label) for label in range(3))
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
         yield head_step_case(HEAD_FEATURES, plan, all_neighbours(2, three_labels), 0.01)
