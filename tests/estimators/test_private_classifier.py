@@ -14,7 +14,17 @@ from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.head import Head
-from pcqr.plan import AskedPlan, ContestStage, CountedPlan, DrawPlan, HeadPlan, PilotedPlan, PilotedStage
+from pcqr.plan import (
+    AskedPlan,
+    ContestStage,
+    CountedPlan,
+    DrawPlan,
+    HeadPlan,
+    PilotedPlan,
+    PilotedStage,
+    StackedStage,
+)
+from pcqr.records.branching import Split, nodes_of
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
@@ -43,9 +53,10 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
     fresh, truth = table(1_000, seed=2)
     classifier = PrivateClassifier(2.0, method=method, entropy=0).fit(X, y, public=public)  # type: ignore[arg-type]
     assert KINDS[type(classifier.hypothesis_).__name__] == classifier.method_
-    assert classifier.method_ == ("tree" if method in ("asked", "counted") else method), (
-        "a tree's question, as it turns out"
-    )
+    expected = {"asked": "tree", "counted": "head"}.get(method, method)
+    assert classifier.method_ == expected, "a tree's question, as it turns out, and counted ones have one beside a head"
+    if isinstance(classifier.hypothesis_, Head):
+        assert (classifier.hypothesis_.feature_map.tree is not None) == (method == "counted")
     assert (classifier.predict(fresh) == truth).mean() > (0.85 if method == "head" else 0.93)
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert classifier.guarantee_.is_pure == (method == "tree")
@@ -70,6 +81,9 @@ def test_auto_says_what_it_chose() -> None:
     assert (common.method_, rare.method_) == ("head", "tree")
     assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
     assert isinstance(common.plan_, CountedPlan)
+    assert isinstance(common.plan_.counted.otherwise, StackedStage)
+    assert isinstance(common.hypothesis_, Head)
+    assert common.hypothesis_.feature_map.tree is not None
     piloted = PrivateClassifier(15.0, entropy=0).plan(2_000, public=public)
     assert isinstance(piloted, CountedPlan)
     assert isinstance(piloted.counted.otherwise, PilotedStage)
@@ -112,12 +126,18 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     )
     assert isinstance(common.hypothesis_, Head)
     assert isinstance(common.hypothesis_.feature_map.dense, PredicateVectors)
-    assert len(common.hypothesis_.feature_map.dense.predicates) == 3 * 20
+    *own, about_tree = common.hypothesis_.feature_map.dense.predicates
+    assert len(own) == 3 * 20
+    assert about_tree == Predicate(3, 0.5)
+    tree = common.hypothesis_.feature_map.tree
+    assert tree is not None
+    asked = {node.predicate for node in nodes_of(tree) if isinstance(node, Split)}
+    assert asked <= set(common.hypotheses_.predicates)  # type: ignore[attr-defined]
     assert len(common.hypotheses_.predicates) == 3 * 4  # type: ignore[attr-defined]
     assert common.hypotheses_ == rare.hypotheses_
     declared = DecisionTrees(predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
     told = PrivateClassifier(4.0, trees=declared, entropy=0).fit(X, y, public=public)
-    assert told.hypothesis_.feature_map.dense.predicates == declared.predicates  # type: ignore[attr-defined]
+    assert told.hypothesis_.feature_map.dense.predicates[:-1] == declared.predicates  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("method", ["head", "asked", "counted"])

@@ -101,15 +101,11 @@ def test_the_guarantee_of_a_contest_can_be_recomputed_from_the_file() -> None:
     model = PublishedModel.from_json(PublishedModel.from_learner(fitted_on_numbers("asked", 10.0)).to_json())
     found: dict[str, Any] = dict(model.provenance.settings)
     trees = DecisionTrees(predicates=model.provenance.predicates)
-    stacked, pilot, head = (
-        taken_stacked(found, "stacked_"),
-        *(HeadStage(**taken(found, f"{part}_")) for part in ("pilot", "head")),
-    )
-    plan = ContestStage(pilot=pilot, stacked=stacked, head=head, **found)
+    pilot, head = (HeadStage(**taken(found, f"{part}_")) for part in ("pilot", "head"))
+    plan = ContestStage(pilot=pilot, head=head, **found)
     assert contest_guarantee(plan, trees, 5, 1e-6).epsilon == model.guarantee.epsilon
     assert model.provenance.hypotheses == (
-        f"heads over up to {stacked.head.dense} dense coordinates beside a tree of depth {stacked.depth} where shallow "
-        f"trees are ahead of a pilot, by a private comparison; else heads over {head.dense} dense coordinates"
+        f"trees of depth {plan.depth}, or heads over {head.dense} dense coordinates, as a pilot compares with trees"
     )
 
 

@@ -16,7 +16,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.records import InMemory
-from pcqr.records.arrays import Labels, Points
+from pcqr.records.arrays import Points
 from pcqr.records.branching import Leaf, Node, Split
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
@@ -106,7 +106,7 @@ def test_sums_and_margins_are_those_of_a_table_that_has_the_column(
     flat = HeadFeatures(found.dense, found.ferns, found.share)
     assert flat.features == COLUMNS + 1
     wider = np.column_stack([X, DecisionTree(root, COLUMNS).predict(X)])
-    y: Labels = generator.integers(0, 2, X.shape[0]).astype(np.int8)
+    y = np.asarray(generator.integers(0, 2, X.shape[0]), dtype=np.int8)
     dense, cells = (
         generator.integers(-3 * GRID, 3 * GRID, shape).astype(np.int32)
         for shape in ((1, found.size), (1, found.count, 1 << found.depth))
@@ -174,3 +174,8 @@ def test_a_map_of_columns_may_be_told_of_a_tree_by_hand() -> None:
     X = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])
     assert features.seen(X)[:, -1].tolist() == [0.0, 1.0, 1.0]
     assert ferns.cells(features.seen(X)).tolist() == [[1, 3, 2]]
+    flat, y = HeadFeatures(features.dense, ferns, 100), np.array([0, 1, 1], dtype=np.int8)
+    weights = np.arange(5, dtype=np.int32)[None], np.arange(4, dtype=np.int32).reshape(1, 1, 4)
+    sums = InMemory(X, y).head_sums(features, M).total(*weights)
+    plain = plain_total(plain_records(flat, features.seen(X), y), *weights, 100, M)
+    assert [part.tolist() for part in sums] == list(plain)

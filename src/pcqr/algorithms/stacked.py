@@ -59,19 +59,27 @@ def check_stacked(
     """Raises where something does not fit, whatever tree is drawn, and before one is."""
     if trees.labels != 2:
         raise ParameterError("plan", "a plan for 2 classes", "one for more")
+    most = most_coordinates(features)
     replace(trees, depth=plan.depth).check_countable(records)
     check_records(features, records, replace(plan.head, dense=features.size))
-    if (most := most_coordinates(features)) > plan.head.dense:
+    if public is not None and (public.shape[1] != features.features or not public.shape[0]):
+        received = f"{public.shape[0]} rows of {public.shape[1]} columns"
+        raise ParameterError("public", f"public rows of {features.features} columns", received)
+    if most > plan.head.dense:
         raise ParameterError("plan", f"a head with room for {most} coordinates", plan.head.dense)
     if plan.head.is_posterior and not may_have_evidence(features, public):
         raise ParameterError("public", "public rows for a posterior, four for each predicate", "fewer")
 
 
 def most_coordinates(features: HeadFeatures) -> int:
-    """p at most, with any tree beside `features`: one for each predicate, for the tree and for the constant."""
-    if not isinstance(features.dense, PredicateVectors):
-        raise ParameterError("features", "a feature map of predicates", "another one")
-    return features.dense.width + 1
+    """p at most, with any tree beside `features`, or with none that says anything.
+
+    There is one coordinate for each predicate, for the tree and for the constant, or fewer directions that they are
+    seen through.
+    """
+    if features.tree is not None or not isinstance(features.dense, PredicateVectors):
+        raise ParameterError("features", "a feature map of predicates, without a tree", "another one")
+    return max(features.dense.width + 1, features.size)
 
 
 def may_have_evidence(features: HeadFeatures, public: Points | None) -> bool:

@@ -384,11 +384,8 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
 
     def _fixed(self) -> tuple[Predicate, ...]:
         if self.predicates is None:
-            raise ParameterError(
-                "public",
-                "public points or a schema for DecisionTrees, whose predicates must not come from records",
-                None,
-            )
+            allowed = "public points or a schema for DecisionTrees, whose predicates must not come from records"
+            raise ParameterError("public", allowed, None)
         return self.predicates
 
     def _check_asked(self, width: int) -> None:
