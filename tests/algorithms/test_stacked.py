@@ -35,6 +35,7 @@ from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons, Records
 from pcqr.records.arrays import Points
 from pcqr.records.branching import Leaf, Node, Split
+from pcqr.records.directions import Directions
 from pcqr.records.ferns import Ferns
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.head_sums import GRID
@@ -165,6 +166,14 @@ def test_no_tree_leads_to_more_coordinates_than_there_is_room_for(name: str, roo
     found = features.beside(root, public, 0.4)
     assert found.size <= most_coordinates(features) == COLUMNS + 2
     assert (found.ferns is None) == (features.ferns is None)
+
+
+def test_a_map_of_more_directions_than_questions_has_room_by_itself() -> None:
+    """Where the tree says nothing, the map is the one that was given."""
+    matrix = np.arange((COLUMNS + 1) * 9, dtype=np.int16).reshape(COLUMNS + 1, 9)
+    dense = PredicateVectors(PREDICATES, (256,) * COLUMNS, (-256,) * COLUMNS, COLUMNS, Directions.of(matrix, 3))
+    assert most_coordinates(HeadFeatures(dense, None, 256)) == 9
+    assert most_coordinates(MAP) == most_coordinates(SEEN) == COLUMNS + 2
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -472,6 +481,7 @@ def test_public_rows_of_another_table_are_refused_before_anything_is_drawn(name:
     features, public = MAPS[name]
     plan = plan_for(400, 4.0, features=features, public=public)
     refused(ParameterError, "public", crossed(400), plan, features, np.zeros((100, width)))
+    refused(ParameterError, "public", crossed(400), plan, features, np.zeros((0, COLUMNS)))
 
 
 def test_a_map_that_has_a_tree_is_refused_before_anything_is_drawn() -> None:

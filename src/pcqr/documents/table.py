@@ -67,7 +67,7 @@ _HOMES = {
     "stacked-stage": "pcqr.plan.stacked:StackedStage",
     "contest-stage": "pcqr.plan.contest:ContestStage",
     "question-stage": "pcqr.plan.counting:AskedStage",
-    "counted-contest-stage": "pcqr.plan.counting:CountedStage",
+    "counted-stacked-stage": "pcqr.plan.counting:CountedStage",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
@@ -91,6 +91,7 @@ RETIRED = frozenset(
         *("counted-stage", "counted-plan"),  # of a linear classifier
         *("doubted-stage", "counted-head-stage"),  # of a head that was compared with trees midway
         *("asked-stage", "counted-asked-stage"),  # of a question that was put beside the records of the rarer label
+        "counted-contest-stage",  # with a contest after the count
     )
 )
 """Tags of classes that were dropped before the first version of pcqr. Nothing else will ever have them."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from pcqr.checks import check_integer, keep_plain
 from pcqr.documents import Document
+from pcqr.documents.codec import later
 from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points
 from pcqr.records.branching import Leaf, Node, Split, leaves_reached, nodes_of
@@ -34,7 +35,7 @@ class HeadFeatures(Document):
     dense: PredicateVectors | ColumnVectors | None
     ferns: Ferns | None
     share: int
-    tree: Split | None = None
+    tree: Split | None = later(None)
 
     def __post_init__(self) -> None:
         check_integer("share", self.share, least=0, most=WHOLE_SHARE)

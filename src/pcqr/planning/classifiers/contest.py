@@ -90,7 +90,7 @@ def plan_contest(
 
 
 def _left_for_tree(plan: ContestStage, epsilon: float, delta: float) -> float:
-    """The length of the longest range, of a tree's draw, that fits beside pilot and lead, to within the precision."""
+    """The length of the longest range, of a tree's draw and at most ε, that fits beside pilot and lead."""
     sums = [sums_of(plan.pilot), NoisySums(plan.comparison, steps=1, scale=plan.scale, draws=1)]
 
     def fits(length: float) -> bool:
