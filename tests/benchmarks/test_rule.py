@@ -14,7 +14,7 @@ from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Source, Ta
 from pcqr.bench.tables import toy
 from pcqr.planning.classifiers.rule import Choice
 
-ALL = (HELD_OUT, UNSEEN, FRESH, WIDER, r_tables.QUESTIONS)
+ALL = (HELD_OUT, UNSEEN, FRESH, WIDER, r_tables.QUESTIONS, r_tables.LATER, r_tables.LAST)
 
 
 def answer_of(source: Source) -> tuple[object, ...]:
@@ -27,7 +27,7 @@ def answer_of(source: Source) -> tuple[object, ...]:
 def test_no_question_is_asked_twice() -> None:
     names = [name for questions in ALL for name in questions]
     assert len({*names, *TABLES}) == len(names) + len(TABLES), "seeds and results go by the name"
-    assert [*NAMES, *r_tables.QUESTIONS] == names
+    assert [*NAMES, *r_tables.QUESTIONS, *r_tables.LATER, *r_tables.LAST] == names
     answers = [answer_of(source) for questions in ALL for source in questions.values()]
     assert len(set(answers)) == len(answers)
     seen: set[tuple[str, str]] = set()
@@ -82,3 +82,10 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
         assert sum(line.startswith("| drama | 0.3 | 3,600 |") for line in lines) == 1
     assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("head", 1), ("auto", 2)]
     assert sum(line.startswith("| mean regret |") for line in lines) == 1
+
+
+def test_where_auto_is_a_tree_it_is_the_same_tree() -> None:
+    task = toy()
+    tree, auto, head = (rule.measure(task, 30.0 / task.y.size, method, 3) for method in ("tree", "auto", "head"))
+    assert len(set(tree.accuracy)) == 3, "other seeds give other trees"
+    assert auto.accuracy == tree.accuracy != head.accuracy

@@ -15,8 +15,8 @@ from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.head import Head
-from pcqr.records.branching import Leaf, Split
 from pcqr.models import PublishedModel
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors

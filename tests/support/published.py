@@ -8,8 +8,8 @@ from pcqr import (
     Guarantee,
 )
 from pcqr.hypotheses import DecisionTree
-from pcqr.records.branching import Leaf, Split
 from pcqr.models import Provenance, PublishedModel
+from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
