@@ -35,7 +35,7 @@ class HeadFeatures(Document):
     dense: PredicateVectors | ColumnVectors | None
     ferns: Ferns | None
     share: int
-    tree: Split | None = later(None)
+    tree: Split | None = later(None)  # noqa: RUF009  (None, and not in older documents)
 
     def __post_init__(self) -> None:
         check_integer("share", self.share, least=0, most=WHOLE_SHARE)
