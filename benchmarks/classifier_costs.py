@@ -29,6 +29,7 @@ FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
     ("adult", 0.1, "head"),
     ("adult", 0.1, "asked"),
+    ("adult", 0.3, "counted"),
     ("adult", 1.0, "head"),
     ("adult", 4.0, "head"),
     ("covertype", 0.03, "counted"),
