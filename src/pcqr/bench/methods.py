@@ -57,7 +57,10 @@ class Method:
 _LEARNS = "labels public rows, logistic regression learns them"
 _KNOWN = (
     Method(
-        "auto", "ours", "published", "`PrivateClassifier()`: a tree, a head or both, by public numbers and paid questions"
+        "auto",
+        "ours",
+        "published",
+        "`PrivateClassifier()`: a tree, a head or both, by public numbers and paid questions",
     ),
     Method("tree", "ours", "published", '`PrivateClassifier(method="tree")`: one exact draw; pure ε'),
     Method("head", "ours", "published", '`PrivateClassifier(method="head")`: noisy descent over public predicates'),
