@@ -204,9 +204,8 @@ class TestJson:
             replace(MODEL, hypothesis=Head.of(features, 2, np.ones((1, features.size)), cells))
 
     def test_a_tree_with_a_third_label(self) -> None:
-        features = replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
-        with pytest.raises(ParameterError, match="labels from 0 to 1"):
-            replace(MODEL, hypothesis=Head.of(features, 2, np.ones((1, 8)), np.zeros((1, 0, 1))))
+        with pytest.raises(ParameterError, match="labels 0 and 1"):
+            replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
 
     def test_effects_are_of_a_head_with_a_tree_if_it_has_one(self) -> None:
         for model, effects in ((MODEL, Effects(9, ())), (head_model("both"), Effects(9, (), 0.5))):

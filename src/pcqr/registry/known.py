@@ -11,7 +11,7 @@ ALGORITHMS: list[Reference] = [
         words="publishes a tree or a head at once",
         strength="it answers every query, however many, and nothing can be left unanswered",
         proof="counted",
-        further=("contest", "asked", "piloted", "head", "sspp"),
+        further=("stacked", "contest", "asked", "piloted", "head", "sspp"),
         command="pcqr publish --delta",
         publishes=True,
     ),
