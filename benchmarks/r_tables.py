@@ -134,7 +134,8 @@ def _of_package(package: str, table: str) -> Any:
 def main() -> None:
     parser = parser_for("benchmarks.r_tables", __doc__, [*QUESTIONS, *LATER, *LAST])
     parser.add_argument("--data", type=Path, default=Path(), help="the folder of the CSV files, one of each R package")
-    compare(parser.parse_args(), load, {MARK: QUESTIONS, LATER_MARK: LATER, LAST_MARK: LAST}, RESULTS)
+    summed = {f"{LAST_MARK}-by-strength": LAST}
+    compare(parser.parse_args(), load, {MARK: QUESTIONS, LATER_MARK: LATER, LAST_MARK: LAST}, RESULTS, summed)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +121,30 @@ def rows(cases: Cases, names: Iterable[str]) -> list[list[str]]:
     return [*found, ["mean regret", "", "", "", *(f"{mean:.2f}" for mean in np.mean(lost, axis=0)), ""]]
 
 
+BANDS = (0.0, 1_200.0, 3_000.0, 8_000.0, 30_000.0)
+"""n·ε from which on `auto` does something else."""
+
+
+def by_strength(cases: Cases, names: Iterable[str]) -> list[list[str]]:
+    """What each method, always taken, loses on average to the best one, by n·ε; and where `auto` loses more than 1."""
+    lost: list[tuple[float, list[float]]] = []
+    for name in names:
+        for epsilon in EPSILONS:
+            cell = [cases[name, epsilon, method] for method in METHODS if (name, epsilon, method) in cases]
+            if len(cell) == len(METHODS):
+                means = [100 * mean_and_spread(case.accuracy)[0] for case in cell]
+                lost.append((cell[0].records * epsilon, [max(means) - mean for mean in means]))
+    found: list[list[str]] = []
+    for low, high in (*pairwise((*BANDS, math.inf)), (BANDS[2], math.inf), (BANDS[3], math.inf), (0.0, math.inf)):
+        inside = [each for strength, each in lost if low <= strength < high]
+        if inside:
+            span = f"{low:,.0f} to {high:,.0f}" if high < math.inf else f"from {low:,.0f} on" if low else "all"
+            mean = [f"{number:.2f}" for number in np.mean(inside, axis=0)]
+            found.append([span, str(len(inside)), *mean, str(sum(each[-1] > 1.0 for each in inside))])
+    return found
+
+
+BY_STRENGTH = ("n·ε", "cells", "tree", "head", "`auto`", "above 1.0")
 HEADER = ("question", "ε", "n·ε", "majority", "tree", "head", "`auto`", "regret")
 
 
@@ -139,8 +165,12 @@ def compare(
     load: Callable[[str, Path], Task],
     questions: Mapping[str, Collection[str]],
     results: Path,
+    summed: Mapping[str, Collection[str]],
 ) -> None:
-    """Measure what is asked for, store it in `results` and fill the page's tables: `questions`, by their marks."""
+    """Measure what is asked for, store it in `results` and fill the page's tables: `questions`, by their marks.
+
+    The questions of `summed` are summed up by n·ε.
+    """
     names = [name for asked in questions.values() for name in asked]
     console, cases = wide_console(), stored(results)
     for name in filter(None, given.tables.split(",")):
@@ -153,13 +183,15 @@ def compare(
                 store(results, cases, names)
     for mark, asked in questions.items():
         put_between(PAGE, mark, markdown(HEADER, rows(stored(results), asked)))
+    for mark, asked in summed.items():
+        put_between(PAGE, mark, markdown(BY_STRENGTH, by_strength(stored(results), asked)))
     show(f"A tree, a head and auto, δ = {DELTA:g}, per cent", HEADER, rows(cases, names), console)
 
 
 def main() -> None:
     parser = parser_for("benchmarks.rule", __doc__, NAMES)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    compare(parser.parse_args(), load, QUESTIONS, RESULTS)
+    compare(parser.parse_args(), load, QUESTIONS, RESULTS, {"rule-by-strength": NAMES})
 
 
 if __name__ == "__main__":

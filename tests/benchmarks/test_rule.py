@@ -9,7 +9,7 @@ from types import FunctionType
 import pytest
 
 from benchmarks import r_tables, rule
-from benchmarks.rule import METHODS, NAMES, Case, Cases, rows
+from benchmarks.rule import METHODS, NAMES, Case, Cases, by_strength, rows
 from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Source, Task
 from pcqr.bench.tables import toy
 from pcqr.planning.classifiers.rule import Choice
@@ -59,6 +59,23 @@ def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:
     assert rows(cases, HELD_OUT) == []
 
 
+def test_regret_is_summed_up_by_strength() -> None:
+    accuracy = {0.1: (0.80, 0.85, 0.83), 1.0: (0.90, 0.80, 0.91)}
+    cases: Cases = {
+        ("loan", epsilon, method): Case("loan", 10_000, 5, epsilon, method, 0.7, (reached,), (1.0,), 0.0)
+        for epsilon, three in accuracy.items()
+        for method, reached in zip(METHODS, three, strict=True)
+    }
+    assert by_strength(cases, UNSEEN) == [
+        ["0 to 1,200", "1", "5.00", "0.00", "2.00", "1"],
+        ["8,000 to 30,000", "1", "1.00", "11.00", "0.00", "0"],
+        ["from 3,000 on", "1", "1.00", "11.00", "0.00", "0"],
+        ["from 8,000 on", "1", "1.00", "11.00", "0.00", "0"],
+        ["all", "2", "3.00", "5.50", "1.00", "1"],
+    ]
+    assert by_strength(cases, HELD_OUT) == []
+
+
 def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def made_up(task: Task, epsilon: float, method: Choice, runs: int) -> Case:
         return Case("drama", task.y.size, 3, epsilon, method, 0.6, [0.7] * runs, [1.0] * runs, 0.0)
@@ -66,7 +83,10 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(rule, "measure", made_up)
     monkeypatch.chdir(tmp_path)
     rule.PAGE.parent.mkdir()
-    rule.PAGE.write_text("before\n<!-- r-tables -->\n<!-- end of r-tables -->\nafter\n", encoding="utf-8")
+    rule.PAGE.write_text(
+        "before\n<!-- r-tables -->\n<!-- end of r-tables -->\n<!-- sum -->\n<!-- end of sum -->\nafter\n",
+        encoding="utf-8",
+    )
     options = rule.parser_for("benchmarks.r_tables", "A line.", r_tables.QUESTIONS)
     options.add_argument("--data", type=Path, default=tmp_path)
     for given in (["--methods", "tree,auto"], ["--methods", "head", "--runs", "1"]):
@@ -75,6 +95,7 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
             lambda _name, _folder: toy(),
             {r_tables.MARK: r_tables.QUESTIONS},
             r_tables.RESULTS,
+            {"sum": r_tables.QUESTIONS},
         )
         cases = json.loads(r_tables.RESULTS.read_text(encoding="utf-8"))["cases"]
         lines = rule.PAGE.read_text(encoding="utf-8").splitlines()
@@ -82,6 +103,7 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
         assert sum(line.startswith("| drama | 0.3 | 3,600 |") for line in lines) == 1
     assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("head", 1), ("auto", 2)]
     assert sum(line.startswith("| mean regret |") for line in lines) == 1
+    assert "| all | 1 | 0.00 | 0.00 | 0.00 | 0 |" in lines
 
 
 def test_where_auto_is_a_tree_it_is_the_same_tree() -> None:
