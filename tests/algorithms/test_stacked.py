@@ -480,8 +480,9 @@ def test_a_posterior_on_a_map_that_has_none_is_refused_before_anything_is_drawn(
 def test_public_rows_of_another_table_are_refused_before_anything_is_drawn(name: str, width: int) -> None:
     features, public = MAPS[name]
     plan = plan_for(400, 4.0, features=features, public=public)
-    refused(ParameterError, "public", crossed(400), plan, features, np.zeros((100, width)))
-    refused(ParameterError, "public", crossed(400), plan, features, np.zeros((0, COLUMNS)))
+    refused(DataError, "public", crossed(400), plan, features, np.zeros((100, width)))
+    refused(DataError, "public", crossed(400), plan, features, np.zeros((0, COLUMNS)))
+    refused(DataError, "public must be finite", crossed(400), plan, features, np.full((100, COLUMNS), np.nan))
 
 
 def test_a_map_that_has_a_tree_is_refused_before_anything_is_drawn() -> None:

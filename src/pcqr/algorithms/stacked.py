@@ -22,7 +22,7 @@ from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.plan import DrawStage, StackedStage
 from pcqr.records import Records
-from pcqr.records.arrays import Points
+from pcqr.records.arrays import Points, as_points
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.vectors import ROWS_A_PREDICATE, PredicateVectors
 
@@ -62,9 +62,8 @@ def check_stacked(
     most = most_coordinates(features)
     replace(trees, depth=plan.depth).check_countable(records)
     check_records(features, records, replace(plan.head, dense=features.size))
-    if public is not None and (public.shape[1] != features.features or not public.shape[0]):
-        received = f"{public.shape[0]} rows of {public.shape[1]} columns"
-        raise ParameterError("public", f"public rows of {features.features} columns", received)
+    if public is not None:
+        as_points(public, features.features, name="public", owner="the feature map")
     if most > plan.head.dense:
         raise ParameterError("plan", f"a head with room for {most} coordinates", plan.head.dense)
     if plan.head.is_posterior and not may_have_evidence(features, public):
