@@ -57,7 +57,7 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(PrivateEstimator, "fit", fitted)
     before = set(home.iterdir())
     said = " ".join(publish(home).stdout.split())
-    assert "publishes decision trees of depth 3 over 20 public predicates" in said
+    assert "publishes decision trees of depth 4 over 30 public predicates" in said
     assert "nothing was spent or written" in said
     assert set(home.iterdir()) == before
 

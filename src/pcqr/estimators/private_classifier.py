@@ -112,8 +112,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         each row by itself: `guarantee_.assumptions` says so.
     trees : DecisionTrees or None, default None
         Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
-        these are declared. None: `DecisionTrees()`, or
-        smaller ones where n·ε < 1,500 (`pcqr.planning.classifiers.rule.trees_for`).
+        these are declared. None: `DecisionTrees()`, or fewer where n·ε < 1,500
+        (`pcqr.planning.classifiers.rule.trees_for`).
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.

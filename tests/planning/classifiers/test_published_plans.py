@@ -26,7 +26,7 @@ from pcqr.plan import (
 from pcqr.planning import Request
 from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
-from pcqr.planning.classifiers.rule import SMALL_TREE, choose, has_contest, trees_for
+from pcqr.planning.classifiers.rule import choose, has_contest, trees_for
 from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -76,9 +76,10 @@ def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> N
     assert choose(records, epsilon, labels) == expected
 
 
-def test_trees_are_small_where_little_can_be_learned() -> None:
-    assert trees_for(1_499, 1.0) == SMALL_TREE
-    assert trees_for(150_000, 0.01) == DecisionTrees()
+def test_trees_are_few_where_little_can_be_learned() -> None:
+    assert trees_for(1, 1.0) == trees_for(599, 1.0) == DecisionTrees(deepest=3, cuts=10)
+    assert trees_for(60_000, 0.01) == trees_for(1_499, 1.0) == DecisionTrees(cuts=15)
+    assert trees_for(150_000, 0.01) == trees_for(10**9, 1.0) == DecisionTrees()
 
 
 @settings(max_examples=20, deadline=None)

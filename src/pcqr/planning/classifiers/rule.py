@@ -21,24 +21,29 @@ ASKED_FROM = 1_200.0
 """n·ε below which one tree is drawn: it spends everything on one choice, and is pure. A head would see next to nothing,
 and a question too little."""
 
-SMALL_BELOW, SMALL_TREE = 1_500.0, DecisionTrees(deepest=3, cuts=10)
-"""n·ε below which trees are drawn among few, and these."""
+TREES = (
+    (0.0, DecisionTrees(deepest=3, cuts=10)),
+    (600.0, DecisionTrees(cuts=15)),
+    (1_500.0, DecisionTrees()),
+)
+"""(n·ε from which on, the trees that one is drawn among): the less of it there is, the fewer. A fourth question costs
+little where it finds nothing and gains up to four points where three miss something."""
 
 HEAD_FROM, COUNTED_FROM = 3_000.0, 8_000.0
 """n·ε from which on a pilot of a head is compared with trees, and from which on the labels are counted before. Below
 the first a tree is the rule, unless the answer to one question is between two limits."""
 
-SHALLOW, FEW, DROWNED, MANY = 2, 0.25, 13.0, 0.35
-"""The question: how many mistakes makes the best tree of this depth? A head is ahead of a tree while n·ε < 3,000 where
+SHALLOW = 3
+"""The depth of the trees of the question, and of those that a pilot is compared with."""
+
+FEW, DROWNED, MANY = 0.24, 20.0, 0.335
+"""The question: how many mistakes makes the best shallow tree? A head is ahead of a tree while n·ε < 3,000 where
 it makes more than the share `FEW` of the records, or else a tree finds most of it, or one label is uncommon; and fewer
 than half of them by `DROWNED` times the columns' worth of a vector over n·ε: what is to be found must not drown. A
 descent, which is weaker than a posterior, is ahead where it makes fewer than the share `MANY`."""
 
 QUESTION_STRENGTH, LARGEST_QUESTION = 150.0, 0.04
 """The question has so much of n·ε, as far as its share of ε lies within the limit."""
-
-CONTEST_DEPTH = 3
-"""The depth of the trees that a pilot is compared with."""
 
 STACKED_SHARE = 0.3
 """The share of ε that a tree has with a head beside it."""
@@ -116,7 +121,7 @@ def has_some_ferns(records: int, epsilon: float) -> bool:
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
     """The class of trees for n = `records` and ε = `epsilon` where the user names none: public numbers, again."""
-    return SMALL_TREE if records * epsilon < SMALL_BELOW else DecisionTrees()
+    return next(trees for least, trees in reversed(TREES) if records * epsilon >= least)
 
 
 def has_contest(records: int, epsilon: float) -> bool:
