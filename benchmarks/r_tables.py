@@ -121,7 +121,7 @@ NEWEST: Mapping[str, Source] = {
     "insured in 2009": Source(PATIENTS, "hi", lambda y: y == 1, drop=("perweight",)),
     "in excellent health": Source(PATIENTS, "hlth", lambda y: y == 5, drop=("perweight",)),
     "two drinks": Source(DRINKERS, "s2aq8b", lambda y: y > 1, drop=("idnum",)),
-    "married, of drinkers": Source(DRINKERS, "marital", lambda y: y == 1, drop=("idnum",)),
+    "married or not": Source(DRINKERS, "marital", lambda y: y == 1, drop=("idnum",)),
     "free lunch": Source(PUPILS, "ses", lambda y: y == "F", drop=PLACES),
     "good at reading": Source(PUPILS, "read", lambda y: y > 552, drop=("math", *PLACES)),
     "good at chemistry": Source(CHEMISTRY, "score", lambda y: y >= 8, drop=SCHOOLS),
