@@ -20,7 +20,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.hypotheses.trees.partition import least_mistakes
+from pcqr.hypotheses.trees.fewest import fewest_mistakes
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import AskedStage, DrawStage
@@ -67,7 +67,7 @@ def test_a_run_is_its_parts_on_the_same_noise(is_crossed: bool) -> None:
 def test_the_choice_turns_at_whole_mistakes() -> None:
     """Without noise to speak of: a tree up to `few`, and from `many` on."""
     records = alone(400)
-    best = least_mistakes(replace(TREES, depth=2).count_on(records).counts)
+    best = fewest_mistakes(replace(TREES, depth=2).count_on(records).counts)
     plan = replace(plan_for(400, 20.0), question=500.0, few=0, many=401)
     changes: list[tuple[dict[str, Any], type]] = [
         ({"few": best}, DecisionTree),
@@ -85,10 +85,10 @@ def test_the_least_number_of_mistakes_is_that_of_all_trees_and_moves_by_one() ->
     moved = set()
     for _ in range(40):
         X, y = rng.integers(0, 2, (9, 3)).astype(np.float64), rng.integers(0, 2, 9).astype(np.int8)
-        best = least_mistakes(trees.count(X, y).counts)
+        best = fewest_mistakes(trees.count(X, y).counts)
         assert best == (trees.enumerate(X) != y).sum(axis=1).min()
         X[0], y[0] = rng.integers(0, 2, 3), rng.integers(0, 2)
-        moved.add(least_mistakes(trees.count(X, y).counts) - best)
+        moved.add(fewest_mistakes(trees.count(X, y).counts) - best)
     assert moved == {-1, 0, 1}
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.trees.partition import least_mistakes
+from pcqr.hypotheses.trees.fewest import fewest_mistakes
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons
@@ -137,7 +137,7 @@ def test_what_a_person_adds_to_each_sum_is_no_more_than_what_a_record_adds(most:
     mistakes = np.array([records.mistakes(TREES) for records in bases])
     assert (np.ptp(mistakes, axis=0) <= WHOLE).all()
     assert np.ptp(mistakes, axis=0).max() == WHOLE
-    best = np.array([least_mistakes(records.conjunctions(CUTS, 2)) for records in bases])
+    best = np.array([fewest_mistakes(records.conjunctions(CUTS, 2)) for records in bases])
     assert np.ptp(best) <= WHOLE
     leads = [[BOUND * int(each) // WHOLE for each in mistakes[:, tree] - best] for tree in range(3)]
     leads.append([BOUND * int(each) // WHOLE for each in mistakes[:, 0] - mistakes[:, 1]])

@@ -18,7 +18,7 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.hypotheses.trees.partition import least_mistakes
+from pcqr.hypotheses.trees.fewest import fewest_mistakes
 from pcqr.mechanisms.stability import scale_for
 from pcqr.noise import discrete_laplace
 from pcqr.plan import AskedStage, DrawStage
@@ -43,7 +43,7 @@ def asked(
     check_asked(trees, features, records, plan)
     evidence = evidence_for(features, plan.head, public)
     shallow = replace(trees, depth=plan.shallow)
-    best = least_mistakes(shallow.count_on(records).counts) // records.whole
+    best = fewest_mistakes(shallow.count_on(records).counts) // records.whole
     noisy = best + discrete_laplace(scale_for(plan.question), entropy)
     if noisy <= plan.few or noisy >= plan.many:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)

@@ -1,4 +1,4 @@
-"""A pilot of the head against the best shallow tree, by their mistakes, with noise; then a tree or a head.
+"""A pilot of the head against the best tree, by their mistakes, with noise; then a tree or a head.
 
 Whether columns act together, or one of them says it all, is what public numbers cannot tell, and it decides between a
 tree and a head without ferns. A short head tells how well heads do on these records; how well trees could do is known
@@ -18,7 +18,7 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.hypotheses.trees.partition import least_mistakes
+from pcqr.hypotheses.trees.fewest import fewest_mistakes
 from pcqr.noise import discrete_gaussian
 from pcqr.plan import ContestStage, DrawStage
 from pcqr.progress import under_way
@@ -39,7 +39,7 @@ def contest(
     *,
     public: Points | None = None,
 ) -> Hypothesis:
-    """A tree where the best shallow one is far enough ahead of the pilot, else a head: `contest_guarantee` holds.
+    """A tree where the best one is far enough ahead of the pilot, else a head: `contest_guarantee` holds.
 
     It holds for the pilot and the noisy lead as well. `maps` are those of the pilot and of the head, which begins where
     the pilot ended if they are one. The `public` rows are needed where pilot or head is a posterior.
@@ -50,7 +50,7 @@ def contest(
     pilot = descend(for_pilot, records, plan.pilot, entropy, evidence=before, called="pilot")
     with under_way("comparing the pilot with trees"):
         wrong = int(records.mistakes([pilot])[0])
-        best = least_mistakes(replace(trees, depth=plan.shallow).count_on(records).counts)
+        best = fewest_mistakes(replace(trees, depth=plan.shallow).count_on(records).counts)
     lead = plan.bound * (wrong - best) // records.whole + discrete_gaussian(plan.scale, entropy)
     if lead >= plan.bound * plan.tree_from:
         return sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)

@@ -98,7 +98,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
         predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide; below 8,000 two noisy
         sums in its place, and what they say together with public rows. "asked": one private question first, how many
-        mistakes the best shallow tree makes, from n·ε = 3,000 on beside those of a short head; then a tree or a head.
+        mistakes the best shallow tree makes, from n·ε = 3,000 on any tree, beside a short head; then a tree or a head.
         "counted": how rare the rarer label is; where it is rare, a tree, else a head, up to n·ε = 30,000 with a tree
         beside it: what the tree says is one more column. "auto": a head where features are dense, else the choice that
         `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.

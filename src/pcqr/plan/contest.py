@@ -15,7 +15,7 @@ from pcqr.plan.ways import check_head, check_slack, check_tree, draw_of
 
 @dataclass(frozen=True)
 class ContestStage(Document):
-    """A short head, its mistakes beside those of the best shallow tree, with noise; then a tree or a head.
+    """A short head, its mistakes beside those of the best tree, with noise; then a tree or a head.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class ContestStage(Document):
     scale : float
         σ of the discrete Gaussian noise on the lead of the trees, in units of 1/M of a record.
     tree_from : int
-        The lead of the best shallow tree on the pilot, in records, from which a tree is drawn.
+        The lead of the best of them on the pilot, in records, from which a tree is drawn.
     tree : float
         η of the tree's draw.
     depth : int

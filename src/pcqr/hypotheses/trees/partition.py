@@ -201,12 +201,6 @@ class PartitionFunction:
         add_pairs(*wider, ranked.steps, sets, law.decay, cost, mass)
 
 
-def least_mistakes(counts: ConjunctionCounts) -> int:
-    """Those of the best of all trees, exactly. Private: a replaced record moves it by at most 1."""
-    function = PartitionFunction(counts, MistakeLaw(counts, 0.0, 0.0))
-    return int(function.least_costs(Node(), counts.depth).min())
-
-
 def _member_rows(nodes: Sequence[Node]) -> IntArray:
     """The members of each of `nodes`, all of one depth, one row a node."""
     return np.array([node.members for node in nodes], dtype=np.int64).reshape(len(nodes), -1)

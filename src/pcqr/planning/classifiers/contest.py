@@ -23,7 +23,7 @@ from pcqr.plan import ContestStage
 from pcqr.planning.classifiers.dense import recipe_of
 from pcqr.planning.classifiers.head import coordinates, head_features, largest_mu, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import LITTLE_WHITENING, POSTERIOR_BELOW, plain, scout
-from pcqr.planning.classifiers.rule import CONTEST, POSTERIOR_CONTEST, SHALLOW, tree_from
+from pcqr.planning.classifiers.rule import CONTEST, POSTERIOR_CONTEST, tree_from
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
 from pcqr.records.head_features import HeadFeatures
@@ -70,7 +70,7 @@ def plan_contest(
     depth = trees.depth_for(n)
     start = ContestStage(
         pilot,
-        shallow=min(SHALLOW, depth),
+        shallow=min(rule.depth, depth),
         scale=noise_scale(1, rule.lead * mu),
         tree_from=math.ceil(tree_from(n, epsilon, spread, rule) * n),
         tree=0.0,

@@ -35,7 +35,7 @@ HEAD_FROM, COUNTED_FROM = 3_000.0, 8_000.0
 the first a tree is the rule, unless the answer to one question is between two limits."""
 
 SHALLOW = 3
-"""The depth of the trees of the question, and of those that a pilot is compared with."""
+"""The depth of the question's trees."""
 
 FEW, DROWNED, MANY = 0.24, 20.0, 0.335
 """The question: how many mistakes makes the best shallow tree? A head is ahead of a tree while n·ε < 3,000 where
@@ -54,6 +54,8 @@ STACKED_SHARE = 0.3
 class Contest:
     """How a pilot is compared with trees, and from which lead of the best of them on a tree is drawn."""
 
+    depth: int
+    """The depth of the trees, at most."""
     pilot: float
     """The share of μ that the pilot has."""
     lead: float
@@ -65,10 +67,10 @@ class Contest:
     """The share of the records by which a tree has to lead at least."""
 
 
-CONTEST = Contest(0.2, 0.15, 15.0, 0.02)
+CONTEST = Contest(3, 0.2, 0.15, 15.0, 0.02)
 """Where pilot and head are descents."""
 
-POSTERIOR_CONTEST = Contest(0.3, 0.2, 10.0, 0.01)
+POSTERIOR_CONTEST = Contest(4, 0.3, 0.2, 15.0, 0.01)
 """Where they are posteriors: what a pilot learned is not lost to the head."""
 
 COUNTED_BELOW = 150_000.0
@@ -144,7 +146,7 @@ def question_share(records: int, epsilon: float) -> float:
 
 
 def tree_from(records: int, epsilon: float, spread: float, contest: Contest) -> float:
-    """The lead of the best shallow tree on a pilot, as a share of the records, from which a tree is drawn.
+    """The lead of the best tree on a pilot, as a share of the records, from which a tree is drawn.
 
     The noise of a pilot grows with the columns' worth that a vector is `spread` over, and shrinks with n·ε.
     """
