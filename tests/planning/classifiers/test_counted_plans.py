@@ -48,14 +48,14 @@ def test_the_question_has_less_of_epsilon_the_more_there_is_to_see(records: int,
 
 def test_a_question_by_itself_has_limits() -> None:
     plan = plan_asked(request_for(2_001, 1.0), TREES, MAP)
-    assert (plan.shallow, plan.few, plan.many) == (3, 480, 670)
+    assert (plan.shallow, plan.few, plan.many) == (3, 420, 670)
     (known,) = head_maps(2_001, 1.0, 2, PREDICATES, COLUMNS, bits(200), None)
     assert known.dense is not None
     posterior = plan_asked(request_for(2_001, 1.0), TREES, known)
     drowned = math.floor((0.5 - DROWNED * known.dense.spread / 2_001) * 2_001)
-    assert (posterior.head.is_posterior, posterior.few, posterior.many) == (True, 480, drowned)
+    assert (posterior.head.is_posterior, posterior.few, posterior.many) == (True, 420, drowned)
     weak = plan_asked(request_for(2_001, 0.01), TREES, known)
-    assert weak.few == weak.many == 480, "then there is a tree, whatever the answer is"
+    assert weak.few == weak.many == 420, "then there is a tree, whatever the answer is"
     single = plan_asked(request_for(2_001, 1.0), replace(TREES, depth=1), MAP)
     assert (single.shallow, single.depth) == (1, 1)
 
