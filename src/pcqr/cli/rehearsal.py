@@ -214,7 +214,10 @@ def _steps(rehearsal: Rehearsal, records: int) -> float:
         for stage in _longest(rehearsal)
     )
     trees = _trees(rehearsal)
-    return heads + (0.0 if trees is None else trees.cost(records, trees.depth_for(records)))
+    if trees is None:
+        return heads
+    compared = [rehearsal.plan.asked.shallow] if isinstance(rehearsal.plan, AskedPlan) else []
+    return heads + sum(trees.cost(records, depth) for depth in (*compared, trees.depth_for(records)))
 
 
 def _bytes(rehearsal: Rehearsal, records: int) -> float:

@@ -72,7 +72,7 @@ class RankedSets:
 class ConjunctionCounts:
     """`table[row, c]`: the records of class c in which every predicate of the set with that row holds.
 
-    Where `device` is named, what is made of the counts is computed there, too: the same numbers (proofs/gpu.md).
+    Where `device` is named, trees are weighed there, too: the same numbers (proofs/gpu.md).
     """
 
     predicates: int

@@ -146,6 +146,14 @@ def test_trees_are_compared_up_to_depth_3_and_drawn_at_their_own(depth: int) -> 
     assert (plan.shallow, plan.depth) == (min(3, depth), depth)
 
 
+@pytest.mark.parametrize("depth", [2, 4, 5])
+def test_a_posterior_is_compared_with_trees_up_to_depth_4(depth: int) -> None:
+    (known,) = head_maps(5_000, 1.0, 2, PREDICATES, COLUMNS, PUBLIC, None)
+    plan = plan_contest(request_for(5_000, 1.0), replace(TREES, depth=depth), (known, known), 1e-6)
+    assert plan.pilot.is_posterior
+    assert (plan.shallow, plan.depth) == (min(4, depth), depth)
+
+
 def test_without_a_declared_depth_it_is_that_of_the_records() -> None:
     assert plan_for(5_000, 1.0).depth == TREES.depth_for(5_000) == 4
 

@@ -34,12 +34,17 @@ def fewest_mistakes(counts: ConjunctionCounts) -> int:
 
 def _after_one_split(counts: ConjunctionCounts, size: int) -> Int32Array:
     """F(node, 1) at the nodes of all sets of `size`, indexed [rank of the set, signs]."""
-    ranked, sets = counts.sets, counts.sets.of_size(size)
-    nodes = np.ascontiguousarray(counts.of_nodes(sets).transpose(1, 2, 0), dtype=np.int32)
+    ranked, ranks = counts.sets, _ranks_of_subsets(counts.sets, size)
+    nodes = np.empty((1 << size, counts.classes, ranks.shape[1]), dtype=np.int32)
+    for subset in range(1 << size):
+        nodes[subset] = counts.table[ranked.start[subset.bit_count()] + ranks[subset]].T
+    for j in range(size):
+        for subset in range(1 << size):
+            if not subset >> j & 1:
+                nodes[subset] -= nodes[subset | 1 << j]
     fewest, by_last = _none_yet(ranked, size), np.ascontiguousarray(_none_yet(ranked, size).T)
-    ranks = _ranks_of_subsets(ranked, size)
     _pair_leaves(counts.table, ranked.start, ranked.steps, ranks, nodes, _LANES, fewest, by_last)
-    return np.minimum(fewest, by_last.T)
+    return np.minimum(fewest, by_last.T, out=fewest)
 
 
 def _none_yet(ranked: RankedSets, size: int) -> Int32Array:
@@ -48,11 +53,11 @@ def _none_yet(ranked: RankedSets, size: int) -> Int32Array:
 
 def _ranks_of_subsets(ranked: RankedSets, size: int) -> Int32Array:
     """`[subset, k]`: the rank, among sets of its own size, of that subset of set k of `size`."""
-    sets, subsets = ranked.of_size(size), np.arange(1 << size)
-    ranks, members = np.zeros((1 << size, sets.shape[0]), dtype=np.int32), np.bitwise_count(subsets)
+    sets = ranked.of_size(size)
+    ranks = np.zeros((1 << size, sets.shape[0]), dtype=np.int32)
     for j in range(size):
-        for subset in subsets[: 1 << j]:
-            ranks[subset | 1 << j] = ranks[subset] + ranked.steps[sets[:, j], members[subset] + 1]
+        for subset in range(1 << j):
+            ranks[subset | 1 << j] = ranks[subset] + ranked.steps[sets[:, j], subset.bit_count() + 1]
     return ranks
 
 
@@ -75,7 +80,7 @@ def _pair_leaves(
     for last in range(size, predicates):
         for first in range(0, steps[last, size], lanes):
             here = min(lanes, steps[last, size] - first)
-            _count_holding(table, start, steps, ranks, last, first, here, held)
+            _count_holding(table, start, steps, ranks, last, first, here, size, held)
             for sign in range(signs):
                 _count_mistakes(nodes, held, sign, first, here, holds, fails)
                 for k in range(here):
@@ -97,26 +102,24 @@ def _pair_leaves(
 @compiled
 def _count_holding(
     table: Int32Array, start: IntArray, steps: IntArray, ranks: Int32Array, last: int, first: int, here: int,
-    held: Int32Array,
+    size: int, held: Int32Array,
 ) -> None:  # fmt: skip
     """The counts of node ∧ `last` at the nodes of `here` sets, by subtraction of one literal after the other."""
     signs, classes, lanes = held.shape
     for subset in range(signs):
         members = 0
-        for j in range(signs):
+        for j in range(size):
             members += subset >> j & 1
         base = start[members + 1] + steps[last, members + 1]
         for k in range(here):
             for c in range(classes):
                 held[subset, c, k] = table[base + ranks[subset, first + k], c]
-    bit = 1
-    while bit < signs:
+    for j in range(size):
         for subset in range(signs):
-            if not subset & bit:
+            if not subset >> j & 1:
                 for c in range(classes):
                     for k in range(lanes):
-                        held[subset, c, k] -= held[subset | bit, c, k]
-        bit <<= 1
+                        held[subset, c, k] -= held[subset | 1 << j, c, k]
 
 
 @compiled
