@@ -166,6 +166,8 @@ def spread_out(heights: Sequence[float], gap: float, *, highest: float = float("
     placed, last = [0.0] * len(heights), float("-inf")
     for index in sorted(range(len(heights)), key=lambda index: heights[index]):
         last = placed[index] = max(last + gap, heights[index])
+    if last <= highest:
+        return placed
     for above, index in enumerate(sorted(range(len(placed)), key=lambda index: placed[index], reverse=True)):
         placed[index] = min(placed[index], highest - above * gap)
     return placed
