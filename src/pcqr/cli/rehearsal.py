@@ -15,6 +15,7 @@ from pcqr.guarantee import Guarantee, rounded_text
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
+from pcqr.hypotheses.trees.work import steps_of_fewest
 from pcqr.models import Provenance, PublishedModel
 from pcqr.models.learners import made_of
 from pcqr.plan import (
@@ -188,7 +189,7 @@ def _descent(stage: HeadStage, delta: float) -> str:
     parts += [f"{stage.ferns:,} ferns of {1 << stage.depth:,} cells"] if stage.ferns else []
     weights = stage.blocks * stage.coordinates
     return (
-        f"{' and '.join(parts)}, {weights:,} weights; {stage.steps:,} noisy sums; "
+        f"{' and '.join(parts)}, {weights:,} weights; {stage.steps:,} noisy sum{'s' * (stage.steps > 1)}; "
         f"ε = {rounded_text(alone.epsilon, 3)} by itself"
     )
 
@@ -216,8 +217,11 @@ def _steps(rehearsal: Rehearsal, records: int) -> float:
     trees = _trees(rehearsal)
     if trees is None:
         return heads
-    compared = [rehearsal.plan.asked.shallow] if isinstance(rehearsal.plan, AskedPlan) else []
-    return heads + sum(trees.cost(records, depth) for depth in (*compared, trees.depth_for(records)))
+    drawn = trees.cost(records, trees.depth_for(records))
+    if not isinstance(rehearsal.plan, AskedPlan):
+        return heads + drawn
+    predicates = len(_predicates(rehearsal) or ())
+    return heads + drawn + steps_of_fewest(records, predicates, trees.labels, rehearsal.plan.asked.shallow)
 
 
 def _bytes(rehearsal: Rehearsal, records: int) -> float:
