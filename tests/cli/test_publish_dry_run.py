@@ -126,6 +126,22 @@ def test_a_contest_by_itself_is_told(home: Path) -> None:
     assert "time" in parts
 
 
+@pytest.mark.parametrize("epsilon", [2.0, 5.0], ids=["question", "contest"])
+def test_what_a_question_takes_is_in_the_time(home: Path, monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
+    """Its trees, over 20 cuts of each of two columns, are counted beside those of which one is drawn."""
+    asked_of = []
+
+    def steps(*numbers: int) -> float:
+        asked_of.append(numbers)
+        return 1e15
+
+    monkeypatch.setattr("pcqr.cli.rehearsal.steps_of_fewest", steps)
+    asked = told(publish(home, "--delta", "1e-6", "--method", "asked", "--json", epsilon=epsilon))
+    assert "1e+15 steps" in asked["parts"]["time"]
+    assert asked_of == [(RECORDS, 40, 2, asked["plan"]["asked"]["shallow"])]
+    assert "1e+15" not in told(publish(home, "--method", "tree", "--json", epsilon=epsilon))["parts"]["time"]
+
+
 def test_a_head_beside_a_tree_is_tried_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a count: with a tree that asks everything, and as many coordinates as there may be."""
     tried: list[PublishedModel] = []
