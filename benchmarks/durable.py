@@ -109,7 +109,7 @@ def main() -> None:
     try:
         ways = {"in memory": fitted()}
         for what, folder in folders.items():
-            ways[what] = fitted().save(folder / "release", head=folder / "head")
+            ways[what] = fitted().save(folder / "release", anchor=folder / "anchor")
         for release in ways.values():
             ask(release, rng, BATCH)
         rows = side_by_side(ways, rng, FEW)
@@ -118,7 +118,7 @@ def main() -> None:
         rows.append(measured("kept, all", chosen.answers, lambda: ask(ways["kept"], rng, chosen.answers)))
         for what in folders:
             ways[what].close()
-        opened = lambda: pcqr.release.open(place / "release", head=place / "head").close()  # noqa: E731
+        opened = lambda: pcqr.release.open(place / "release", anchor=place / "anchor").close()  # noqa: E731
         rows.append(measured("opening it again", 0, opened))
     finally:
         for folder in folders.values():

@@ -116,7 +116,7 @@ def main() -> None:
     folder, found = Path(tempfile.mkdtemp()), list[Measured]()
     try:
         sync_speed(folder, found)
-        speeds("SQLite", str(folder / "ledger"), folder / "head", found)
+        speeds("SQLite", str(folder / "ledger"), folder / "anchor", found)
         if given.postgres:
             name = os.urandom(4).hex()
             place = f"{given.postgres}{'&' if '?' in given.postgres else '?'}ledger={name}"

@@ -69,10 +69,10 @@ def make(folder: Path) -> None:
     """A release with an account, asked for three days, and a tree."""
     adult, schema = Adult.load(), adult_schema().without(*LEFT_OUT)
     public = SurelyPublic(adult.public)
-    account = Account.create(folder / "hospital.sqlite", 4.0, 1e-5, head=folder / "hospital.head")
+    account = Account.create(folder / "hospital.sqlite", 4.0, 1e-5, anchor=folder / "hospital.anchor")
     votes = UniversalRelease(DecisionTrees(depth=2), epsilon=1.0, queries=300, classes=LABEL_NAMES, account=account)
     votes.fit(adult.private, adult.labels, public=public, schema=schema)
-    votes.save(folder / "adult", head=folder / "adult.head")
+    votes.save(folder / "adult", anchor=folder / "adult.anchor")
     ask_over_days(votes, {name: cells[:ASKED_BEFORE] for name, cells in adult.asked.items()})
     votes.close()
     write_table(folder / "people.csv", {name: cells[60:180] for name, cells in adult.asked.items()})
@@ -97,7 +97,7 @@ def served(folder: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     line = (
         *(sys.executable, "-m", "pcqr", "serve", str(folder / "adult"), str(folder / "adult-tree")),
-        *("--head", f"adult={folder / 'adult.head'}", "--port", str(port)),
+        *("--anchor", f"adult={folder / 'adult.anchor'}", "--port", str(port)),
     )
     where = os.environ | {"PCQR_DATA_DIR": str(folder / "data")}  # no keys of the user's
     server = subprocess.Popen(line, env=where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603

@@ -49,8 +49,8 @@ def fitted() -> Any:
 
 
 def durable(folder: Path) -> None:
-    fitted().save(folder / NAME, head=folder / "head").close()
-    command(["serve", f"{NAME}={folder / NAME}", "--head", f"{NAME}={folder / 'head'}", "--port", "0", "--json"])
+    fitted().save(folder / NAME, anchor=folder / "anchor").close()
+    command(["serve", f"{NAME}={folder / NAME}", "--anchor", f"{NAME}={folder / 'anchor'}", "--port", "0", "--json"])
 
 
 class Unkept:

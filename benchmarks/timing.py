@@ -227,7 +227,15 @@ def judged(case: str, times: Times, period: float | None, connections: int, seco
 @contextmanager
 def served(folder: Path, period: float | None) -> Iterator[str]:
     """`pcqr serve` in a process of its own: its address."""
-    words = [sys.executable, "-m", "pcqr", "serve", f"timed={folder / 'release'}", "--head", f"timed={folder / 'head'}"]
+    words = [
+        sys.executable,
+        "-m",
+        "pcqr",
+        "serve",
+        f"timed={folder / 'release'}",
+        "--anchor",
+        f"timed={folder / 'anchor'}",
+    ]
     words += ["--port", "0", "--json", *([] if period is None else ["--reply-every", f"{period * 1e3:g}ms"])]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
     try:
@@ -335,7 +343,7 @@ def main() -> None:
             fresh = Path(name) / "fresh"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", WeakGuarantee)
-                case.release(chosen.replies).save(fresh / "release", head=fresh / "head").close()
+                case.release(chosen.replies).save(fresh / "release", anchor=fresh / "anchor").close()
             for period, connections in (
                 (None, chosen.connections),
                 (chosen.period / 1e3, chosen.more_connections),

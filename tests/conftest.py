@@ -17,7 +17,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where accounts with a name, and the heads of ledgers, are kept during a test."""
+    """Where accounts with a name, and the anchors of ledgers, are kept during a test."""
     monkeypatch.setenv("PCQR_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "state"))
     return tmp_path

@@ -17,7 +17,7 @@
     │   ├── LedgerDamaged               its database or its chain is broken
     │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
     │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
-    │   ├── HeadMissing                 nothing says what was last replied: a person must decide
+    │   ├── AnchorMissing                 nothing says what was last replied: a person must decide
     │   └── ReleaseError                a directory holds no release, or one whose files do not belong together
     ├── AccountExhausted (RuntimeError) an account has no room for one more release; nothing was drawn or charged
     ├── SecretError (RuntimeError)      what must be kept secret is missing, edited, open to others, or lacks its key
@@ -296,8 +296,8 @@ class LedgerUnconfirmed(LedgerError):
     """Its last turn was recorded and never confirmed; a reader does not show it."""
 
 
-class HeadMissing(LedgerError):
-    """The head, which says what was last replied, is not there or cannot be read."""
+class AnchorMissing(LedgerError):
+    """The anchor, which says what was last replied, is not there or cannot be read."""
 
 
 class AccountExhausted(PcqrError, RuntimeError):

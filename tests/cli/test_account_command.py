@@ -239,7 +239,7 @@ def test_list() -> None:
     assert "clinic zcdp" in words
 
 
-def test_adopt_after_the_head_was_lost(home: Path, files: Path) -> None:
+def test_adopt_after_the_anchor_was_lost(home: Path, files: Path) -> None:
     created()
     shutil.rmtree(home / "state")
     result = publish(files, "--epsilon", 1, "--account", "hospital")
@@ -251,32 +251,32 @@ def test_adopt_after_the_head_was_lost(home: Path, files: Path) -> None:
     assert charges() == ["PrivateClassifier"]
 
 
-def test_a_head_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:
-    head = home / "another disk" / "head"
-    created("--head", head)
-    assert head.exists()
+def test_a_anchor_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:
+    anchor = home / "another disk" / "anchor"
+    created("--anchor", anchor)
+    assert anchor.exists()
     assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 2
-    result = publish(files, "--epsilon", 1, "--account", "hospital", "--account-head", head)
+    result = publish(files, "--epsilon", 1, "--account", "hospital", "--account-anchor", anchor)
     assert result.exit_code == 0, result.output
-    assert json.loads(run("account", "show", "hospital", "--head", head, "--json").output)["confirmed"]
+    assert json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["confirmed"]
     told = run("account", "show", "hospital")
-    assert "head of hospital is missing" in said(told)
-    assert len(json.loads(run("account", "show", "hospital", "--head", head, "--json").output)["charges"]) == 1
-    head.unlink()
-    assert run("account", "adopt", "hospital", "--head", head).exit_code == 0
-    assert head.exists()
-    assert "--account-head" in said(publish(files, "--epsilon", 1, "--account-head", head, out="other"))
+    assert "anchor of hospital is missing" in said(told)
+    assert len(json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["charges"]) == 1
+    anchor.unlink()
+    assert run("account", "adopt", "hospital", "--anchor", anchor).exit_code == 0
+    assert anchor.exists()
+    assert "--account-anchor" in said(publish(files, "--epsilon", 1, "--account-anchor", anchor, out="other"))
 
 
-def test_an_account_whose_head_is_lost_says_so_wherever_it_is_shown(home: Path) -> None:
+def test_an_account_whose_anchor_is_lost_says_so_wherever_it_is_shown(home: Path) -> None:
     created()
     assert json.loads(run("account", "show", "hospital", "--json").output)["confirmed"]
-    assert "NO HEAD" not in said(run("account", "list"))
+    assert "NO ANCHOR" not in said(run("account", "list"))
     shutil.rmtree(home / "state")
     told = json.loads(run("account", "list", "--json").output)["accounts"][0]
     assert not told["confirmed"]
-    assert "(NO HEAD)" in said(run("account", "list"))
-    assert "head of hospital is missing" in said(run("account", "show", "hospital"))
+    assert "(NO ANCHOR)" in said(run("account", "list"))
+    assert "anchor of hospital is missing" in said(run("account", "show", "hospital"))
 
 
 def test_help_says_what_each_is_for() -> None:

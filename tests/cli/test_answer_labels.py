@@ -50,10 +50,19 @@ def test_an_answer_is_one_of_three_names(folder: Path) -> None:
 
 
 def test_a_kept_release_is_asked_for_three(folder: Path) -> None:
-    kept, head = str(folder / "kept"), str(folder / "head")
-    fitted = call(folder, "fit", "--algorithm", "subsamp", "--planned-queries", "30", "--out", kept, "--head", head)
+    kept, anchor = str(folder / "kept"), str(folder / "anchor")
+    fitted = call(folder, "fit", "--algorithm", "subsamp", "--planned-queries", "30", "--out", kept, "--anchor", anchor)
     assert fitted.exit_code == 0, fitted.output
-    asked = ["ask", kept, "--head", head, "--queries", str(folder / "queries.csv"), "--out", str(folder / "asked.csv")]
+    asked = [
+        "ask",
+        kept,
+        "--anchor",
+        anchor,
+        "--queries",
+        str(folder / "queries.csv"),
+        "--out",
+        str(folder / "asked.csv"),
+    ]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     assert answered(folder / "asked.csv") == ANSWERS

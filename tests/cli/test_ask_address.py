@@ -36,7 +36,7 @@ def ask(place: object, folder: Path, *more: object, out: str = "answers.csv") ->
 def test_it_writes_what_it_writes_of_a_directory_and_goes_on(tmp_path: Path) -> None:
     written(tmp_path / "queries.csv", clinic(300))
     here = clinic_place(tmp_path / "here")
-    assert ask(here.path, tmp_path, "--head", str(here.head), out="here.csv").exit_code == 0
+    assert ask(here.path, tmp_path, "--anchor", str(here.anchor), out="here.csv").exit_code == 0
     with serving(clinic_place(tmp_path / "there")) as address:
         result = ask(f"{address}/clinic", tmp_path)
         assert result.exit_code == 0, result.output
@@ -165,7 +165,8 @@ def test_after_a_quota_the_known_rows_of_a_batch_take_one_request(
 
 
 @pytest.mark.parametrize(
-    "more", [("--ledger", "x.sqlite"), ("--head", "head"), ("--adopt",), ("--key", "pcqr_secret"), ("--ca", "none.pem")]
+    "more",
+    [("--ledger", "x.sqlite"), ("--anchor", "anchor"), ("--adopt",), ("--key", "pcqr_secret"), ("--ca", "none.pem")],
 )
 def test_options_of_a_directory_are_refused(tmp_path: Path, more: tuple[str, ...]) -> None:
     written(tmp_path / "queries.csv", clinic(3))

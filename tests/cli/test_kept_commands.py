@@ -177,7 +177,7 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     assert 0 < facts["expected_answers"] <= 300
     assert Account.open("hospital").charges == ()
     assert sorted(files.glob("*")) == before
-    assert len(list((files / "state").rglob("heads/*"))) == 1, "that of the account"
+    assert len(list((files / "state").rglob("anchors/*"))) == 1, "that of the account"
     made = json.loads(call(*words, "--account", "hospital", "--json").output)
     assert made["plan"] == facts["plan"], "the plan is the one that a run without it has"
     told = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
@@ -211,8 +211,8 @@ def test_what_is_exported_has_the_columns_of_the_queries(files: Path) -> None:
     fit(files, *universal, "--planned-queries", 3)
     assert ask(files).exit_code == 0
     assert call("export", files / "release", "--out", files / "public").exit_code == 0
-    head, *lines = rows(files / "public" / "transcript.csv")
-    assert head == ["age", "ward", "answer", "answer_", "coin"]
+    anchor, *lines = rows(files / "public" / "transcript.csv")
+    assert anchor == ["age", "ward", "answer", "answer_", "coin"]
     assert [(str(float(line[0])), *line[1:3]) for line in lines] == [(str(float(age)), *more) for age, *more in asked]
     assert {path.name for path in (files / "public" / "model").iterdir()} == {
         *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx")
@@ -250,21 +250,21 @@ def test_queries_that_cannot_be_read_are_refused_and_nothing_is_asked(files: Pat
 
 def test_nothing_of_a_release_is_ever_an_output(files: Path) -> None:
     """Answers over a secret would end the release, and what was paid for it."""
-    key, head = files / "key.csv", files / "head.csv"
+    key, anchor = files / "key.csv", files / "anchor.csv"
     key.write_text("ab" * 32)
     key.chmod(0o600)
-    release = fit(files, "--key", f"file:{key}", "--head", head)
-    before = {path: path.read_bytes() for path in (*release.iterdir(), key, head)}
+    release = fit(files, "--key", f"file:{key}", "--anchor", anchor)
+    before = {path: path.read_bytes() for path in (*release.iterdir(), key, anchor)}
     (files / "link.csv").symlink_to(release / "secret.pcqr")
     (files / "hard.csv").hardlink_to(release / "secret.pcqr")
-    for out in ("link.csv", "hard.csv", "release/answers.csv", "key.csv", "head.csv"):
-        result = ask(files, "--overwrite", "--key", f"file:{key}", "--head", head, out=out)
+    for out in ("link.csv", "hard.csv", "release/answers.csv", "key.csv", "anchor.csv"):
+        result = ask(files, "--overwrite", "--key", f"file:{key}", "--anchor", anchor, out=out)
         assert (result.exit_code, "which " in result.output) == (2, True), result.output
-    result = call("export", release, "--head", head, "--out", release / "public", "--overwrite")
+    result = call("export", release, "--anchor", anchor, "--out", release / "public", "--overwrite")
     assert (result.exit_code, "which is read" in result.output) == (2, True)
-    assert {path: path.read_bytes() for path in (*release.iterdir(), key, head)} == before
+    assert {path: path.read_bytes() for path in (*release.iterdir(), key, anchor)} == before
     (files / "hard.csv").unlink()
-    assert ask(files, "--key", f"file:{key}", "--head", head).exit_code == 0
+    assert ask(files, "--key", f"file:{key}", "--anchor", anchor).exit_code == 0
 
 
 @pytest.mark.parametrize("names", [None, ("age", "weight")])
@@ -291,11 +291,11 @@ def test_a_release_that_python_kept_without_a_schema_is_asked_by_a_table_of_numb
 
 def test_a_release_that_was_moved_needs_a_person(files: Path) -> None:
     fit(files)
-    shutil.rmtree(files / "state" / "heads")
+    shutil.rmtree(files / "state" / "anchors")
     result = ask(files)
     assert result.exit_code == 2
     assert "pcqr ask RELEASE --adopt" in " ".join(result.output.split())
-    assert "no head" in call("status", files / "release").output
+    assert "no anchor" in call("status", files / "release").output
     assert ask(files, "--adopt").exit_code == 0
     assert ask(files).exit_code == 0
 
@@ -328,9 +328,9 @@ def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path
         ("private.csv/release", ()),
         ("release", ("--ledger", "postgresql://nobody@127.0.0.1:1/none?ledger=x")),
         ("release", ("--ledger", "private.csv/ledger.sqlite")),
-        ("release", ("--head", "private.csv/head")),
+        ("release", ("--anchor", "private.csv/anchor")),
     ],
-    ids=["out", "address", "ledger", "head"],
+    ids=["out", "address", "ledger", "anchor"],
 )
 def test_a_place_that_cannot_be_written_costs_nothing(files: Path, out: str, more: tuple[str, ...]) -> None:
     account = Account.create("hospital", epsilon=5.0, delta=1e-5)
@@ -344,5 +344,5 @@ def test_a_place_that_cannot_be_written_costs_nothing(files: Path, out: str, mor
 
 
 def _left_in(files: Path) -> list[Path]:
-    """The user's own files and the heads of ledgers."""
-    return sorted([*files.iterdir(), *(files / "state" / "heads").iterdir()])
+    """The user's own files and the anchors of ledgers."""
+    return sorted([*files.iterdir(), *(files / "state" / "anchors").iterdir()])

@@ -95,13 +95,13 @@ def test_answer(folder: Path, tmp_path: Path) -> None:
 
 def test_fit(folder: Path, tmp_path: Path) -> None:
     options = ["fit", *common(folder), "--delta", "1e-5", "--class", "thresholds", "--algorithm", "subsamp"]
-    dry = run(*options, "--out", tmp_path / "none", "--head", tmp_path / "head0", "--dry-run", "--json")
+    dry = run(*options, "--out", tmp_path / "none", "--anchor", tmp_path / "anchor0", "--dry-run", "--json")
     assert dry.exit_code == 0, dry.output
     check_facts(json.loads(dry.output))
-    done = run(*options, "--out", tmp_path / "release", "--head", tmp_path / "head", "--json")
+    done = run(*options, "--out", tmp_path / "release", "--anchor", tmp_path / "anchor", "--json")
     assert done.exit_code == 0, done.output
     check_facts(json.loads(done.output))
-    release = pcqr.release.open(tmp_path / "release", head=tmp_path / "head")
+    release = pcqr.release.open(tmp_path / "release", anchor=tmp_path / "anchor")
     assert release.guarantee_.unit == PERSON
     release.close()
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from pcqr.cli import serve_demo
 from pcqr.cli.main import app
 from pcqr.cli.serve import places
-from pcqr.cli.serve_demo import FOLDER, HEAD, QUERIES, RELEASE, TREE, with_demo
+from pcqr.cli.serve_demo import ANCHOR, FOLDER, QUERIES, RELEASE, TREE, with_demo
 from pcqr.cli.service_jobs import Serve
 from pcqr.datasets import read_table
 from pcqr.models import PublishedModel
@@ -48,7 +48,7 @@ def test_it_is_made_once_and_found_again(capsys: pytest.CaptureFixture[str]) -> 
     assert with_demo(Serve(demo=True), as_json=True) == job
     assert release.read_bytes() != before[0]
     assert tree.read_bytes() == before[1]
-    assert (FOLDER / HEAD).exists()
+    assert (FOLDER / ANCHOR).exists()
     Service.open(places(job)).close()
 
 

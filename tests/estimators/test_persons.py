@@ -189,7 +189,7 @@ def test_what_has_no_proof_for_persons_takes_no_groups() -> None:
 
 @pytest.mark.parametrize("unit", [PERSON, Unit.person(40)])
 def test_an_account_of_persons_takes_it_and_refuses_records(tmp_path: Path, unit: Unit) -> None:
-    account = Account.create(tmp_path / "clinic.account", 3.0, 1e-5, unit=unit, head=tmp_path / "head")
+    account = Account.create(tmp_path / "clinic.account", 3.0, 1e-5, unit=unit, anchor=tmp_path / "anchor")
     PrivateClassifier(1.0, method="tree", classes=(0, 1), account=account).fit(X, Y, public=PUBLIC, groups=GROUPS)
     (charge,) = account.charges
     assert charge.facts["records"] == COUNT
@@ -199,7 +199,7 @@ def test_an_account_of_persons_takes_it_and_refuses_records(tmp_path: Path, unit
 
 
 def test_an_account_of_records_refuses_persons(tmp_path: Path) -> None:
-    account = Account.create(tmp_path / "table.account", 3.0, 1e-5, head=tmp_path / "head")
+    account = Account.create(tmp_path / "table.account", 3.0, 1e-5, anchor=tmp_path / "anchor")
     with pytest.raises(ParameterError, match="about the account's unit, 'replace one record'"):
         SubsampleAggregate(queries=5, account=account).fit(X, Y, groups=GROUPS)
     assert account.charges == ()
@@ -260,8 +260,8 @@ def test_a_release_of_persons_is_kept_and_found_again(tmp_path: Path) -> None:
 
     for number, release in enumerate((ALL_ROWS[0], ONE_ROW[1])):
         fitted: Any = type(release)(**release.get_params() | {"entropy": None}).fit(X, Y, groups=GROUPS)
-        fitted.save(tmp_path / str(number), head=tmp_path / f"head {number}").close()
-        again = pcqr.release.open(tmp_path / str(number), head=tmp_path / f"head {number}")
+        fitted.save(tmp_path / str(number), anchor=tmp_path / f"anchor {number}").close()
+        again = pcqr.release.open(tmp_path / str(number), anchor=tmp_path / f"anchor {number}")
         assert again.guarantee_.unit == PERSON
         assert again.n_records_ == COUNT
         again.close()

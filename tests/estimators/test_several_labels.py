@@ -82,8 +82,8 @@ def test_rows_without_an_answer_count_as_a_coin_of_so_many_sides() -> None:
 def test_a_kept_release_goes_on_with_all_labels(tmp_path: Path) -> None:
     release = fitted()
     before = release.predict([[0.1], [0.6]]).tolist()
-    release.save(tmp_path / "kept", head=tmp_path / "head").close()
-    again = pcqr.release.open(tmp_path / "kept", head=tmp_path / "head")
+    release.save(tmp_path / "kept", anchor=tmp_path / "anchor").close()
+    again = pcqr.release.open(tmp_path / "kept", anchor=tmp_path / "anchor")
     assert again.predict([[0.1], [0.6], [0.35], [0.9]]).tolist() == [*before, "middle", "top"]
     assert [answer.kind for answer in again.answers([[0.1], [0.9]])] == ["repeated", "repeated"]
     assert again.classes_.tolist() == list(NAMES)

@@ -94,7 +94,7 @@ def test_teachers_that_would_be_pickled_are_not_kept(tmp_path: Path) -> None:
     teacher = RandomForestClassifier(n_estimators=2, max_depth=2)
     release = SubsampleAggregate(teacher, epsilon=4.0, queries=5, teachers=51, entropy=0).fit(X, Y == "a")
     with pytest.raises(ParameterError, match=r"hypotheses must be .* pickles"):
-        release.save(tmp_path / "kept", head=tmp_path / "head")
+        release.save(tmp_path / "kept", anchor=tmp_path / "anchor")
     assert list(tmp_path.iterdir()) == []
     assert release.predict(FAR).tolist() == [1, 0, 0]
 
@@ -102,8 +102,8 @@ def test_teachers_that_would_be_pickled_are_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("teachers", [LogisticTeachers(0.5), TreeTeachers(depth=3)])
 def test_teachers_that_are_arrays_are_kept(teachers: Any, tmp_path: Path) -> None:
     release = SubsampleAggregate(teachers, epsilon=4.0, queries=20, teachers=101, entropy=0, classes=("a", "b", "c"))
-    release.fit(X, Y).save(tmp_path / "kept", head=tmp_path / "head").close()
-    again = pcqr.release.open(tmp_path / "kept", head=tmp_path / "head")
+    release.fit(X, Y).save(tmp_path / "kept", anchor=tmp_path / "anchor").close()
+    again = pcqr.release.open(tmp_path / "kept", anchor=tmp_path / "anchor")
     assert again.hypotheses_ == release.hypotheses_
     assert again.predict(FAR).tolist() == ["a", "b", "c"]
     again.close()

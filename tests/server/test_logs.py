@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X, y = table()
     names = np.array(["SENTINEL-well", "SENTINEL-ill"])
     release = AgnosticRelease(Thresholds(), epsilon=4.0, queries=30, classes=tuple(names))
-    release.fit(X, names[y]).save(folder / "release", head=folder / "head").close()
+    release.fit(X, names[y]).save(folder / "release", anchor=folder / "anchor").close()
     return folder
 
 

@@ -22,7 +22,7 @@ from support.workers import fails_at_once, says_its_number
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
-from pcqr.errors import HeadMissing, ParameterError, SecretError
+from pcqr.errors import AnchorMissing, ParameterError, SecretError
 from pcqr.plan import Usage
 from pcqr.server.keys import KeyFile
 from pcqr.server.listening import address_of, bind, tls
@@ -145,12 +145,12 @@ def test_options_are_checked_before_anything_is_opened() -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_without_its_head_a_release_is_not_served_and_the_refusal_names_what_adopts_it(tmp_path: Path) -> None:
+def test_without_its_anchor_a_release_is_not_served_and_the_refusal_names_what_adopts_it(tmp_path: Path) -> None:
     kept(tmp_path)
-    (tmp_path / "head").unlink()
-    with pytest.raises(HeadMissing, match="pcqr serve … --adopt NAME"):
-        Place("ages", tmp_path / "release", head=tmp_path / "head").open()
-    assert not (tmp_path / "head").exists()
+    (tmp_path / "anchor").unlink()
+    with pytest.raises(AnchorMissing, match="pcqr serve … --adopt NAME"):
+        Place("ages", tmp_path / "release", anchor=tmp_path / "anchor").open()
+    assert not (tmp_path / "anchor").exists()
     for words in (("--adopt", "other"), ("--adopt", "ages", "--adopt", "ages")):
         told = run(f"ages={tmp_path / 'release'}", *words)
         assert told.exit_code == 2
@@ -160,14 +160,14 @@ def test_without_its_head_a_release_is_not_served_and_the_refusal_names_what_ado
 def test_a_server_ends_well(tmp_path: Path) -> None:
     """TLS, a key, and SIGTERM while a request is in flight: it is answered, logged, and the process ends with 0.
 
-    The head of its release was lost: the release was adopted before, as `pcqr ask --adopt` does, and that is recorded.
+    The anchor of its release was lost; the release was adopted before, as `pcqr ask --adopt` does, and records it.
     """
     kept(tmp_path)
-    (tmp_path / "head").unlink()
+    (tmp_path / "anchor").unlink()
     chain, private = certificate(tmp_path)
     key = KeyFile(tmp_path / "keys.json").create("ward-7", "asker", Usage(None, None))
     words = (
-        *("serve", f"ages={tmp_path / 'release'}", "--head", f"ages={tmp_path / 'head'}", "--port", "0"),
+        *("serve", f"ages={tmp_path / 'release'}", "--anchor", f"ages={tmp_path / 'anchor'}", "--port", "0"),
         *("--adopt", "ages"),
         *("--keys", tmp_path / "keys.json", "--certificate", chain, "--key-file", private, "--reply-every", "1s"),
     )
@@ -233,7 +233,7 @@ def test_several_workers_serve_one_address_and_are_started_anew() -> None:
 
 
 def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
-    place = Place("ages", kept(tmp_path), head=tmp_path / "head")
+    place = Place("ages", kept(tmp_path), anchor=tmp_path / "anchor")
     with pytest.raises(ParameterError, match="--workers must be 1 for ages, whose log is a file"):
         serve([place], Settings(port=0, workers=2), never)
 

@@ -78,13 +78,13 @@ class Subject:
     best: tuple[int, int] = (0, 0)
 
     @property
-    def head(self) -> Path:
-        return self.folder / "head"
+    def anchor(self) -> Path:
+        return self.folder / "anchor"
 
     def check(self, tally: Tally, replies: Sequence[Path]) -> None:
         """Compare the ledger with everything that was replied."""
         try:
-            ledger = open_ledger(self.place, "release", self.head)
+            ledger = open_ledger(self.place, "release", self.anchor)
         except LedgerError as error:
             tally.refused += 1
             print(error, file=sys.stderr)
@@ -131,7 +131,7 @@ def work(subject: Subject, replies: Path, seed: int, point: str | None, nth: int
             os.kill(os.getpid(), signal.SIGKILL)
 
     shown = os.open(replies, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with points.watched(watch), open_ledger(subject.place, "release", subject.head) as ledger:
+    with points.watched(watch), open_ledger(subject.place, "release", subject.anchor) as ledger:
         while True:
             asked = {f"q{rng.randrange(QUESTIONS)}" for _ in range(BATCH)}
             with ledger.turn() as turn:
@@ -199,14 +199,14 @@ def round_of_kills(subject: Subject, tally: Tally, rng: random.Random, workers: 
 def campaign(subject: Subject, at_random: int, at_points: int, workers: int, servers: int, seed: int) -> list[Tally]:
     """Kills at random instants, so many at every named point of a turn, and kills of the server."""
     rng, tallies = random.Random(seed), []  # noqa: S311
-    create_ledger(subject.place, "release", subject.head).close()
+    create_ledger(subject.place, "release", subject.anchor).close()
     for point, kills in ((RANDOM, at_random), *((each, at_points) for each in points.TURN), (SERVER, servers)):
         if kills:
             tallies.append(tally := Tally(subject.store, point))
             subject.cap += subject.room
             while tally.kills < kills and tally.is_good:
                 round_of_kills(subject, tally, rng, workers)
-    with open_ledger(subject.place, "release", subject.head, read_only=True) as ledger:
+    with open_ledger(subject.place, "release", subject.anchor, read_only=True) as ledger:
         ledger.verify()
     return tallies
 

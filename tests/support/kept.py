@@ -46,7 +46,7 @@ def fitted(name: str = "agnostic", **parameters: Any) -> Any:
 
 
 def kept(folder: Path, name: str = "agnostic", **parameters: Any) -> Path:
-    """The directory of a release that nobody has open. Its head is beside it. Made once, and copied."""
+    """The directory of a release that nobody has open. Its anchor is beside it. Made once, and copied."""
     shutil.copytree(_template(name, **parameters), folder, dirs_exist_ok=True)
     return folder / "release"
 
@@ -55,12 +55,12 @@ def kept(folder: Path, name: str = "agnostic", **parameters: Any) -> Path:
 def _template(name: str, **parameters: Any) -> Path:
     folder = new_folder()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    fitted(name, **parameters).save(folder / "release", head=folder / "head").close()
+    fitted(name, **parameters).save(folder / "release", anchor=folder / "anchor").close()
     return folder
 
 
 def reopened(folder: Path, **how: Any) -> Any:
-    return pcqr.release.open(folder / "release", head=folder / "head", **how)
+    return pcqr.release.open(folder / "release", anchor=folder / "anchor", **how)
 
 
 def in_a_fork(act: Callable[[], object], *, killed_at: str | None = None, time: int = 1) -> int:

@@ -27,23 +27,23 @@ def new_folder() -> Path:
 
 
 class Shelf:
-    """Ledgers by name: `pattern` is the place of all of them, with a gap for the name. The head is in `folder`."""
+    """Ledgers by name: `pattern` is the place of all of them, with a gap for the name. The anchor is in `folder`."""
 
     def __init__(self, folder: Path, pattern: str) -> None:
         self.folder = folder
         self._pattern = pattern
-        self.head = folder / "heads" / "head"
+        self.anchor = folder / "anchors" / "anchor"
 
     def place(self, name: str = "ledger") -> str:
         return self._pattern.replace("{}", name)
 
     def create(self, name: str = "ledger", purpose: str = "release") -> Ledger:
-        return create_ledger(self.place(name), purpose, self.head)
+        return create_ledger(self.place(name), purpose, self.anchor)
 
     def open(
         self, name: str = "ledger", purpose: str = "release", *, adopt: bool = False, read_only: bool = False
     ) -> Ledger:
-        return open_ledger(self.place(name), purpose, self.head, adopt=adopt, read_only=read_only)
+        return open_ledger(self.place(name), purpose, self.anchor, adopt=adopt, read_only=read_only)
 
 
 def make_older(shelf: Shelf, name: str = "ledger") -> None:

@@ -59,7 +59,7 @@ class Run:
     @property
     def where(self) -> dict[str, Any]:
         ledger = None if self.address is None else f"{self.address}&ledger=r{self.releases}"
-        return {"ledger": ledger, "head": self.base / f"head {self.releases}"}
+        return {"ledger": ledger, "anchor": self.base / f"anchor {self.releases}"}
 
     def opened(self, **how: Any) -> Any:
         return pcqr.release.open(self.place, **self.where, **how)

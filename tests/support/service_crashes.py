@@ -189,7 +189,7 @@ class Run:
         """A new release, and new clients."""
         self.releases += 1
         self.place = self.base / f"release {self.releases}"
-        fitted("agnostic", unstable=MOST_UNSTABLE).save(self.place, ledger=self.ledger, head=self.head).close()
+        fitted("agnostic", unstable=MOST_UNSTABLE).save(self.place, ledger=self.ledger, anchor=self.anchor).close()
         self.clients = [self._client(has_tokens=number > 0) for number in range(CLIENTS)]
         self.gone, self.spent, self.usages = [], Usage(0, 0), {}
 
@@ -198,11 +198,19 @@ class Run:
         return None if self.address is None else f"{self.address}&ledger=r{self.releases}"
 
     @property
-    def head(self) -> Path:
-        return self.base / f"head {self.releases}"
+    def anchor(self) -> Path:
+        return self.base / f"anchor {self.releases}"
 
     def started(self) -> KilledServer:
-        words = [f"ages={self.place}", "--head", f"ages={self.head}", "--keys", self.base / "keys.json", "--port", 0]
+        words = [
+            f"ages={self.place}",
+            "--anchor",
+            f"ages={self.anchor}",
+            "--keys",
+            self.base / "keys.json",
+            "--port",
+            0,
+        ]
         if self.ledger is not None:
             words += ["--ledger", f"ages={self.ledger}", "--workers", self.workers]
         return KilledServer(self.base, [str(word) for word in words], self.fault)
@@ -235,7 +243,7 @@ class Run:
             release.book().ledger.verify()
 
     def _load(self, server: KilledServer, point: str) -> bool:
-        """False: the release halted, and then nothing moves its head any more."""
+        """False: the release halted, and then nothing moves its anchor any more."""
         over, before = threading.Event(), self._answered
         threads = [threading.Thread(target=client.work, args=(server.port, over)) for client in self.clients]
         for thread in threads:
@@ -332,7 +340,7 @@ class Run:
             must(_within(Usage(*paid), used), "an asker was charged for fewer answers than it got")
 
     def _read(self) -> Any:
-        return closing(pcqr.release.open(self.place, ledger=self.ledger, head=self.head, read_only=True))
+        return closing(pcqr.release.open(self.place, ledger=self.ledger, anchor=self.anchor, read_only=True))
 
     def _client(self, *, has_tokens: bool) -> Client:
         name, allowance = f"asker-{len(self.everybody)}", QUOTA if has_tokens else Usage(None, None)

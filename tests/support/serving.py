@@ -80,7 +80,7 @@ def serving_app(app: Any) -> Iterator[str]:
 
 def release_place(folder: Path, name: str = "ages") -> Place:
     """The release that `support.kept.kept(folder)` has made, under a name of its own."""
-    return Place(name, folder / "release", head=folder / "head")
+    return Place(name, folder / "release", anchor=folder / "anchor")
 
 
 BORDER = np.linspace(0.39, 0.41, 401)[:, None].tolist()
@@ -119,7 +119,7 @@ def _clinic_template() -> Path:
     table = clinic(3_000)
     labels = ["ill" if age > 60 else "well" for age in table["age"]]
     release = pcqr.SubsampleAggregate(Stumps(), epsilon=4.0, queries=30, classes=("well", "ill"))
-    release.fit(table, labels, schema=CLINIC).save(folder / "release", head=folder / "head").close()
+    release.fit(table, labels, schema=CLINIC).save(folder / "release", anchor=folder / "anchor").close()
     return folder
 
 

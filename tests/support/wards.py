@@ -49,8 +49,8 @@ def people(size: int = 4_000) -> tuple[dict[str, list[Any]], list[str]]:
 
 
 def keep_release(folder: Path, estimator: Any) -> Path:
-    """Fit it and keep it in `folder`, with its head beside it."""
-    estimator.fit(*people(), schema=SCHEMA).save(folder / "release", head=folder / "head").close()
+    """Fit it and keep it in `folder`, with its anchor beside it."""
+    estimator.fit(*people(), schema=SCHEMA).save(folder / "release", anchor=folder / "anchor").close()
     return folder / "release"
 
 

@@ -34,8 +34,8 @@ _MOST_LINES = 40
 def account_of(job: OnPrivateFiles, command: str) -> Account | None:
     """The account that a command is to charge, found before anything private is read."""
     if job.account is None:
-        if job.account_head is not None:
-            raise ParameterError("--account-head", "left out without --account", str(job.account_head))
+        if job.account_anchor is not None:
+            raise ParameterError("--account-anchor", "left out without --account", str(job.account_anchor))
         return None
     if job.seed is not None:
         raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
@@ -43,10 +43,10 @@ def account_of(job: OnPrivateFiles, command: str) -> Account | None:
         place = found(job.account)
     if isinstance(place, Path):
         check_not_input(place, job.inputs, option="--account")
-    if job.account_head is not None:
-        check_not_input(job.account_head, job.inputs, option="--account-head")
+    if job.account_anchor is not None:
+        check_not_input(job.account_anchor, job.inputs, option="--account-anchor")
     with _naming("--account"):
-        return Account.open(job.account, head=job.account_head).on_behalf_of(command)
+        return Account.open(job.account, anchor=job.account_anchor).on_behalf_of(command)
 
 
 def account_line(account: Account | None) -> str:
@@ -89,7 +89,9 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
         raise ParameterError("--rows", "left out with --unit record", job.rows)
     unit = Unit(job.unit, job.rows)
     with _naming("NAME"):
-        account = Account.create(job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, head=job.head)
+        account = Account.create(
+            job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, anchor=job.anchor
+        )
     if as_json:
         print_json(_told(account))
         return
@@ -111,12 +113,12 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
     with _naming("NAME"):
-        account = Account.open(job.place, head=job.head)
+        account = Account.open(job.place, anchor=job.anchor)
     if job.verify:
         account.verify()
     charges, left = account.charges, account.left
     if not account.is_confirmed:
-        warn(f"the head of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
+        warn(f"the anchor of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
     if as_json:
         facts = _told(account) | {"charges": [told_charge(account, charge) for charge in charges]}
@@ -134,7 +136,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
 
 def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     with _naming("NAME"):
-        account = Account.open(job.place, head=job.head, adopt=True)
+        account = Account.open(job.place, anchor=job.anchor, adopt=True)
     if as_json:
         print_json(_told(account))
         return
@@ -157,7 +159,7 @@ def run_list(*, as_json: bool) -> None:
         if isinstance(account, Account):
             limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"
             left = account.told(account.left, is_left=True)
-            left += "" if account.is_confirmed else " (NO HEAD)"
+            left += "" if account.is_confirmed else " (NO ANCHOR)"
             table.add_row(name, account.filter.name, limit, left, f"{len(account.charges):,}")
         else:
             table.add_row(name, "", Text(str(account)))

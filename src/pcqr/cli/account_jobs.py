@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pcqr.cli.options import OfAccountHead, Overwrite, Place
+from pcqr.cli.options import OfAccountAnchor, Overwrite, Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class CreateAccount:
         int | None,
         typer.Option("--rows", min=1, help="With --unit person: the most rows that one has. Default: any number."),
     ] = None
-    head: OfAccountHead = None
+    anchor: OfAccountAnchor = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class ShowAccount:
     """Of `pcqr account show`."""
 
     place: Place
-    head: OfAccountHead = None
+    anchor: OfAccountAnchor = None
     plot: Annotated[Path | None, typer.Option(help="Draw what was spent when, and for what: .svg, .png, .pdf.")] = None
     verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the file, not only the last.")] = False
     overwrite: Overwrite = False
@@ -59,7 +59,7 @@ class AdoptAccount:
     """Of `pcqr account adopt`."""
 
     place: Place
-    head: OfAccountHead = None
+    anchor: OfAccountAnchor = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,8 +65,8 @@ def _opened(job: Ask) -> Any:
     if not is_address(job.place):
         if job.ca is not None:
             raise ParameterError("--ca", "left out for a directory", str(job.ca))
-        return releases.open(job.place, ledger=job.ledger, head=job.head, key=job.key, adopt=job.adopt)
-    for option, given in (("--ledger", job.ledger), ("--head", job.head), ("--adopt", job.adopt or None)):
+        return releases.open(job.place, ledger=job.ledger, anchor=job.anchor, key=job.key, adopt=job.adopt)
+    for option, given in (("--ledger", job.ledger), ("--anchor", job.anchor), ("--adopt", job.adopt or None)):
         if given is not None:
             raise ParameterError(option, "left out for a server, which has its own", str(given))
     return connect(job.place, job.key, verify=None if job.ca is None else str(job.ca))

@@ -34,11 +34,11 @@ def run(job: Fit, *, as_json: bool) -> None:
     check_not_input(job.out, job.inputs)
     if job.ledger is not None and not is_address(job.ledger):
         check_not_input(Path(written_place(job.ledger)), job.inputs, option="--ledger")
-    if job.head is not None:
-        check_not_input(job.head, job.inputs, option="--head")
+    if job.anchor is not None:
+        check_not_input(job.anchor, job.inputs, option="--anchor")
     if job.cautious and job.publishes:
         raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
-    rehearse(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
+    rehearse(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
     account = account_of(job, COMMAND)
     if job.dry_run:
         _show_plan(job, account, as_json=as_json)
@@ -54,7 +54,7 @@ def run(job: Fit, *, as_json: bool) -> None:
                 )
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
-                release.save(job.out, ledger=job.ledger, head=job.head, key=job.key, cautious=job.cautious)
+                release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
                 release_kept = True
             release.close()
         except BaseException:

@@ -10,10 +10,11 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.options import (
-    AccountHeadOption,
+    AccountAnchorOption,
     AccountOption,
     AlgorithmOption,
     Alpha,
+    AnchorOption,
     AnsweringClass,
     AskedKey,
     AskedPlace,
@@ -24,7 +25,6 @@ from pcqr.cli.options import (
     Device,
     Drop,
     Folder,
-    HeadOption,
     HeadReads,
     Intervals,
     KeyOption,
@@ -64,7 +64,7 @@ class OnPrivateFiles:
     scheduler: str | None
     workers: int | None
     account: str | None
-    account_head: Path | None
+    account_anchor: Path | None
     seed: int | None
 
     @property
@@ -144,7 +144,7 @@ class Answer(Voting):
     scheduler: Scheduler = None
     workers: Workers = None
     account: AccountOption = None
-    account_head: AccountHeadOption = None
+    account_anchor: AccountAnchorOption = None
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
     show: Annotated[
         bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
@@ -190,9 +190,9 @@ class Fit(Voting):
     scheduler: Scheduler = None
     workers: Workers = None
     account: AccountOption = None
-    account_head: AccountHeadOption = None
+    account_anchor: AccountAnchorOption = None
     ledger: LedgerOption = None
-    head: HeadOption = None
+    anchor: AnchorOption = None
     key: KeyOption = None
     cautious: Annotated[
         bool,
@@ -220,14 +220,14 @@ class Ask:
     out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. A stopped run goes on.")]
     drop: Drop = field(default_factory=list)
     ledger: LedgerOption = None
-    head: HeadOption = None
+    anchor: AnchorOption = None
     key: AskedKey = None
     ca: Certificates = None
     adopt: Annotated[
         bool,
         typer.Option(
             "--adopt",
-            help="The release was moved or restored and its head is missing: take it to be the newest copy. That you "
+            help="The release was moved or restored and its anchor is missing: take it to be the newest copy. That you "
             "decided so is recorded.",
         ),
     ] = False
@@ -246,7 +246,7 @@ class Status:
         False
     )
     ledger: LedgerOption = None
-    head: HeadOption = None
+    anchor: AnchorOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +256,7 @@ class Export:
     place: ReleasePlace
     out: Annotated[Path, typer.Option(help="The directory that the public part is written to.")]
     ledger: LedgerOption = None
-    head: HeadOption = None
+    anchor: AnchorOption = None
     overwrite: Overwrite = False
 
 
@@ -297,7 +297,7 @@ class Publish(OnPrivateFiles):
     scheduler: Scheduler = None
     workers: Workers = None
     account: AccountOption = None
-    account_head: AccountHeadOption = None
+    account_anchor: AccountAnchorOption = None
     device: Device = "cpu"
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     dry_run: Annotated[

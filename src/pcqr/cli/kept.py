@@ -58,7 +58,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
             )
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
-        head = "" if confirmed else ". There is no head: nothing says that this is no older copy"
+        anchor = "" if confirmed else ". There is no anchor: nothing says that this is no older copy"
         left = str(state.left)
         if state.is_published:
             left = "its classifier is published: any number of queries"
@@ -68,7 +68,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
             "guarantee": promise(plan.guarantee, facts.records),
             "spent": str(state.spent),
             "left": left,
-            "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}{head}",
+            "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}{anchor}",
         }
         Console().print(field_table(fields | plan_lines(plan)))
 
@@ -89,7 +89,7 @@ def run_export(job: Export, *, as_json: bool) -> None:
         written += targets.values()
         is_published, answers = kept.log.state.is_published, kept.log.state.spent
     if is_published:
-        release: Any = releases.open(job.place, ledger=job.ledger, head=job.head, read_only=True)
+        release: Any = releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
         try:
             written += PublishedModel.from_learner(release).save(job.out / MODEL).written
         finally:
@@ -102,7 +102,7 @@ def run_export(job: Export, *, as_json: bool) -> None:
 
 @contextmanager
 def _reading(job: Status | Export) -> Iterator[Kept]:
-    kept = find(job.place, ledger=job.ledger, head=job.head, read_only=True)
+    kept = find(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
     try:
         yield kept
     finally:

@@ -81,7 +81,7 @@ def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
     """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
 
     ε and δ are spent here, whole; asking costs nothing more. The directory holds secrets (mode 0600, --key encrypts
-    them) and the log of all answers. What was last replied is kept apart (--head), so that an older copy is noticed.
+    them) and the log of all answers. What was last replied is kept apart (--anchor), so that an older copy is noticed.
 
     Exit codes: 0 done; 2 bad input, or no room in the account, nothing was spent; 4 stopped.
     """
@@ -283,10 +283,10 @@ def show(job: account_jobs.ShowAccount, /, *, as_json: bool) -> None:
 
 @command(accounts, account_jobs.AdoptAccount)
 def adopt(job: account_jobs.AdoptAccount, /, *, as_json: bool) -> None:
-    """Take an account that was moved or restored, and whose head is missing, to be the newest copy.
+    """Take an account that was moved or restored, and whose anchor is missing, to be the newest copy.
 
-    The head remembers, away from the account, how far that had come. Without it an older copy, which has forgotten what
-    was spent, looks like the newest. That you decided is recorded in the account.
+    The anchor is the account's last committed position, kept apart from it. Without an anchor, an older copy that has
+    forgotten what was spent looks like the newest. The account records that you decided.
 
     Exit codes: 0 done; 2 there is no such account, or it is an older copy after all.
     """

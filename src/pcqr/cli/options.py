@@ -176,16 +176,16 @@ AccountOption = Annotated[
         "what does not fit is refused. Without it nothing is remembered.",
     ),
 ]
-AccountHeadOption = Annotated[
+AccountAnchorOption = Annotated[
     Path | None,
-    typer.Option("--account-head", help="Where the account's head is, if not in the user's state directory."),
+    typer.Option("--account-anchor", help="Where the account's anchor is, if not in the user's state directory."),
 ]
-OfAccountHead = Annotated[
+OfAccountAnchor = Annotated[
     Path | None,
     typer.Option(
-        "--head",
+        "--anchor",
         help="Where is remembered how far the account has come, away from it. Default: the user's state directory. "
-        "Elsewhere, name it in every command: --head of pcqr account, --account-head of those that spend.",
+        "Elsewhere, name it in every command: --anchor of pcqr account, --account-anchor of those that spend.",
     ),
 ]
 Mode = Annotated[
@@ -219,10 +219,10 @@ LedgerOption = Annotated[
         "--ledger", help="Where the log of answers is, if not in the directory: a file, or the address of PostgreSQL."
     ),
 ]
-HeadOption = Annotated[
+AnchorOption = Annotated[
     Path | None,
     typer.Option(
-        "--head",
+        "--anchor",
         help="Where the last reply is remembered, away from the release. Default: the user's state directory.",
     ),
 ]

@@ -36,7 +36,7 @@ def files_of(job: Ask | Export) -> list[Path]:
     if is_address(str(job.place)):
         return []
     key = job.key if isinstance(job, Ask) else None
-    given = (job.place, job.head, job.ledger, key and key.removeprefix("file:"))
+    given = (job.place, job.anchor, job.ledger, key and key.removeprefix("file:"))
     return [Path(each) for each in given if each is not None]
 
 

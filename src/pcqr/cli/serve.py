@@ -66,9 +66,9 @@ def places(job: Serve) -> list[Place]:
     found = dict(_named(place) for place in job.places)
     if len(found) < len(job.places):
         raise ParameterError("RELEASE", "places with names of their own (NAME=PATH)", job.places)
-    ledgers, heads, keys = (
+    ledgers, anchors, keys = (
         _by_name(option, given, found)
-        for option, given in (("--ledger", job.ledger), ("--head", job.head), ("--key", job.key))
+        for option, given in (("--ledger", job.ledger), ("--anchor", job.anchor), ("--key", job.key))
     )
     if len(set(job.adopt)) < len(job.adopt) or not set(job.adopt) <= set(found):
         raise ParameterError("--adopt", f"a NAME among {', '.join(found)}, once", ", ".join(job.adopt))
@@ -77,7 +77,7 @@ def places(job: Serve) -> list[Place]:
             name,
             path,
             ledger=ledgers.get(name),
-            head=Path(heads[name]) if name in heads else None,
+            anchor=Path(anchors[name]) if name in anchors else None,
             key=keys.get(name),
             adopt=name in job.adopt,
         )

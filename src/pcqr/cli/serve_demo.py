@@ -1,7 +1,7 @@
 """`pcqr serve --demo`: something to serve on UCI Adult, made once and found again.
 
 A release that answers by votes and then publishes a tree, and a tree that was published at once. Adult is public, so no
-account is charged. All of it is in one folder, the head of the release too: who deletes the folder deletes all.
+account is charged. All of it is in one folder, the anchor of the release too: who deletes the folder deletes all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pcqr.models.folder import MODEL
 from pcqr.release.durable.directory import FACTS
 
 FOLDER = Path("out/serve")
-RELEASE, TREE, QUERIES, HEAD = "adult", "adult-tree", "queries.csv", "adult.head"
+RELEASE, TREE, QUERIES, ANCHOR = "adult", "adult-tree", "queries.csv", "adult.anchor"
 RECORDS, PUBLIC, ASKED = 32_561, 2_000, 200
 
 
@@ -52,8 +52,8 @@ class Adult:
 
 def with_demo(job: Serve, *, as_json: bool) -> Serve:
     """The same job with the release and the model of the demonstration, which are made where they are not there yet."""
-    if job.places or job.head or job.ledger or job.key:
-        raise ParameterError("--demo", "alone: without places, --ledger, --head and --key", ", ".join(job.places))
+    if job.places or job.anchor or job.ledger or job.key:
+        raise ParameterError("--demo", "alone: without places, --ledger, --anchor and --key", ", ".join(job.places))
     release, tree = FOLDER / RELEASE, FOLDER / TREE
     is_there = (release / FACTS).exists() and (tree / MODEL).exists()
     if not is_there:
@@ -66,7 +66,7 @@ def with_demo(job: Serve, *, as_json: bool) -> Serve:
             highlight=False,
             soft_wrap=True,
         )
-    return replace(job, places=[str(release), str(tree)], head=[f"{RELEASE}={FOLDER / HEAD}"])
+    return replace(job, places=[str(release), str(tree)], anchor=[f"{RELEASE}={FOLDER / ANCHOR}"])
 
 
 def _make(release: Path, tree: Path, *, as_json: bool) -> None:
@@ -78,11 +78,11 @@ def _make(release: Path, tree: Path, *, as_json: bool) -> None:
     with progress(hidden=as_json) as bar:
         if not (release / FACTS).exists():
             shutil.rmtree(release, ignore_errors=True)
-            (FOLDER / HEAD).unlink(missing_ok=True)
+            (FOLDER / ANCHOR).unlink(missing_ok=True)
             votes = UniversalRelease(DecisionTrees(depth=2), epsilon=2.0, queries=300, classes=LABEL_NAMES)
             with stages(bar, "a release that answers by votes"):
                 votes.fit(adult.private, adult.labels, public=public, schema=schema)
-            votes.save(release, head=FOLDER / HEAD).close()
+            votes.save(release, anchor=FOLDER / ANCHOR).close()
         if not (tree / MODEL).exists():
             learner = SemiPrivateLearner(DecisionTrees(depth=3), epsilon=0.5, classes=LABEL_NAMES)
             with stages(bar, "a tree that is published at once"):

@@ -70,7 +70,7 @@ class Serve:
         list[str],
         typer.Option(help="NAME=FILE or NAME=ADDRESS: where the log of a release is, if not in its directory."),
     ] = field(default_factory=list)
-    head: Annotated[
+    anchor: Annotated[
         list[str],
         typer.Option(help="NAME=FILE: where the last reply of a release is remembered, if not in its usual place."),
     ] = field(default_factory=list)
@@ -78,8 +78,8 @@ class Serve:
         list[str],
         typer.Option(
             metavar="NAME",
-            help="This release was moved or restored and its head is missing: take it to be the newest copy. That you "
-            "decided so is recorded.",
+            help="This release was moved or restored and its anchor is missing: take it to be the newest copy. "
+            "The release records that you decided so.",
         ),
     ] = field(default_factory=list)
     key: Annotated[

@@ -41,7 +41,7 @@ class KeptRelease(PrivateEstimator[V]):
         path: str | os.PathLike[str],
         *,
         ledger: str | os.PathLike[str] | None = None,
-        head: str | os.PathLike[str] | None = None,
+        anchor: str | os.PathLike[str] | None = None,
         key: str | None = None,
         cautious: bool = False,
     ) -> Self:
@@ -56,7 +56,7 @@ class KeptRelease(PrivateEstimator[V]):
             A directory that does not exist, or is empty. It will hold secrets: `secret.pcqr`, for the owner alone.
         ledger : str or path, optional
             Where the log of answers is kept, if not in the directory: a file, or the address of a PostgreSQL database.
-        head : str or path, optional
+        anchor : str or path, optional
             Where to keep what was last replied, away from the directory, so that an older copy of it is noticed. By
             default under the user's state directory.
         key : str, optional
@@ -89,7 +89,7 @@ class KeptRelease(PrivateEstimator[V]):
         >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
         >>> release = pcqr.SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
         >>> place = tempfile.mkdtemp()
-        >>> release.save(place, head=tempfile.mkdtemp() + "/head").predict([[1.0], [9.0]])
+        >>> release.save(place, anchor=tempfile.mkdtemp() + "/anchor").predict([[1.0], [9.0]])
         array([0, 1])
         >>> release.close()
         """
@@ -109,7 +109,15 @@ class KeptRelease(PrivateEstimator[V]):
             facts = self._facts()
             facts.to_json()  # whatever cannot be written is refused before anything is
             self._votes.log = keep(
-                path, facts, self._secret(), log, self._votes.left, ledger=ledger, head=head, key=key, cautious=cautious
+                path,
+                facts,
+                self._secret(),
+                log,
+                self._votes.left,
+                ledger=ledger,
+                anchor=anchor,
+                key=key,
+                cautious=cautious,
             )
         return self
 

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from pcqr import registry
-from pcqr.errors import HeadMissing
+from pcqr.errors import AnchorMissing
 from pcqr.release.account import Account
 
 __all__ = ["Account", "open"]
@@ -20,7 +20,7 @@ def open(
     path: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str] | None = None,
-    head: str | os.PathLike[str] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     adopt: bool = False,
     read_only: bool = False,
@@ -33,12 +33,12 @@ def open(
         The directory of `release.save(path)`.
     ledger : str or path, optional
         Where its log is, if that has moved, or needs a password.
-    head : str or path, optional
-        Where its head is, if not under the user's state directory.
+    anchor : str or path, optional
+        Where its anchor is, if not under the user's state directory.
     key : str, optional
         Where the key of its secrets is: "file:PATH" or "env:NAME".
     adopt : bool, default False
-        Take a release without a head (moved, restored) to be the newest copy. It is recorded that a person decided so.
+        Take a release without an anchor (moved, restored) to be the newest copy. The ledger records this decision.
     read_only : bool, default False
         Answer from the log alone, beside a running writer too. No secret is read.
 
@@ -54,7 +54,7 @@ def open(
     SecretError
         When its secret is missing, was edited, or lacks its key.
     LedgerError
-        When its ledger is an older copy, has no head, is damaged, or is written by another process.
+        When its ledger is an older copy, has no anchor, is damaged, or is written by another process.
 
     Examples
     --------
@@ -63,11 +63,11 @@ def open(
     >>> import pcqr
     >>> X = np.random.default_rng(0).uniform(0, 10, size=(5_000, 1))
     >>> release = pcqr.SubsampleAggregate(queries=20, entropy=0).fit(X, X[:, 0] > 6)  # seeded: NOT PRIVATE
-    >>> place, head = tempfile.mkdtemp(), tempfile.mkdtemp() + "/head"
-    >>> release.save(place, head=head).answer([9.0]).kind
+    >>> place, anchor = tempfile.mkdtemp(), tempfile.mkdtemp() + "/anchor"
+    >>> release.save(place, anchor=anchor).answer([9.0]).kind
     'stable'
     >>> release.close()
-    >>> again = pcqr.release.open(place, head=head)
+    >>> again = pcqr.release.open(place, anchor=anchor)
     >>> again.answer([9.0]).kind, again.queries_answered_
     ('repeated', 1)
     >>> again.close()
@@ -75,10 +75,10 @@ def open(
     from pcqr.release.durable.directory import find  # noqa: PLC0415 - SQLAlchemy takes its time
 
     try:
-        kept = find(path, ledger=ledger, head=head, key=key, adopt=adopt, read_only=read_only)
-    except HeadMissing as error:
+        kept = find(path, ledger=ledger, anchor=anchor, key=key, adopt=adopt, read_only=read_only)
+    except AnchorMissing as error:
         ways = "pcqr ask RELEASE --adopt, pcqr serve … --adopt NAME, or pcqr.release.open(…, adopt=True)"
-        raise HeadMissing(error.place, error.reason, f"{error.remedy} To adopt it: {ways}.") from None
+        raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {ways}.") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
         return estimator.from_kept(kept)

@@ -46,8 +46,8 @@ class ServedRelease:
         self._published: PublishedModel | None = None
 
     @classmethod
-    def open(cls, name: str, path: Path, *, ledger: str | None, head: Path | None, key: str | None) -> ServedRelease:
-        served = cls(name, Desk(lambda: releases.open(path, ledger=ledger, head=head, key=key)))
+    def open(cls, name: str, path: Path, *, ledger: str | None, anchor: Path | None, key: str | None) -> ServedRelease:
+        served = cls(name, Desk(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key)))
         served.release.warm_up()  # before anybody waits
         return served
 

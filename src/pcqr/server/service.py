@@ -23,25 +23,25 @@ class Place:
     name: str
     path: Path
     ledger: str | None = None
-    head: Path | None = None
+    anchor: Path | None = None
     key: str | None = None
     adopt: bool = False
-    """Is its head missing, and is it to be the newest copy all the same?"""
+    """Is its anchor missing, and is it to be the newest copy all the same?"""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ParameterError("NAME", "1 to 64 letters, digits, dots, dashes and underscores (NAME=PATH)", self.name)
 
     def adopted(self) -> Place:
-        """The same place, once a head was made for it where that is wanted: no process that opens it later does so."""
+        """Return this place; with `adopt`, make its anchor first, so that no later process has to."""
         if self.adopt:
-            find(self.path, ledger=self.ledger, head=self.head, key=self.key, adopt=True).log.close()
+            find(self.path, ledger=self.ledger, anchor=self.anchor, key=self.key, adopt=True).log.close()
         return replace(self, adopt=False)
 
     def open(self) -> Served:
         """A release to be asked, or a published model."""
         if (self.path / FACTS).exists():
-            return ServedRelease.open(self.name, self.path, ledger=self.ledger, head=self.head, key=self.key)
+            return ServedRelease.open(self.name, self.path, ledger=self.ledger, anchor=self.anchor, key=self.key)
         return ServedModel.load(self.name, self.path)
 
 

@@ -120,8 +120,8 @@ def test_a_release_of_linear_teachers_is_kept(tmp_path: Path) -> None:
     y = (points[:, 0] > 0).astype(int) + (points[:, 1] > 0)
     teacher = make_pipeline(StandardScaler(), LogisticRegression(C=0.5))
     release = SubsampleAggregate(teacher, epsilon=4.0, queries=20, teachers=101, entropy=0, classes=(0, 1, 2))
-    release.fit(points, y).save(tmp_path / "kept", head=tmp_path / "head").close()
-    again = pcqr.release.open(tmp_path / "kept", head=tmp_path / "head")
+    release.fit(points, y).save(tmp_path / "kept", anchor=tmp_path / "anchor").close()
+    again = pcqr.release.open(tmp_path / "kept", anchor=tmp_path / "anchor")
     assert again.predict([[-3.0, -3.0], [3.0, -3.0], [3.0, 3.0]]).tolist() == [0, 1, 2]
     assert again.hypotheses[-1].C == 0.5
     again.close()

@@ -65,7 +65,7 @@ def test_the_guarantee_says_what_it_is_about() -> None:
 
 
 def test_an_account_of_records_refuses_the_weaker_promise(tmp_path: Path) -> None:
-    account = Account.create(tmp_path / "account", 2.0, 1e-5, head=tmp_path / "head")
+    account = Account.create(tmp_path / "account", 2.0, 1e-5, anchor=tmp_path / "anchor")
     with pytest.raises(ParameterError, match="about the account's unit, 'replace one record'"):
         fitted(adjacency="remove", account=account, entropy=None)
     assert not account.charges
@@ -104,7 +104,7 @@ def test_it_halts_after_so_many_unanswered() -> None:
 def test_it_cannot_be_kept_and_says_why(tmp_path: Path) -> None:
     release = fitted()
     with pytest.raises(ParameterError, match="what each record has spent would have to be kept with every answer"):
-        release.save(tmp_path / "release", head=tmp_path / "head")
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
     assert not list(tmp_path.glob("**/*"))
     assert release.answer([4.0, 0.0]).label == 0
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from pcqr.errors import (
     AccountExhausted,
-    HeadMissing,
+    AnchorMissing,
     LedgerDamaged,
     LedgerError,
     LedgerRolledBack,
@@ -195,7 +195,7 @@ def test_terms_of_a_newer_version_are_refused(home: Path, monkeypatch: pytest.Mo
     Account.create("new", 1.0, 1e-6)
     monkeypatch.undo()
     with pytest.raises(LedgerTooNew, match="newer version"):
-        Account.open(home / "data" / "accounts" / "new.account", head=next((home / "state" / "heads").iterdir()))
+        Account.open(home / "data" / "accounts" / "new.account", anchor=next((home / "state" / "anchors").iterdir()))
 
 
 def test_dots_lead_where_a_path_leads_and_never_out_of_the_accounts_by_a_name(home: Path) -> None:
@@ -315,11 +315,13 @@ def test_an_older_copy_is_refused_for_charges_and_for_a_look(account: Account, h
         Account.open("hospital", adopt=True)
 
 
-def test_without_its_head_it_can_be_seen_and_not_charged_until_somebody_adopts_it(account: Account, home: Path) -> None:
+def test_without_its_anchor_it_can_be_seen_and_not_charged_until_somebody_adopts_it(
+    account: Account, home: Path
+) -> None:
     account.charge(SMALL, "x")
     shutil.rmtree(home / "state")
     assert not Account.open("hospital").is_confirmed
-    with pytest.raises(HeadMissing, match="adopt"):
+    with pytest.raises(AnchorMissing, match="adopt"):
         account.charge(SMALL, "y")
     adopted = Account.open("hospital", adopt=True)
     adopted.charge(SMALL, "y")

@@ -62,10 +62,10 @@ def test_requests_together_are_requests_one_after_the_other(
     @given(groups=GROUPS, left=LEFT)
     def check(groups: list[list[Asked]], left: Usage) -> None:
         name = f"n{next(numbers)}"
-        heads = (shelf.folder / f"{name} {side}" for side in "ab")
+        anchors = (shelf.folder / f"{name} {side}" for side in "ab")
         ledgers = []
-        for side, head in zip("ab", heads, strict=True):
-            shelf.head = head
+        for side, anchor in zip("ab", anchors, strict=True):
+            shelf.anchor = anchor
             ledgers.append(shelf.create(name + side))
         books = [Book(each, lambda: 1_000_000) for each in ledgers]
         together, alone = (
@@ -177,7 +177,7 @@ def test_a_turn_with_nothing_new_to_record_writes_nothing(ledger: Ledger) -> Non
         end = ledger.last
         protocol.ask_together([Asked(rows(1), "bob")], book)
         assert "committed" in reached
-        assert "head written" not in reached, "the chain is as it was"
+        assert "anchor written" not in reached, "the chain is as it was"
     assert ledger.last == end
 
 
@@ -269,7 +269,7 @@ def test_a_book_belongs_to_its_release(files: Shelf) -> None:
         with pytest.raises(ParameterError, match="release in memory"):
             votes(Usage(None, 9)).ask_together([Asked(rows(1))], book)
         protocol = votes(Usage(None, 9), started(Usage(None, 9), ledger))
-        files.head = files.folder / "another head"
+        files.anchor = files.folder / "another anchor"
         with files.create("other") as other, pytest.raises(ParameterError, match=r"release\.book"):
             protocol.ask_together([Asked(rows(1))], Book(other))
         assert protocol.asked == 0

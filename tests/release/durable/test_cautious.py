@@ -26,7 +26,7 @@ VOTES = sorted(set(ESTIMATORS) - {"universal"})
 
 
 def saved(folder: Path, name: str = "agnostic") -> Any:
-    return fitted(name).save(folder / "release", head=folder / "head", cautious=True)
+    return fitted(name).save(folder / "release", anchor=folder / "anchor", cautious=True)
 
 
 @pytest.mark.parametrize("name", VOTES)
@@ -122,7 +122,7 @@ def test_even_turns_that_are_broken_off_say_no_more_than_t_times_that_something_
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], unstable: int, restarts: bool
 ) -> None:
     folder, left, said = tmp_path_factory.mktemp("cautious"), Usage(None, unstable), list[int]()
-    with create_ledger(folder / "ledger", "release", folder / "head") as ledger:
+    with create_ledger(folder / "ledger", "release", folder / "anchor") as ledger:
         with ledger.turn() as turn:
             move(MemoryLog(), left, turn, is_cautious=True)
         log = LedgerLog(ledger)
@@ -149,5 +149,5 @@ def test_where_it_cannot_be_kept_it_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="universal"):
         saved(tmp_path, "universal")
     with pytest.raises(ParameterError, match="several processes"):
-        fitted().save(tmp_path / "release", head=tmp_path / "head", ledger="postgresql://u@h/d", cautious=True)
+        fitted().save(tmp_path / "release", anchor=tmp_path / "anchor", ledger="postgresql://u@h/d", cautious=True)
     assert not (tmp_path / "release").exists()

@@ -57,7 +57,7 @@ def test_a_forked_release_answers_from_its_log(name: str, is_kept: bool, tmp_pat
     release = fitted(name)
     release.predict(QUERIES[:3])
     if is_kept:
-        release.save(tmp_path / "release", head=tmp_path / "head")
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
 
     def ask() -> None:
         assert release.answer(QUERIES[2]).kind == "repeated"
@@ -85,7 +85,7 @@ def test_a_forked_release_answers_from_its_log(name: str, is_kept: bool, tmp_pat
 
 
 def test_copies_and_readers_of_a_kept_release_answer_from_the_ledger(tmp_path: Path) -> None:
-    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    release = fitted().save(tmp_path / "release", anchor=tmp_path / "anchor")
     labels = release.predict(QUERIES[:4]).tolist()
     reader = reopened(tmp_path, read_only=True)
     for twin in (reader, copy.deepcopy(release), pickle.loads(pickle.dumps(release)), copy.copy(release)):  # noqa: S301

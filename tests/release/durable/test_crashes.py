@@ -67,7 +67,7 @@ def test_a_save_that_is_killed_is_whole_or_refused(point: str, tmp_path: Path) -
     def save() -> None:
         twin = fitted()
         twin.predict(QUERIES[:3])
-        twin.save(tmp_path / "release", head=tmp_path / "head")
+        twin.save(tmp_path / "release", anchor=tmp_path / "anchor")
 
     assert in_a_fork(save, killed_at=point) == -signal.SIGKILL
     if point in TURN[2:]:

@@ -24,8 +24,8 @@ import pcqr
 from pcqr import BudgetExhausted, CopyCannotAnswer, ParameterError, Schema
 from pcqr.entropy import Entropy
 from pcqr.errors import (
+    AnchorMissing,
     FittedAgain,
-    HeadMissing,
     LedgerClosed,
     LedgerDamaged,
     LedgerInUse,
@@ -48,7 +48,7 @@ NAMES = list(ESTIMATORS)
 def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -> None:
     release = fitted(name)
     before = release.predict(QUERIES[:5])
-    assert release.save(tmp_path / "release", head=tmp_path / "head") is release
+    assert release.save(tmp_path / "release", anchor=tmp_path / "anchor") is release
     later = release.predict(QUERIES[5:12])
     spent, left = release.queries_answered_, release._votes.left
     assert spent == 12
@@ -71,7 +71,7 @@ def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", NAMES)
 def test_the_counts_of_a_kept_release_are_those_of_one_in_memory(name: str, tmp_path: Path) -> None:
     """Whatever the answers are, halting and publication follow from them."""
-    release = fitted(name).save(tmp_path / "release", head=tmp_path / "head")
+    release = fitted(name).save(tmp_path / "release", anchor=tmp_path / "anchor")
     T, m = release.plan_.left.unstable, release.plan_.left.queries
     unstable = asked = 0
     for x in np.concatenate([HARD, QUERIES, np.linspace(0.3, 0.5, 200)[:, None]]):
@@ -110,7 +110,7 @@ def test_a_release_that_has_published_can_be_saved_without_secrets(tmp_path: Pat
     release = fitted("universal")
     release.predict(QUERIES)
     hypothesis = release.hypothesis_
-    release.save(tmp_path / "release", head=tmp_path / "head").close()
+    release.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
     assert not (tmp_path / "release" / SECRET).exists()
     again = reopened(tmp_path)
     assert again.hypothesis_ == hypothesis
@@ -133,7 +133,7 @@ def test_classes_and_schemas_come_back_as_they_were(hypotheses: HypothesisClass,
     names = np.array(["well", "ill"])
     release = pcqr.UniversalRelease(hypotheses, epsilon=8.0, queries=10, classes=("well", "ill"))
     release.fit({name: data[name] for name in schema.names}, names[y], schema=schema)
-    release.save(tmp_path / "release", head=tmp_path / "head").close()
+    release.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
     again = reopened(tmp_path)
     assert (again.hypotheses_, again.schema_) == (release.hypotheses_, schema)
     assert again.hypotheses == hypotheses
@@ -194,7 +194,7 @@ REFUSALS: dict[str, tuple[Any, type[Exception], str]] = {
     "edited secret": (lambda path: flip(path / SECRET), SecretError, "edited"),
     "no secret": (lambda path: (path / SECRET).unlink(), SecretError, "missing"),
     "open secret": (lambda path: (path / SECRET).chmod(0o644), SecretError, "chmod 600"),
-    "no head": (lambda path: (path.parent / "head").unlink(), HeadMissing, "adopt"),
+    "no anchor": (lambda path: (path.parent / "anchor").unlink(), AnchorMissing, "adopt"),
     "nothing": (shutil.rmtree, ReleaseError, "does not exist"),
 }
 
@@ -220,9 +220,9 @@ def test_a_copy_and_its_original_do_not_both_go_on(tmp_path: Path) -> None:
     original = reopened(tmp_path)
     shutil.copytree(path, tmp_path / "copy")
     with pytest.raises(LedgerInUse):
-        pcqr.release.open(tmp_path / "copy", head=tmp_path / "head")
+        pcqr.release.open(tmp_path / "copy", anchor=tmp_path / "anchor")
     original.close()
-    twin = pcqr.release.open(tmp_path / "copy", head=tmp_path / "head")
+    twin = pcqr.release.open(tmp_path / "copy", anchor=tmp_path / "anchor")
     twin.answer(QUERIES[0])
     twin.close()
     for adopt in (False, True):
@@ -254,7 +254,7 @@ def test_parts_of_another_release_are_refused(tmp_path: Path) -> None:
     places = tmp_path / "first", tmp_path / "second"
     for place in places:
         place.mkdir()
-        fitted().save(place / "release", head=place / "head").close()
+        fitted().save(place / "release", anchor=place / "anchor").close()
     shutil.copy(places[1] / "release" / SECRET, places[0] / "release" / SECRET)
     with pytest.raises(SecretError, match="not the one"):
         reopened(places[0])
@@ -277,8 +277,8 @@ def test_an_older_copy_is_refused_and_a_copy_that_was_adopted_goes_on(tmp_path: 
         reopened(tmp_path)
     shutil.rmtree(path)
     (tmp_path / "newest").rename(path)
-    (tmp_path / "head").unlink()  # moved to another machine, say
-    with pytest.raises(HeadMissing):
+    (tmp_path / "anchor").unlink()  # moved to another machine, say
+    with pytest.raises(AnchorMissing):
         reopened(tmp_path)
     again = reopened(tmp_path, adopt=True)
     assert again.predict(QUERIES[:3]).tolist() == labels.tolist()
@@ -287,7 +287,7 @@ def test_an_older_copy_is_refused_and_a_copy_that_was_adopted_goes_on(tmp_path: 
 
 
 def test_an_older_ledger_under_a_newer_secret_does_not_bring_the_records_back(tmp_path: Path) -> None:
-    """After publication the secret is gone: an older ledger finds none, whatever the head says."""
+    """After publication the secret is gone: an older ledger finds none, whatever the anchor says."""
     path = kept(tmp_path, "universal")
     shutil.copytree(path, tmp_path / "older")
     release = reopened(tmp_path)
@@ -303,7 +303,7 @@ def test_an_older_ledger_under_a_newer_secret_does_not_bring_the_records_back(tm
 def test_secrets_can_be_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cryptography")
     monkeypatch.setenv("RELEASE_KEY", "ab" * 32)
-    fitted().save(tmp_path / "release", head=tmp_path / "head", key="env:RELEASE_KEY").close()
+    fitted().save(tmp_path / "release", anchor=tmp_path / "anchor", key="env:RELEASE_KEY").close()
     with pytest.raises(SecretError, match="encrypted"):
         reopened(tmp_path)
     release = reopened(tmp_path, key="env:RELEASE_KEY")
@@ -313,7 +313,7 @@ def test_secrets_can_be_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_second_save_is_refused(tmp_path: Path) -> None:
-    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    release = fitted().save(tmp_path / "release", anchor=tmp_path / "anchor")
     with pytest.raises(ReleaseError, match="kept already"):
         release.save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
@@ -333,7 +333,7 @@ def test_a_save_that_fails_leaves_the_release_as_it_was(tmp_path: Path, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr("pcqr.release.durable.directory.write_whole", full)
         with pytest.raises(ReleaseError, match="No space left"):
-            release.save(tmp_path / "deep" / "release", head=tmp_path / "head")
+            release.save(tmp_path / "deep" / "release", anchor=tmp_path / "anchor")
     assert not (tmp_path / "deep").exists()
     assert release.answer(QUERIES[0]).kind == "stable"
 
@@ -348,7 +348,7 @@ def test_a_release_that_may_have_been_saved_does_not_decide_any_more(tmp_path: P
             raise OSError(28, "No space left on device")
 
     with watched(full), pytest.raises(LedgerUnwritable, match="not known"):
-        release.save(tmp_path / "release", head=tmp_path / "head")
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
     assert release.predict(QUERIES[:2]).tolist() == labels
     with pytest.raises(CopyCannotAnswer):
         release.answer(QUERIES[3])
@@ -368,17 +368,17 @@ def test_a_save_whose_turn_surely_failed_leaves_the_release_as_it_was(tmp_path: 
             raise OSError(28, "No space left on device")
 
     with watched(full), pytest.raises(LedgerUnwritable):
-        release.save(tmp_path / "release", head=tmp_path / "head")
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
     assert not (tmp_path / "release").exists()
     assert release.answer(QUERIES[3]).kind == "stable"
-    release.save(tmp_path / "release", head=tmp_path / "other head").close()
-    again = pcqr.release.open(tmp_path / "release", head=tmp_path / "other head")
+    release.save(tmp_path / "release", anchor=tmp_path / "other anchor").close()
+    again = pcqr.release.open(tmp_path / "release", anchor=tmp_path / "other anchor")
     assert again.predict(QUERIES[:2]).tolist() == labels
     again.close()
 
 
 def test_a_release_that_is_fitted_anew_lets_go_of_its_directory(tmp_path: Path) -> None:
-    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    release = fitted().save(tmp_path / "release", anchor=tmp_path / "anchor")
     copy.copy(release).close()
     assert release.answer(QUERIES[0]).kind == "stable", "a copy does not close its original"
     with pytest.warns(FittedAgain):
@@ -390,7 +390,7 @@ def test_a_release_that_is_fitted_anew_lets_go_of_its_directory(tmp_path: Path) 
 
 
 def test_to_read_draws_nothing_and_a_saved_release_needs_no_entropy_of_the_caller(tmp_path: Path) -> None:
-    release = fitted().save(tmp_path / "release", head=tmp_path / "head")
+    release = fitted().save(tmp_path / "release", anchor=tmp_path / "anchor")
     release._votes._entropy = Forbidden()
     assert release.preview(QUERIES).new == len(QUERIES)
     release.close()
@@ -406,7 +406,7 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
 
     def interrupted(counts: Any) -> int | None:
         with pytest.raises(RuntimeError, match="in the middle"):
-            release.save(tmp_path / "release", head=tmp_path / "head")
+            release.save(tmp_path / "release", anchor=tmp_path / "anchor")
         refused.append(1)
         decided: int | None = decide(counts)
         return decided
@@ -416,7 +416,7 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
     assert len(refused) == 2
     monkeypatch.setattr(labeller, "decide", decide)
     assert not (tmp_path / "release").exists()
-    assert release.save(tmp_path / "release", head=tmp_path / "head").queries_answered_ == 2
+    assert release.save(tmp_path / "release", anchor=tmp_path / "anchor").queries_answered_ == 2
     release.close()
 
 
@@ -429,7 +429,7 @@ def test_the_page_s_first_lines_find_a_release_in_a_new_process() -> None:
 
 def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    fitted().save("release", ledger="elsewhere.sqlite", head="head").close()
+    fitted().save("release", ledger="elsewhere.sqlite", anchor="anchor").close()
     (tmp_path / "another").mkdir()
     monkeypatch.chdir(tmp_path / "another")
     reopened(tmp_path).close()

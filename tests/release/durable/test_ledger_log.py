@@ -190,7 +190,7 @@ def test_a_published_classifier_takes_whole_pages() -> None:
 
 @pytest.mark.parametrize("state", [b"", bytes(34), bytes(40)])
 def test_a_state_that_is_none_is_refused(state: bytes, tmp_path: Path) -> None:
-    with create_ledger(tmp_path / "ledger", "release", tmp_path / "head") as ledger:
+    with create_ledger(tmp_path / "ledger", "release", tmp_path / "anchor") as ledger:
         with ledger.turn() as turn:
             turn.state = state
             turn.append("other", b"")

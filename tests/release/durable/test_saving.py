@@ -1,4 +1,4 @@
-"""Saving a release: in a place of its own, with its head apart, and without a trace where it fails."""
+"""Saving a release: in a place of its own, with its anchor apart, and without a trace where it fails."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_of_two_that_save_to_one_place_one_is_refused_and_harms_nothing(
             told.append("begun")
             try:
                 if rehearses:
-                    rehearse(tmp_path / "release", head=tmp_path / "other")
+                    rehearse(tmp_path / "release", anchor=tmp_path / "other")
                 else:
-                    second.save(tmp_path / "release", head=tmp_path / "other")
+                    second.save(tmp_path / "release", anchor=tmp_path / "other")
             except ReleaseError as refusal:
                 told.append(str(refusal))
         return write_secret(*args)
 
     monkeypatch.setattr(directory, "write_secret", interleaved)
-    first.save(tmp_path / "release", head=tmp_path / "head").close()
+    first.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
     assert "is being made by another process" in told[-1]
     assert not (tmp_path / "other").exists()
     again = reopened(tmp_path)
@@ -62,13 +62,13 @@ def test_of_two_that_save_to_one_place_one_is_refused_and_harms_nothing(
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-@pytest.mark.parametrize("point", ["secret written", "head made", "facts written", "entries written"])
+@pytest.mark.parametrize("point", ["secret written", "anchor made", "facts written", "entries written"])
 def test_a_save_that_fails_leaves_nothing_and_can_be_tried_again(tmp_path: Path, point: str, elsewhere: bool) -> None:
     release = fitted()
-    where = {"head": tmp_path / "heads" / "head"} | ({"ledger": tmp_path / "log.sqlite"} if elsewhere else {})
+    where = {"anchor": tmp_path / "anchors" / "anchor"} | ({"ledger": tmp_path / "log.sqlite"} if elsewhere else {})
     with stop_at(point), pytest.raises(Stopped):
         release.save(tmp_path / "release", **where)
-    assert not [path for path in tmp_path.rglob("*") if path.name != "heads"]
+    assert not [path for path in tmp_path.rglob("*") if path.name != "anchors"]
     release.save(tmp_path / "release", **where)
     assert release.answer(QUERIES[0]).kind in ("stable", "unstable")
     release.close()
@@ -85,26 +85,26 @@ def test_a_disk_that_does_not_take_the_names_fails_the_save(tmp_path: Path, monk
 
     monkeypatch.setattr(os, "fsync", failing)
     with pytest.raises(ReleaseError, match="cannot be made"):
-        release.save(tmp_path / "release", head=tmp_path / "head")
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
     monkeypatch.setattr(os, "fsync", sync)
     assert not list(tmp_path.iterdir())
-    release.save(tmp_path / "release", head=tmp_path / "head").close()
+    release.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
 
 
-def test_a_head_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever brings back an older copy of the directory would bring back the head, too."""
+def test_a_anchor_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever brings back an older copy of the directory would bring back the anchor, too."""
     place, release = tmp_path / "release", fitted()
     (tmp_path / "alias").symlink_to(place)
-    for head in (place / "head", place / "deeper" / "head", tmp_path / "alias" / "head"):
-        for refused in (lambda at: release.save(place, head=at), lambda at: rehearse(place, head=at)):
+    for anchor in (place / "anchor", place / "deeper" / "anchor", tmp_path / "alias" / "anchor"):
+        for refused in (lambda at: release.save(place, anchor=at), lambda at: rehearse(place, anchor=at)):
             with pytest.raises(ParameterError, match="outside the directory"):
-                refused(head)
+                refused(anchor)
     monkeypatch.setenv("PCQR_STATE_DIR", str(place / "state"))
     with pytest.raises(ParameterError, match="outside the directory"):
         release.save(place)
     assert not place.exists()
-    release.save(place, head=tmp_path / "release head").close()
-    (tmp_path / "release head").unlink()
+    release.save(place, anchor=tmp_path / "release anchor").close()
+    (tmp_path / "release anchor").unlink()
     with pytest.raises(ParameterError, match="outside the directory"):
         pcqr.release.open(place, adopt=True)
 

@@ -46,7 +46,7 @@ def together(act: Callable[[int], Any]) -> list[Any]:
 
 
 def asked(shelf: Shelf, number: int, rows: int) -> dict[str, tuple[str, int | None]]:
-    release = pcqr.release.open(shelf.folder / "release", ledger=shelf.place(), head=shelf.head)
+    release = pcqr.release.open(shelf.folder / "release", ledger=shelf.place(), anchor=shelf.anchor)
     rng, told = np.random.default_rng(number), {}
     for x in rng.permutation(np.concatenate([QUERIES, HARD]))[:rows, 0].tolist():
         try:
@@ -62,7 +62,7 @@ def asked(shelf: Shelf, number: int, rows: int) -> dict[str, tuple[str, int | No
 def test_processes_that_ask_together_share_one_count(name: str, tables: Shelf) -> None:
     release = fitted(name)
     T, m = release.plan_.left.unstable, release.plan_.left.queries
-    release.save(tables.folder / "release", ledger=tables.place(), head=tables.head).close()
+    release.save(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor).close()
     told = together(lambda number: asked(tables, number, 30))
     answers: dict[str, int | None] = {}
     decided = [x for each in told for x, (kind, _) in each.items() if kind in ("stable", "unstable")]
@@ -71,7 +71,7 @@ def test_processes_that_ask_together_share_one_count(name: str, tables: Shelf) -
         for x, (kind, label) in each.items():
             if kind != "published":
                 assert answers.setdefault(x, label) == label
-    again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), head=tables.head, read_only=True)
+    again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor, read_only=True)
     assert again.queries_answered_ == len(decided)
     unstable = sum(kind == "unstable" for each in told for kind, _ in each.values())
     assert again.unstable_answers_ == unstable
@@ -88,7 +88,7 @@ def test_an_allowance_is_one_for_all_processes(tables: Shelf) -> None:
     allowance = Usage(12, 3)
 
     def ask(number: int) -> list[int]:
-        release = pcqr.release.open(tables.folder / "release", ledger=tables.place(), head=tables.head)
+        release = pcqr.release.open(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor)
         book, rng, told = release.book(), np.random.default_rng(number), [0, 0]
         for x in rng.permutation(np.concatenate([QUERIES, HARD]))[:, None]:
             (found,) = release.ask_together([Asked(release.points(x), "ann", allowance)], book)
@@ -97,9 +97,9 @@ def test_an_allowance_is_one_for_all_processes(tables: Shelf) -> None:
         release.close()
         return told
 
-    fitted("agnostic", unstable=30).save(tables.folder / "release", ledger=tables.place(), head=tables.head).close()
+    fitted("agnostic", unstable=30).save(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor).close()
     found = np.sum(together(ask), axis=0).tolist()
-    again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), head=tables.head)
+    again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor)
     assert again.book().usage("ann") == Usage(*found) == Usage(again.queries_answered_, again.unstable_answers_)
     assert found[0] == 12 or found[1] == 3, "and all of it can be had"
     assert found[0] <= 12

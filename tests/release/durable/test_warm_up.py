@@ -49,7 +49,7 @@ def test_nothing_is_spent_recorded_or_drawn(name: str, tmp_path: Path, monkeypat
 
 def test_a_table_with_a_schema_is_warmed_up_too(tmp_path: Path) -> None:
     place = clinic_place(tmp_path)
-    release = pcqr.release.open(place.path, head=place.head)
+    release = pcqr.release.open(place.path, anchor=place.anchor)
     before = touched(release)
     release.warm_up()
     assert touched(release) == before

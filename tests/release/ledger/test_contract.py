@@ -36,7 +36,7 @@ def test_a_new_ledger_is_empty_and_has_an_identity_of_its_own(shelf: Shelf) -> N
     with shelf.create() as one:
         assert (one.last.seq, one.state, bodies(one)) == (0, b"", [])
         assert len(bytes.fromhex(one.identity)) == 16
-        with create_ledger(shelf.place("other"), "account", shelf.folder / "other head") as other:
+        with create_ledger(shelf.place("other"), "account", shelf.folder / "other anchor") as other:
             assert other.identity != one.identity
 
 
@@ -246,7 +246,7 @@ def test_a_reader_sees_a_moment_beside_a_writer(shelf: Shelf) -> None:
 
 
 def test_a_reader_shows_nothing_that_was_not_confirmed(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between commit and head a copy without the last turn would still be accepted: nobody may have seen that turn."""
+    """Between commit and anchor a copy without the last turn would be accepted: nobody may have seen that turn."""
     monkeypatch.setattr(opening, "PATIENCE", 0.05)
     with shelf.create() as ledger:
         add(ledger, b"one")

@@ -18,7 +18,7 @@ def test_every_file_is_for_its_owner_alone(files: Shelf) -> None:
         with files.create() as ledger:
             add(ledger, b"one")
             found = [path for path in files.folder.rglob("*") if path.is_file()]
-            assert {path.name for path in found} == {"ledger", "ledger-wal", "ledger-shm", "ledger.lock", "head"}
+            assert {path.name for path in found} == {"ledger", "ledger-wal", "ledger-shm", "ledger.lock", "anchor"}
             assert {stat.S_IMODE(path.stat().st_mode) for path in found} == {0o600}
     finally:
         os.umask(mask)
@@ -97,7 +97,9 @@ def test_a_read_only_directory_can_be_read_and_not_written(files: Shelf) -> None
         files.folder.chmod(0o755)
 
 
-@pytest.mark.parametrize(("what", "mode"), [("ledger", 0o400), ("ledger", 0), ("heads/head", 0o400), ("heads/head", 0)])
+@pytest.mark.parametrize(
+    ("what", "mode"), [("ledger", 0o400), ("ledger", 0), ("anchors/anchor", 0o400), ("anchors/anchor", 0)]
+)
 def test_files_without_permission_are_refused(files: Shelf, what: str, mode: int) -> None:
     with files.create() as ledger:
         add(ledger, b"one")

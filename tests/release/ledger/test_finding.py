@@ -74,7 +74,7 @@ def test_keys_are_found_by_whoever_looks_however_many_are_in_the_index(
     def check(turns: list[list[bytes]], most: int) -> None:
         monkeypatch.setattr(keys, "MOST_RECENT", most)
         name, expected = f"n{next(names)}", dict[bytes, tuple[bytes, int]]()
-        shelf.head = shelf.folder / f"head of {name}"
+        shelf.anchor = shelf.folder / f"anchor of {name}"
         with shelf.create(name) as ledger:
             others = [shelf.open(name)] if "postgres" in shelf.place() else []
             moments = []

@@ -1,4 +1,4 @@
-"""Which ledgers open, on every store: those with their head, for the purpose asked for, of a version that is known."""
+"""Which ledgers open, on every store: those with their anchor, of the right purpose and a known version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from support.ledgers import Shelf, add, bodies
 
 from pcqr.errors import (
-    HeadMissing,
+    AnchorMissing,
     LedgerClosed,
     LedgerError,
     LedgerRolledBack,
@@ -18,15 +18,15 @@ from pcqr.errors import (
     ParameterError,
 )
 from pcqr.release.ledger import create_ledger, open_ledger, tables
+from pcqr.release.ledger.anchor import BLOCK, slot
 from pcqr.release.ledger.chain import Link
-from pcqr.release.ledger.head import BLOCK, slot
 
 
-def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Shelf) -> None:
+def test_without_its_anchor_a_ledger_is_refused_until_a_person_adopts_it(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
-    shelf.head.unlink()
-    with pytest.raises(HeadMissing, match=r"is not there.*adopt it"):
+    shelf.anchor.unlink()
+    with pytest.raises(AnchorMissing, match=r"is not there.*adopt it"):
         shelf.open()
     with shelf.open(read_only=True) as reader:
         assert (bodies(reader), reader.is_confirmed) == ([b"one"], False)
@@ -42,22 +42,22 @@ def test_without_its_head_a_ledger_is_refused_until_a_person_adopts_it(shelf: Sh
 def test_adopting_writes_over_no_file_and_leaves_no_entry_when_it_is_refused(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one")
-    shelf.head.write_bytes(b"notes of mine")
+    shelf.anchor.write_bytes(b"notes of mine")
     with pytest.raises(LedgerError, match="there is something already"):
         shelf.open(adopt=True)
-    assert shelf.head.read_bytes() == b"notes of mine"
-    shelf.head.unlink()
+    assert shelf.anchor.read_bytes() == b"notes of mine"
+    shelf.anchor.unlink()
     with shelf.open(adopt=True) as adopted:
         assert [entry.kind for entry in adopted.entries()] == ["answer", "adopted"]
 
 
-def test_an_empty_ledger_can_be_discarded_with_its_head_and_another_one_be_made(shelf: Shelf) -> None:
+def test_an_empty_ledger_can_be_discarded_with_its_anchor_and_another_one_be_made(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         identity = ledger.identity
         assert ledger.discard()
         with pytest.raises(LedgerClosed):
             add(ledger, b"one")
-    assert not shelf.head.exists()
+    assert not shelf.anchor.exists()
     with pytest.raises(NotALedger):
         shelf.open()
     with shelf.create() as ledger:
@@ -68,12 +68,12 @@ def test_an_empty_ledger_can_be_discarded_with_its_head_and_another_one_be_made(
         assert bodies(again) == [b"one"]
 
 
-def test_nothing_is_adopted_while_there_is_a_head(shelf: Shelf) -> None:
+def test_nothing_is_adopted_while_there_is_a_anchor(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         identity = ledger.identity
         add(ledger, b"one")
-    shelf.head.rename(shelf.folder / "moved")
-    with create_ledger(shelf.place("other"), "release", shelf.head) as other:
+    shelf.anchor.rename(shelf.folder / "moved")
+    with create_ledger(shelf.place("other"), "release", shelf.anchor) as other:
         add(other, b"other")
     with pytest.raises(LedgerError, match="belongs to another ledger"):
         shelf.open(adopt=True)
@@ -95,8 +95,8 @@ def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: Sh
         shelf.open()
     shelf.create().close()
     with pytest.raises(NotALedger, match=r"there is a file already|exists already"):
-        create_ledger(shelf.place(), "release", shelf.folder / "second head")
-    assert not (shelf.folder / "second head").exists()
+        create_ledger(shelf.place(), "release", shelf.folder / "second anchor")
+    assert not (shelf.folder / "second anchor").exists()
     shelf.open().close()
 
 
@@ -113,31 +113,31 @@ def test_a_clock_that_goes_back_changes_nothing(shelf: Shelf, monkeypatch: pytes
     with shelf.create() as ledger:
         add(ledger, b"one")
     monkeypatch.setattr("time.time", lambda: 0.0)
-    os.utime(shelf.head, (0, 0))
+    os.utime(shelf.anchor, (0, 0))
     with shelf.open() as again:
         add(again, b"two")
         assert bodies(again) == [b"one", b"two"]
 
 
-def test_where_the_head_is_by_default(tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_anchor_is_by_default(tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "state"))
     with create_ledger(shelf.place("plain"), "account") as ledger:
         add(ledger, b"one")
-        assert (tmp_path / "state" / "heads" / ledger.identity).is_file()
+        assert (tmp_path / "state" / "anchors" / ledger.identity).is_file()
     with open_ledger(shelf.place("plain"), "account") as again:
         assert bodies(again) == [b"one"]
     monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path / "elsewhere"))
-    with pytest.raises(HeadMissing):
+    with pytest.raises(AnchorMissing):
         open_ledger(shelf.place("plain"), "account")
 
 
-def test_a_ledger_that_lacks_its_head_is_refused(shelf: Shelf) -> None:
-    """A head that is ahead, whatever became of the ledger."""
+def test_a_ledger_that_lacks_its_anchor_is_refused(shelf: Shelf) -> None:
+    """An anchor that is ahead, whatever became of the ledger."""
     with shelf.create() as ledger:
         add(ledger, b"one", b"two")
         identity = ledger.identity
     for ahead in (Link(3, bytes(32)), Link(2, bytes(32)), Link(1, bytes(32)), Link(10**15, bytes(32))):
-        shelf.head.write_bytes(2 * slot(identity, ahead).ljust(BLOCK))
+        shelf.anchor.write_bytes(2 * slot(identity, ahead).ljust(BLOCK))
         for read_only in (False, True):
             with pytest.raises(LedgerRolledBack, match=r"an older copy.*spend the same budget twice"):
                 shelf.open(read_only=read_only)

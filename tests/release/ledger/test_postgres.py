@@ -73,18 +73,18 @@ def test_processes_take_turns(tables: Shelf) -> None:
         ledger.verify()
 
 
-def test_nothing_is_shown_before_the_head_has_reached_it_whoever_wrote_it(tables: Shelf) -> None:
-    """One writer stops between commit and head. Another one that shows the entry confirms it first."""
+def test_nothing_is_shown_before_the_anchor_has_reached_it_whoever_wrote_it(tables: Shelf) -> None:
+    """One writer stops between commit and anchor. Another one that shows the entry confirms it first."""
     for look in ("find", "state", "turn"):
-        ledger_head = tables.folder / look
+        ledger_anchor = tables.folder / look
         with (
-            create_ledger(tables.place(look), "release", ledger_head) as one,
-            open_ledger(tables.place(look), "release", ledger_head) as other,
+            create_ledger(tables.place(look), "release", ledger_anchor) as one,
+            open_ledger(tables.place(look), "release", ledger_anchor) as other,
         ):
-            before = ledger_head.read_bytes()
+            before = ledger_anchor.read_bytes()
             with pytest.raises(Stop), points.watched(stop_when_committed):
                 add(one, b"one", state=b"1")
-            assert ledger_head.read_bytes() == before
+            assert ledger_anchor.read_bytes() == before
             if look == "find":
                 assert other.find([b"one"])[b"one"].body == b"one"
             elif look == "state":
@@ -92,7 +92,7 @@ def test_nothing_is_shown_before_the_head_has_reached_it_whoever_wrote_it(tables
             else:
                 with other.turn() as turn:
                     assert turn.find([b"one"])[b"one"].body == b"one"
-            assert b"%020d" % 1 in ledger_head.read_bytes()
+            assert b"%020d" % 1 in ledger_anchor.read_bytes()
 
 
 def test_a_database_that_was_restored_under_its_writers_is_noticed(
@@ -119,7 +119,7 @@ def test_a_database_that_was_restored_under_its_writers_is_noticed(
 def test_of_two_databases_that_go_on_from_one_copy_only_one_replies(
     tables: Shelf, postgres_server: postgres.Server
 ) -> None:
-    """Both are open when the copies part: the second one to confirm finds a head that is not in its own line."""
+    """Both are open when the copies part: the second one to confirm finds an anchor that is not in its own line."""
     schema = schema_of(tables)
     with tables.create() as ledger:
         add(ledger, b"one")
@@ -127,7 +127,7 @@ def test_of_two_databases_that_go_on_from_one_copy_only_one_replies(
         for name in ("pcqr_meta", "pcqr_ledgers", "pcqr_entries", "pcqr_index"):
             postgres_server.run(f"CREATE TABLE {schema}_copy.{name} (LIKE {schema}.{name} INCLUDING ALL)")
             postgres_server.run(f"INSERT INTO {schema}_copy.{name} SELECT * FROM {schema}.{name}")
-        with open_ledger(tables.place().replace(schema, f"{schema}_copy"), "release", tables.head) as copy:
+        with open_ledger(tables.place().replace(schema, f"{schema}_copy"), "release", tables.anchor) as copy:
             add(ledger, b"two")
             with pytest.raises(LedgerRolledBack, match="the other one has moved on"):
                 add(copy, b"2")
@@ -225,7 +225,7 @@ def test_a_table_that_was_edited_is_refused(tables: Shelf, postgres_server: post
 
 def test_a_password_is_shown_nowhere(tables: Shelf) -> None:
     place = tables.place().replace(f"{postgres.OWNER}@", f"{postgres.OWNER}:swordfish@")
-    with create_ledger(place, "release", tables.head) as ledger:
+    with create_ledger(place, "release", tables.anchor) as ledger:
         assert "swordfish" not in repr(ledger) + ledger.place
         assert b"swordfish" not in pickle.dumps(ledger)
         with pickle.loads(pickle.dumps(ledger)) as twin:  # noqa: S301
@@ -238,7 +238,7 @@ def test_a_password_is_shown_nowhere(tables: Shelf) -> None:
         "postgresql://u@/d?host=/nowhere&sslpassword=swordfish",
     ):
         with pytest.raises((LedgerUnwritable, ParameterError)) as refusal:
-            open_ledger(wrong, "release", tables.head)
+            open_ledger(wrong, "release", tables.anchor)
         assert "swordfish" not in str(refusal.value)
 
 
@@ -251,7 +251,7 @@ def test_an_address_without_its_password_leaves_room_for_another() -> None:
 def test_the_driver_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtra, match=r"pcqr\[postgres\]"):
-        open_ledger("postgresql://u@h/d", "release", tmp_path / "head")
+        open_ledger("postgresql://u@h/d", "release", tmp_path / "anchor")
 
 
 def test_only_the_parent_hears_of_a_forked_process(tables: Shelf) -> None:

@@ -10,7 +10,7 @@ from pcqr.release.ledger.opening import rehearse_ledger
 
 
 def test_a_rehearsal_leaves_nothing_and_the_ledger_can_be_made(shelf: Shelf) -> None:
-    rehearse_ledger(shelf.place(), "release", shelf.head)
+    rehearse_ledger(shelf.place(), "release", shelf.anchor)
     assert not any(path.is_file() for path in shelf.folder.rglob("*"))
     with pytest.raises(LedgerError):
         shelf.open()
@@ -23,15 +23,15 @@ def test_a_rehearsal_refuses_a_place_that_is_taken_and_leaves_it_alone(shelf: Sh
     with shelf.create() as ledger:
         add(ledger, b"first")
     with pytest.raises(LedgerError):
-        rehearse_ledger(shelf.place(), "release", shelf.folder / "another head")
-    assert not (shelf.folder / "another head").exists()
+        rehearse_ledger(shelf.place(), "release", shelf.folder / "another anchor")
+    assert not (shelf.folder / "another anchor").exists()
     with shelf.open() as ledger:
         assert bodies(ledger) == [b"first"]
 
 
-def test_a_rehearsal_leaves_a_file_alone_that_is_where_the_head_should_be(shelf: Shelf) -> None:
-    shelf.head.parent.mkdir()
-    shelf.head.write_bytes(b"the private table")
+def test_a_rehearsal_leaves_a_file_alone_that_is_where_the_anchor_should_be(shelf: Shelf) -> None:
+    shelf.anchor.parent.mkdir()
+    shelf.anchor.write_bytes(b"the private table")
     with pytest.raises(LedgerError, match="there is something already"):
-        rehearse_ledger(shelf.place(), "release", shelf.head)
-    assert shelf.head.read_bytes() == b"the private table"
+        rehearse_ledger(shelf.place(), "release", shelf.anchor)
+    assert shelf.anchor.read_bytes() == b"the private table"

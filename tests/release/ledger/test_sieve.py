@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.ledgers import Shelf, add, make_older
 
 from pcqr.errors import ParameterError
-from pcqr.release.ledger import Ledger, Link, head, keys, sieve, sqlite
+from pcqr.release.ledger import Ledger, Link, anchor, keys, sieve, sqlite
 from pcqr.release.ledger.points import watched
 from pcqr.release.ledger.sieve import Sieve
 from pcqr.release.ledger.tables import prefixes
@@ -87,7 +87,7 @@ def test_turns_find_exactly_the_keys_that_are_there(
     monkeypatch.setattr(keys, "FILLING", filling)
     monkeypatch.setattr(sieve, "EXPONENT", exponent)
     name, there = f"n{next(names)}", set[bytes]()
-    files.head = files.folder / f"head of {name}"
+    files.anchor = files.folder / f"anchor of {name}"
     everything = [key(number) for number in range(41)]
     ledger = files.create(name)
     for step in steps:
@@ -121,7 +121,7 @@ def test_keys_that_are_held_back_are_looked_for(files: Shelf, monkeypatch: pytes
 def test_keys_of_another_writer_are_found(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one, as locks keep others out. The sieve does not rest on that: it counts for one chain."""
     monkeypatch.setattr(sqlite, "lock", lambda *_, **__: None)
-    monkeypatch.setattr(head, "lock", lambda *_, **__: None)
+    monkeypatch.setattr(anchor, "lock", lambda *_, **__: None)
     with files.create() as ledger, files.open() as other:
         add(ledger, key(0))
         assert known(ledger, [key(0), key(1)]) == {key(0)}
@@ -136,7 +136,7 @@ def test_keys_of_another_writer_are_found(files: Shelf, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("most", [0, 5, 1_000])
-@pytest.mark.parametrize("point", ["entries written", "committed", "head written", "head synced"])
+@pytest.mark.parametrize("point", ["entries written", "committed", "anchor written", "anchor synced"])
 def test_a_killed_writer_leaves_no_key_that_looks_new(
     files: Shelf, monkeypatch: pytest.MonkeyPatch, most: int, point: str
 ) -> None:
@@ -165,7 +165,7 @@ def test_copies_adopted_and_older_ledgers_know_their_keys(files: Shelf, monkeypa
     for end in ("", "-wal"):
         if (files.folder / f"ledger{end}").exists():
             shutil.copy(files.folder / f"ledger{end}", files.folder / f"copy{end}")
-    files.head = files.folder / "another head"
+    files.anchor = files.folder / "another anchor"
     with files.open("copy", adopt=True) as copy:
         assert known(copy, wanted) == set(wanted[:6])
         add(copy, key(6))

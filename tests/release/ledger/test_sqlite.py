@@ -49,15 +49,15 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(files: Shelf) -> None:
         link.symlink_to(files.place())
         for place in (files.place(), link, f"sqlite:///{files.place()}"):
             with pytest.raises(LedgerInUse, match=r"open for writing already.*Only one may"):
-                open_ledger(place, "release", files.head)
-            open_ledger(place, "release", files.head, read_only=True).close()
+                open_ledger(place, "release", files.anchor)
+            open_ledger(place, "release", files.anchor, read_only=True).close()
         add(ledger, b"one")
-    with open_ledger(link, "release", files.head) as again:
+    with open_ledger(link, "release", files.anchor) as again:
         add(again, b"two")
 
 
 def test_a_copy_beside_the_running_original_is_refused(files: Shelf) -> None:
-    """Its lock file is another one. The head is the same, and the original holds it."""
+    """Its lock file is another one. The anchor is the same, and the original holds it."""
     with files.create() as ledger:
         add(ledger, b"one")
         for name in ("ledger", "ledger-wal"):
@@ -105,11 +105,11 @@ def test_a_copy_that_has_lost_its_log_mode_goes_on(files: Shelf) -> None:
         plain.execute("PRAGMA journal_mode = DELETE")
     for name in ("copy", "ledger"):
         shutil.copy(files.place(name), files.place("again"))
-        shutil.copy(files.head, files.folder / "head before")
-        with open_ledger(files.place("again"), "release", files.folder / "head before") as again:
+        shutil.copy(files.anchor, files.folder / "anchor before")
+        with open_ledger(files.place("again"), "release", files.folder / "anchor before") as again:
             add(again, b"two")
             assert bodies(again) == [b"one", b"two"]
-        (files.folder / "head before").unlink()
+        (files.folder / "anchor before").unlink()
 
 
 @pytest.mark.parametrize("keeps_log", [True, False])
@@ -288,9 +288,9 @@ def test_another_database_is_no_ledger(files: Shelf) -> None:
 
 def test_a_directory_is_no_ledger(files: Shelf) -> None:
     with pytest.raises(LedgerUnwritable, match="no permission, or no file"):
-        open_ledger(files.folder, "release", files.head)
+        open_ledger(files.folder, "release", files.anchor)
     with pytest.raises(LedgerUnwritable, match="its directory does not exist"):
-        create_ledger(files.folder / "none" / "ledger", "release", files.head)
+        create_ledger(files.folder / "none" / "ledger", "release", files.anchor)
 
 
 def test_a_file_with_two_names_is_refused(files: Shelf) -> None:
@@ -403,8 +403,8 @@ def test_a_writer_keeps_no_lock_between_turns_and_its_log_short(files: Shelf) ->
     assert not log.exists()
 
 
-def test_the_head_cannot_be_the_ledger(files: Shelf) -> None:
+def test_the_anchor_cannot_be_the_ledger(files: Shelf) -> None:
     for name in ("ledger", "ledger-wal", "ledger-shm", "ledger.lock"):
-        with pytest.raises(ParameterError, match="head must be another file than the ledger"):
+        with pytest.raises(ParameterError, match="anchor must be another file than the ledger"):
             create_ledger(files.folder / "ledger", "release", files.folder / "." / name)
     assert not (files.folder / "ledger").exists()

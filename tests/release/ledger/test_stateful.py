@@ -1,4 +1,4 @@
-"""Turns, failures, copies, restored copies, lost heads and readers in random orders, against a list.
+"""Turns, failures, copies, restored copies, lost anchors and readers in random orders, against a list.
 
 Keys go into the index a few at a time.
 """
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.ledgers import Shelf, new_folder
 
-from pcqr.errors import HeadMissing, LedgerClosed, LedgerInUse, LedgerRolledBack, ParameterError
+from pcqr.errors import AnchorMissing, LedgerClosed, LedgerInUse, LedgerRolledBack, ParameterError
 from pcqr.release.ledger import Ledger, keys, points
 
 Line = list[tuple[bytes, bytes]]
@@ -107,11 +107,11 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger = self.shelf.open()
 
     @rule()
-    def lose_the_head(self) -> None:
+    def lose_the_anchor(self) -> None:
         """Only here can a person decide; the decision is an entry."""
         self.ledger.close()
-        self.shelf.head.unlink()
-        with pytest.raises(HeadMissing):
+        self.shelf.anchor.unlink()
+        with pytest.raises(AnchorMissing):
             self.shelf.open()
         self.ledger = self.shelf.open(adopt=True)
         *_, decision = self.ledger.entries()

@@ -52,7 +52,7 @@ def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     wards.keep_release(folder / "wards", wards.agnostic())
     wards.keep_release(folder / "spent", wards.agnostic(unstable=1))
     wards.publish_model(folder / "tree")
-    places = [Place(name, folder / name / "release", head=folder / name / "head") for name in ("wards", "spent")]
+    places = [Place(name, folder / name / "release", anchor=folder / name / "anchor") for name in ("wards", "spent")]
     with serving(*places, Place("tree", folder / "tree")) as found:
         yield found
 
@@ -229,7 +229,7 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
     wards.keep_release(tmp_path / "wards", wards.agnostic())
     keys = KeyFile(tmp_path / "keys.json")
     holder, asker = keys.create("holder", "holder", Usage(None, None)), keys.create("dr-lee", "asker", Usage(2, None))
-    place = Place("wards", tmp_path / "wards" / "release", head=tmp_path / "wards" / "head")
+    place = Place("wards", tmp_path / "wards" / "release", anchor=tmp_path / "wards" / "anchor")
     with serving(place, keys=keys.path) as address, visiting(browser, address) as visit:
         page = visit.go("#/of/wards/account")
         main, field = page.get_by_role("main"), page.get_by_label("Your key")
@@ -270,8 +270,8 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
 
 def test_what_was_asked_in_the_directory_is_said_beside_the_curves(browser: Browser, tmp_path: Path) -> None:
     wards.keep_release(tmp_path / "wards", wards.agnostic())
-    place = Place("wards", tmp_path / "wards" / "release", head=tmp_path / "wards" / "head")
-    release = pcqr.release.open(place.path, head=place.head)
+    place = Place("wards", tmp_path / "wards" / "release", anchor=tmp_path / "wards" / "anchor")
+    release = pcqr.release.open(place.path, anchor=place.anchor)
     release.predict(wards.rows([5, 90]))
     release.close()
     with serving(place) as address, visiting(browser, address) as visit:

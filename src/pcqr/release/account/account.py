@@ -1,6 +1,6 @@
 """The account of a private table: what may ever be spent on it, and what was, over all releases.
 
-A ledger with the purpose "account" (`pcqr.release.ledger`): append-only, chained by hashes, its head kept apart. Only
+A ledger with the purpose "account" (`pcqr.release.ledger`): append-only, chained by hashes, its anchor kept apart. Only
 public facts are in it: figures of guarantees, the unit, what was run, the class, n and times.
 """
 
@@ -53,8 +53,8 @@ class Account:
         Whom it protects.
     created : str
         When it was made.
-    head : path or None
-        Where its head is; None: in the user's state directory.
+    anchor : path or None
+        Where its anchor is; None: in the user's state directory.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class Account:
     >>> from pcqr.release import Account
     >>> folder = tempfile.TemporaryDirectory()
     >>> place = os.path.join(folder.name, "hospital.account")
-    >>> head = os.path.join(folder.name, "head")  # left out, it is in the user's state directory
-    >>> account = Account.create(place, epsilon=1.0, delta=1e-5, head=head)
+    >>> anchor = os.path.join(folder.name, "anchor")  # left out, it is in the user's state directory
+    >>> account = Account.create(place, epsilon=1.0, delta=1e-5, anchor=anchor)
     >>> charge = account.charge(Guarantee(0.75, 1e-6), "my own release", records=10_000)
     >>> account.covers(Guarantee(0.25)), account.covers(Guarantee(0.26))
     (True, False)
@@ -92,14 +92,14 @@ class Account:
         ...
     pcqr.errors.AccountExhausted: The account ... has no room for this release. It costs ε = 0.5, δ = 0; left are
     ε = 0.25, δ = 9e-06 of ε = 1, δ = 1e-05. Nothing was drawn, and nothing was charged.
-    >>> [(charge.what, charge.epsilon) for charge in Account.open(place, head=head).charges]
+    >>> [(charge.what, charge.epsilon) for charge in Account.open(place, anchor=anchor).charges]
     [('my own release', 0.75)]
     >>> folder.cleanup()
     """
 
-    def __init__(self, where: str | Path, rule: Filter, unit: Unit, created: str, head: str | Path | None) -> None:
+    def __init__(self, where: str | Path, rule: Filter, unit: Unit, created: str, anchor: str | Path | None) -> None:
         self._where = where
-        self._head = head
+        self._anchor = anchor
         self._origin: str | None = None
         self.name = places.name_of(where)
         self.place = places.without_password(str(where))
@@ -116,7 +116,7 @@ class Account:
         *,
         filter: str = "basic",
         unit: Unit = RECORD,
-        head: str | Path | None = None,
+        anchor: str | Path | None = None,
     ) -> Account:
         """Make a new account. Its terms are fixed for ever.
 
@@ -131,8 +131,8 @@ class Account:
             ρ that implies (ε, δ) with a half of δ: better for many small releases, worse for a few large ones.
         unit : Unit, default RECORD
             Whom it protects.
-        head : path or None, default None
-            Where the head of its ledger is kept, which notices older copies. None: the user's state directory.
+        anchor : path or None, default None
+            Where the anchor of its ledger is kept, which notices older copies. None: the user's state directory.
 
         Returns
         -------
@@ -152,24 +152,24 @@ class Account:
             raise ParameterError("unit", "a Unit of pcqr.unit, such as RECORD", unit)
         where = new_place(place)
         created = now()
-        with create_ledger(where, PURPOSE, head=head) as ledger, ledger.turn() as turn:
+        with create_ledger(where, PURPOSE, anchor=anchor) as ledger, ledger.turn() as turn:
             turn.append(TERMS, as_json(terms_of(rule, unit, created)))
             turn.state = state_of(Tally(), 0)
-        return cls(where, rule, unit, created, head)
+        return cls(where, rule, unit, created, anchor)
 
     @classmethod
-    def open(cls, place: str | os.PathLike[str], *, head: str | Path | None = None, adopt: bool = False) -> Account:
+    def open(cls, place: str | os.PathLike[str], *, anchor: str | Path | None = None, adopt: bool = False) -> Account:
         """Find an account that exists.
 
         Parameters
         ----------
         place : str or path
             As for `create`.
-        head : path or None, default None
-            Where its head is, if not in the user's state directory.
+        anchor : path or None, default None
+            Where its anchor is, if not in the user's state directory.
         adopt : bool, default False
-            Take it although its head is missing, and record that a person decided so: nothing then shows that it is no
-            older copy.
+            Take it although its anchor is missing, and record this decision. Nothing then shows that it is no older
+            copy.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class Account:
         """
         where = existing_place(place)
         try:
-            with ledger_at(where, head, adopt=adopt, writing=adopt) as ledger:
+            with ledger_at(where, anchor, adopt=adopt, writing=adopt) as ledger:
                 terms = next((json.loads(entry.body) for entry in ledger.entries() if entry.kind == TERMS), None)
         except NotALedger as error:
             if not error.reason.startswith("does not exist"):
@@ -197,7 +197,7 @@ class Account:
                 "Nothing was ever charged to it. Remove it, and create it again.",
             )
         rule, unit = read_terms(terms, str(where))
-        return cls(where, rule, unit, terms["created"], head)
+        return cls(where, rule, unit, terms["created"], anchor)
 
     @property
     def epsilon(self) -> float:
@@ -212,7 +212,7 @@ class Account:
     @property
     def spent(self) -> Tally:
         """What was charged so far, by the filter."""
-        with ledger_at(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._anchor) as ledger:
             return read_state(ledger.state)[0]
 
     @property
@@ -223,19 +223,19 @@ class Account:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All that was charged, in order."""
-        with ledger_at(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._anchor) as ledger:
             bodies = [json.loads(entry.body) for entry in ledger.entries() if entry.kind == CHARGE]
         return tuple(read_charge(number, body) for number, body in enumerate(bodies, start=1))
 
     @property
     def is_confirmed(self) -> bool:
-        """Is its head there? Without it nothing shows that this is no older copy, and charges are refused."""
-        with ledger_at(self._where, self._head) as ledger:
+        """Is its anchor there? Without it nothing shows that this is no older copy, and charges are refused."""
+        with ledger_at(self._where, self._anchor) as ledger:
             return ledger.is_confirmed
 
     def verify(self) -> None:
         """Check every entry, and that what was spent is the sum of the charges. Raises `LedgerError` if not."""
-        with ledger_at(self._where, self._head) as ledger:
+        with ledger_at(self._where, self._anchor) as ledger:
             ledger.verify()
             stated = read_state(ledger.state)
         charges = self.charges
@@ -287,7 +287,7 @@ class Account:
             "price": [str(price.loss), str(price.delta)],
             "facts": known | facts,
         }
-        with ledger_at(self._where, self._head, writing=True) as ledger, ledger.turn() as turn:
+        with ledger_at(self._where, self._anchor, writing=True) as ledger, ledger.turn() as turn:
             spent, count = read_state(turn.state)
             if not (spent + price).within(self.filter.limit):
                 raise self._exhausted(price, spent)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcqr.errors import HeadMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
+from pcqr.errors import AnchorMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
 from pcqr.release.account import places
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 @contextmanager
 def ledger_at(
-    where: str | Path, head: str | Path | None, *, writing: bool = False, adopt: bool = False
+    where: str | Path, anchor: str | Path | None, *, writing: bool = False, adopt: bool = False
 ) -> Iterator[Ledger]:
     """The ledger, open for a moment. Whoever wants to write waits while others do."""
     from pcqr.release.ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
@@ -30,12 +30,12 @@ def ledger_at(
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            ledger = open_ledger(where, PURPOSE, head=head, adopt=adopt, read_only=not writing)
+            ledger = open_ledger(where, PURPOSE, anchor=anchor, adopt=adopt, read_only=not writing)
             break
-        except HeadMissing as error:
+        except AnchorMissing as error:
             name = places.name_of(where)
             adopting = f"To adopt it: pcqr account adopt {name}, or Account.open(…, adopt=True)."
-            raise HeadMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
+            raise AnchorMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
         except LedgerUnconfirmed:  # the last writer was killed: the next one confirms what is there
             writing = True
         except LedgerInUse:

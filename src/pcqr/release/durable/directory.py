@@ -23,7 +23,7 @@ from pcqr.plan import Usage
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
-from pcqr.release.ledger.head import default_path
+from pcqr.release.ledger.anchor import default_path
 from pcqr.release.ledger.opening import is_address, rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
@@ -58,7 +58,7 @@ def keep(
     left: Usage,
     *,
     ledger: str | os.PathLike[str] | None = None,
-    head: str | os.PathLike[str] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     cautious: bool = False,
 ) -> LedgerLog:
@@ -69,14 +69,14 @@ def keep(
     """
     _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
-    with _claimed(place, head) as directory:
+    with _claimed(place, anchor) as directory:
         kept: Ledger | None = None
         try:
             checksum = (
                 None if secret is None else write_secret(directory / SECRET, secret.document, secret.arrays, found_key)
             )
             reached("secret written")
-            kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+            kept = create_ledger(_ledger_place(directory, ledger), RELEASE, None if anchor is None else Path(anchor))
             told = LEDGER if ledger is None else written_place(os.fspath(ledger))
             text = replace(facts, ledger=told, identity=kept.identity).to_json()
             write_whole(directory / FACTS, text)
@@ -96,7 +96,7 @@ def keep(
                 move(log, left, turn, is_cautious=cautious)
         except BaseException:
             kept.close()
-            if _was_surely_empty(_ledger_place(directory, ledger), head):
+            if _was_surely_empty(_ledger_place(directory, ledger), anchor):
                 _remove_files(directory)
                 log.take_back()
             raise
@@ -107,17 +107,17 @@ def rehearse(
     place: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str] | None = None,
-    head: str | os.PathLike[str] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     cautious: bool = False,
 ) -> None:
     """Refuse now what `keep` would refuse once a release has been paid for. Nothing is left behind."""
     _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
-    with _claimed(place, head) as directory:
+    with _claimed(place, anchor) as directory:
         try:
             write_secret(directory / SECRET, {}, {}, found_key)
-            rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if head is None else Path(head))
+            rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if anchor is None else Path(anchor))
         finally:
             _remove_files(directory)
 
@@ -126,7 +126,7 @@ def find(
     place: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str] | None = None,
-    head: str | os.PathLike[str] | None = None,
+    anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     adopt: bool = False,
     read_only: bool = False,
@@ -134,12 +134,12 @@ def find(
     """The release in a directory, if all of it is there and is what was written. To read, no secret is touched."""
     directory = _directory(place)
     if adopt:
-        _check_apart(directory, head)
+        _check_apart(directory, anchor)
     text = _read_facts(directory)
     facts = _facts(directory, text)
     where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
     try:
-        kept = open_ledger(where, RELEASE, None if head is None else Path(head), adopt=adopt, read_only=read_only)
+        kept = open_ledger(where, RELEASE, None if anchor is None else Path(anchor), adopt=adopt, read_only=read_only)
     except NotALedger as error:  # to make another one would be to count anew
         remedy = "Bring back the newest copy of the release's ledger; if it was moved, name it (--ledger, ledger=)."
         raise NotALedger(error.place, error.reason, remedy) from None
@@ -247,23 +247,23 @@ def _names(directory: Path, ledger: Ledger) -> dict[str, Any]:
     return names
 
 
-def _was_surely_empty(place: str | Path, head: str | os.PathLike[str] | None) -> bool:
+def _was_surely_empty(place: str | Path, anchor: str | os.PathLike[str] | None) -> bool:
     """Was nothing recorded? Whoever opens a ledger after a failure can read that; where nobody can, it is not known.
 
     An empty one is removed.
     """
     try:
-        with open_ledger(place, RELEASE, None if head is None else Path(head)) as ledger:
+        with open_ledger(place, RELEASE, None if anchor is None else Path(anchor)) as ledger:
             return ledger.discard()
     except LedgerError:
         return False
 
 
 @contextmanager
-def _claimed(place: str | os.PathLike[str], head: str | os.PathLike[str] | None) -> Iterator[Path]:
+def _claimed(place: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The directory, made, empty, and this process's alone: what a failed attempt removes must be its own."""
     directory = checked_place(place)
-    _check_apart(directory, head)
+    _check_apart(directory, anchor)
     try:
         with own_directory(directory, mode=0o700):
             checked_place(directory)  # another process may have had it until now
@@ -276,11 +276,11 @@ def _claimed(place: str | os.PathLike[str], head: str | os.PathLike[str] | None)
         ) from None
 
 
-def _check_apart(directory: Path, head: str | os.PathLike[str] | None) -> None:
-    """Raise if the head would be in the directory: brought back with it, it could not tell that both are old."""
-    path = real(default_path("") if head is None else Path(head))
+def _check_apart(directory: Path, anchor: str | os.PathLike[str] | None) -> None:
+    """Raise if the anchor would be in the directory: brought back with it, it could not tell that both are old."""
+    path = real(default_path("") if anchor is None else Path(anchor))
     if path.is_relative_to(directory):
-        raise ParameterError("head", "a path outside the directory of the release, and not copied with it", str(path))
+        raise ParameterError("anchor", "a path outside the directory of the release, and not copied with it", str(path))
 
 
 def _check_cautious(ledger: str | os.PathLike[str] | None, cautious: bool) -> None:

@@ -64,11 +64,11 @@ def contains(store: Store, link: Link) -> bool:
         return store.hash_at(connection, link.seq) == link.hash
 
 
-def check_head(store: Store, head: Link) -> None:
-    """Raise unless the ledger contains its head."""
+def check_anchor(store: Store, anchor: Link) -> None:
+    """Raise unless the ledger contains its anchor."""
     with store.reading() as connection:
-        if store.hash_at(connection, head.seq) != head.hash:
-            raise rolled_back(store.place, head, store.snapshot(connection).last)
+        if store.hash_at(connection, anchor.seq) != anchor.hash:
+            raise rolled_back(store.place, anchor, store.snapshot(connection).last)
 
 
 def check_end(store: Store, since: int | None = None) -> Snapshot:
@@ -92,9 +92,9 @@ def broken(place: str, seq: int) -> LedgerDamaged:
     )
 
 
-def rolled_back(place: str, head: Link, last: Link) -> LedgerRolledBack:
+def rolled_back(place: str, anchor: Link, last: Link) -> LedgerRolledBack:
     return LedgerRolledBack(
         place,
-        f"is an older copy, or another line: it ends at {last} and lacks {head}, which was replied",
+        f"is an older copy, or another line: it ends at {last} and lacks {anchor}, which was replied",
         "Going on with it would spend the same budget twice. Bring back the newest copy.",
     )

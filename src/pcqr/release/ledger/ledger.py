@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from sqlalchemy.exc import SQLAlchemyError
 
 from pcqr.errors import LedgerClosed, LedgerError, LedgerUnwritable
+from pcqr.release.ledger.anchor import Anchor
 from pcqr.release.ledger.chain import STATE, Draft, Entry, Link, chained
 from pcqr.release.ledger.checks import check_all, contains, rolled_back, walk
-from pcqr.release.ledger.head import Head
 from pcqr.release.ledger.keys import Keys, entries_at
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import Snapshot, Store
@@ -41,14 +41,14 @@ class Ledger:
     def __init__(
         self,
         store: Store,
-        head: Head | None,
+        anchor: Anchor | None,
         reopen: Callable[[], Ledger],
         elsewhere: Callable[[], Ledger],
         bound: Snapshot | None,
     ) -> None:
         self.identity = store.identity
         self._store = store
-        self._head = head
+        self._anchor = anchor
         self._reopen = reopen
         """How a forked process, or a copy in this one, opens it for reading."""
         self._elsewhere = elsewhere
@@ -75,8 +75,8 @@ class Ledger:
 
     @property
     def is_confirmed(self) -> bool:
-        """Was there a head to compare with? Only a reader goes without."""
-        return self._head is not None
+        """Was there an anchor to compare with? Only a reader goes without."""
+        return self._anchor is not None
 
     @property
     def last(self) -> Link:
@@ -143,13 +143,13 @@ class Ledger:
                 self._owner = None
 
     def discard(self) -> bool:
-        """Remove the ledger and its head, and close it, if it has no entry: nothing was ever replied from it."""
+        """Remove the ledger and its anchor, and close it, if it has no entry: nothing was ever replied from it."""
         self._check_writable()
         self._check_no_turn()
         with self._lock:
             is_gone = self._store.remove_empty()
-            if is_gone and self._head is not None:
-                self._head.remove()
+            if is_gone and self._anchor is not None:
+                self._anchor.remove()
                 self._shut("was removed", "Create another one.")
         return is_gone
 
@@ -205,7 +205,7 @@ class Ledger:
             self._give_back(connection)
 
     def _record(self, connection: Connection, turn: Turn) -> None:
-        """Ledger commit → head → reply."""
+        """Ledger commit → anchor → reply."""
         drafts = turn.drafts or ([Draft(STATE, b"", None)] if turn.is_chained else [])
         entries = chained(turn.last, bytes.fromhex(self.identity), drafts, turn.state)
         try:
@@ -224,7 +224,7 @@ class Ledger:
         except BaseException as error:
             self._shut("closed itself when a turn failed", "Open it again, and read what was recorded.")
             if isinstance(error, OSError):
-                self._unwritable(f"cannot be confirmed: its head cannot be written ({error.strerror})")
+                self._unwritable(f"cannot be confirmed: its anchor cannot be written ({error.strerror})")
             raise
 
     def _give_back(self, connection: Connection) -> None:
@@ -240,15 +240,15 @@ class Ledger:
                 connection.close()
 
     def _confirm(self, link: Link) -> None:
-        """Nothing is shown before the head has reached it."""
-        if self._bound is not None or self._head is None or link.seq <= self._head.known.seq:
+        """Nothing is shown before the anchor has reached it."""
+        if self._bound is not None or self._anchor is None or link.seq <= self._anchor.known.seq:
             return
-        self._head.advance(link, partial(contains, self._store))
+        self._anchor.advance(link, partial(contains, self._store))
 
     @property
     def _known(self) -> Link | None:
         """What was confirmed. To be asked before a snapshot is taken, which must then contain it."""
-        return self._head.known if self._head is not None else None
+        return self._anchor.known if self._anchor is not None else None
 
     def _end(self, connection: Connection, known: Link | None, *, keep: bool = False) -> Snapshot:
         """A snapshot that contains `known`: a database may be brought back in time while a ledger in it is open."""
@@ -281,7 +281,7 @@ class Ledger:
             raise LedgerClosed(self.place, *self._why_closed)
         if self._is_stale:
             reader = self._reopen()
-            self._store, self._head, self._bound = reader._store, reader._head, self._bound or reader._bound
+            self._store, self._anchor, self._bound = reader._store, reader._anchor, self._bound or reader._bound
             self._is_stale = False
         return self._store
 
@@ -304,8 +304,8 @@ class Ledger:
             self._why_closed = reason, remedy
             if not self._is_stale:
                 self._store.close()
-                if self._head is not None:
-                    self._head.close()
+                if self._anchor is not None:
+                    self._anchor.close()
 
     def _unwritable(self, reason: str) -> NoReturn:
         raise LedgerUnwritable(self.place, reason, _UNKNOWN) from None
@@ -315,8 +315,8 @@ class Ledger:
             self._is_fork = self._is_stale = True
             self._lock, self._keys = threading.Lock(), Keys()
             self._store.leave()
-            if self._head is not None:
-                self._head.leave()
+            if self._anchor is not None:
+                self._anchor.leave()
 
 
 def _leave_all() -> None:

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from pcqr.entropy import SystemEntropy
-from pcqr.errors import HeadMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
+from pcqr.errors import AnchorMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
 from pcqr.files import real
+from pcqr.release.ledger.anchor import Anchor, NewAnchor, Rehearsed, RehearsedAnchor, check_free, default_path
 from pcqr.release.ledger.chain import ADOPTED, Draft, chained
-from pcqr.release.ledger.checks import check_end, check_head, contains
-from pcqr.release.ledger.head import Head, NewHead, Rehearsed, RehearsedHead, check_free, default_path
+from pcqr.release.ledger.checks import check_anchor, check_end, contains
 from pcqr.release.ledger.ledger import Ledger
 from pcqr.release.ledger.postgres import PostgresStore, without_password
 from pcqr.release.ledger.sqlite import SqliteStore
@@ -25,7 +25,7 @@ PATIENCE = 5.0
 """Seconds that a reader waits for a writer to confirm its last turn."""
 
 
-def create_ledger(place: str | Path, purpose: str, head: str | Path | None = None) -> Ledger:
+def create_ledger(place: str | Path, purpose: str, anchor: str | Path | None = None) -> Ledger:
     """Make a ledger, and open it for writing.
 
     Parameters
@@ -34,8 +34,8 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
         A path that nothing has yet (SQLite), or `postgresql://USER@HOST/DATABASE?ledger=NAME`.
     purpose : {"account", "release"}
         What it is for. It can be opened for nothing else.
-    head : str or Path, optional
-        Where to keep the head; by default under the user's state directory (`PCQR_STATE_DIR`).
+    anchor : str or Path, optional
+        Where to keep the anchor; by default under the user's state directory (`PCQR_STATE_DIR`).
 
     Returns
     -------
@@ -47,30 +47,30 @@ def create_ledger(place: str | Path, purpose: str, head: str | Path | None = Non
     >>> from pathlib import Path
     >>> from pcqr.release.ledger import create_ledger
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with create_ledger(folder / "ledger", "release", head=folder / "head") as ledger:
+    >>> with create_ledger(folder / "ledger", "release", anchor=folder / "anchor") as ledger:
     ...     with ledger.turn() as turn:
     ...         _ = turn.append("answer", b"yes", b"first query")
     ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
     1 b'yes'
     """
-    _make(place, purpose, head, NewHead)
-    return open_ledger(place, purpose, head)
+    _make(place, purpose, anchor, NewAnchor)
+    return open_ledger(place, purpose, anchor)
 
 
-def rehearse_ledger(place: str | Path, purpose: str, head: str | Path | None = None) -> None:
+def rehearse_ledger(place: str | Path, purpose: str, anchor: str | Path | None = None) -> None:
     """Do what `create_ledger` does up to the last step, and take it back: raises what that would raise."""
     with suppress(Rehearsed):
-        _make(place, purpose, head, RehearsedHead)
+        _make(place, purpose, anchor, RehearsedAnchor)
 
 
 def open_ledger(
     place: str | Path,
     purpose: str,
-    head: str | Path | None = None,
+    anchor: str | Path | None = None,
     adopt: bool = False,
     read_only: bool = False,
 ) -> Ledger:
-    """Open a ledger that contains its head; the head is moved up to its end.
+    """Open a ledger that contains its anchor; the anchor is moved up to its end.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def open_ledger(
         Where it is (`create_ledger`).
     purpose : {"account", "release"}
         What it must be for.
-    head : str or Path, optional
-        Where its head is, if not under the user's state directory.
+    anchor : str or Path, optional
+        Where its anchor is, if not under the user's state directory.
     adopt : bool, default False
-        Take a ledger without a head to be the newest copy. That a person decided so is recorded in it. The whole
+        Take a ledger without an anchor to be the newest copy. That a person decided so is recorded in it. The whole
         chain is checked first.
     read_only : bool, default False
-        Show the ledger as it is now, beside a writer too, and write nothing. Without a head nothing says that it is
+        Show the ledger as it is now, beside a writer too, and write nothing. Without an anchor nothing says that it is
         no older copy (`Ledger.is_confirmed`).
 
     Returns
@@ -92,30 +92,30 @@ def open_ledger(
     Ledger
     """
     _check_purpose(purpose)
-    reader = partial(open_ledger, place, purpose, head, read_only=True)
-    elsewhere = partial(open_ledger, written_place(place), purpose, head, read_only=True)
+    reader = partial(open_ledger, place, purpose, anchor, read_only=True)
+    elsewhere = partial(open_ledger, written_place(place), purpose, anchor, read_only=True)
     store: Store
     if is_address(place):
         store = PostgresStore(str(place), read_only=read_only)
     else:
         store = SqliteStore(_path(place), read_only=read_only)
-    found: Head | None = None
+    found: Anchor | None = None
     try:
         store.bind(purpose)
-        head_path = Path(head) if head is not None else default_path(store.identity)
+        anchor_path = Path(anchor) if anchor is not None else default_path(store.identity)
         try:
-            found = Head(head_path, store.identity, store.place, read_only=read_only)
-        except HeadMissing:
+            found = Anchor(anchor_path, store.identity, store.place, read_only=read_only)
+        except AnchorMissing:
             if not read_only and not adopt:
                 raise
         if read_only:
             return Ledger(store, found, reader, elsewhere, _confirmed(store, found))
         store.secure()
         if found is None:
-            found = _adopted(store, head_path)
+            found = _adopted(store, anchor_path)
         if store.has_one_writer:
             found.hold()
-        check_head(store, found.known)
+        check_anchor(store, found.known)
         now = check_end(store, since=found.known.seq)
         found.advance(now.last, partial(contains, store))
         return Ledger(store, found, reader, elsewhere, None)
@@ -126,39 +126,39 @@ def open_ledger(
         if isinstance(error, OSError):
             raise LedgerUnwritable(
                 store.place,
-                f"cannot be opened: its head cannot be read or written ({error.strerror})",
+                f"cannot be opened: its anchor cannot be read or written ({error.strerror})",
                 "Mend that first.",
             ) from None
         raise
 
 
-def _make(place: str | Path, purpose: str, head: str | Path | None, kind: type[NewHead]) -> None:
+def _make(place: str | Path, purpose: str, anchor: str | Path | None, kind: type[NewAnchor]) -> None:
     _check_purpose(purpose)
     identity = SystemEntropy().bytes(16)
-    head_path = Path(head) if head is not None else default_path(identity.hex())
+    anchor_path = Path(anchor) if anchor is not None else default_path(identity.hex())
     try:
         if is_address(place):
             with closing(PostgresStore(str(place))) as store:
                 called = store.place
-                store.make(identity, purpose, kind(head_path, identity, called))
+                store.make(identity, purpose, kind(anchor_path, identity, called))
         else:
             path = _path(place)
             called = str(path)
-            _check_apart(real(head_path), path)
-            SqliteStore.make(path, identity, purpose, kind(head_path, identity, called))
+            _check_apart(real(anchor_path), path)
+            SqliteStore.make(path, identity, purpose, kind(anchor_path, identity, called))
     except OSError as error:
         raise LedgerUnwritable(
-            called, f"cannot be created, with its head at {head_path} ({error.strerror})", "Mend that first."
+            called, f"cannot be created, with its anchor at {anchor_path} ({error.strerror})", "Mend that first."
         ) from None
 
 
-def _confirmed(store: Store, head: Head | None) -> Snapshot:
-    """The ledger as it is now, once its head has reached its end."""
+def _confirmed(store: Store, anchor: Anchor | None) -> Snapshot:
+    """The ledger as it is now, once its anchor has reached its end."""
     now = check_end(store)
     deadline = time.monotonic() + PATIENCE
-    while head is not None:
-        link = head.read()
-        check_head(store, link)
+    while anchor is not None:
+        link = anchor.read()
+        check_anchor(store, link)
         if link.seq >= now.last.seq:
             break
         if time.monotonic() > deadline:
@@ -171,8 +171,8 @@ def _confirmed(store: Store, head: Head | None) -> Snapshot:
     return now
 
 
-def _adopted(store: Store, path: Path) -> Head:
-    """A head for a ledger that has none, and an entry that says so. Nothing vouches for it, so all of it is checked."""
+def _adopted(store: Store, path: Path) -> Anchor:
+    """Make an anchor for a ledger that has none, record it in the ledger, and check the whole ledger first."""
     check_free(real(path), store.place)
     store.check_pages()
     check_end(store, since=-1)
@@ -184,7 +184,7 @@ def _adopted(store: Store, path: Path) -> Head:
         (entry,) = chained(before.last, bytes.fromhex(store.identity), [draft], before.state)
         store.write(connection, [entry], before.state, before.indexed)
         store.commit(connection)
-    return Head.create(path, store.identity, store.place, entry.link)
+    return Anchor.create(path, store.identity, store.place, entry.link)
 
 
 def is_address(place: str | Path) -> bool:
@@ -201,10 +201,10 @@ def written_place(place: str | Path) -> str:
     return without_password(str(place)) if is_address(place) else str(_path(place))
 
 
-def _check_apart(head: Path, path: Path) -> None:
-    """Raise unless the head is neither the ledger nor one of the files that SQLite and we put beside it."""
-    if head in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", ".lock"))):
-        raise ParameterError("head", "another file than the ledger and those beside it", str(head))
+def _check_apart(anchor: Path, path: Path) -> None:
+    """Raise unless the anchor is neither the ledger nor one of the files that SQLite and we put beside it."""
+    if anchor in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm", ".lock"))):
+        raise ParameterError("anchor", "another file than the ledger and those beside it", str(anchor))
 
 
 def _check_purpose(purpose: str) -> None:

@@ -1,7 +1,7 @@
 """The named points of the order in which a ledger writes, for tests that stop the process there.
 
-creation:  "draft made" · "head made" · "ledger placed"
-a turn:    "turn begun" · "entries written" · "committed" · "head written" · "head synced"
+creation:  "draft made" · "anchor made" · "ledger placed"
+a turn:    "turn begun" · "entries written" · "committed" · "anchor written" · "anchor synced"
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-CREATION = ("draft made", "head made", "ledger placed")
-TURN = ("turn begun", "entries written", "committed", "head written", "head synced")
+CREATION = ("draft made", "anchor made", "ledger placed")
+TURN = ("turn begun", "entries written", "committed", "anchor written", "anchor synced")
 
 _watchers: list[Callable[[str], None]] = []
 

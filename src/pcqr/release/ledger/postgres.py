@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, MissingExtra, ParameterError
-from pcqr.release.ledger.head import NewHead
+from pcqr.release.ledger.anchor import NewAnchor
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import Store
 
@@ -56,16 +56,16 @@ class PostgresStore(Store):
         super().__init__(engine, place.render_as_string(hide_password=True), name, read_only=read_only)
         event.listen(engine, "connect", self._prepare)
 
-    def make(self, identity: bytes, purpose: str, head: NewHead) -> None:
-        """Put a new ledger into the database; its head is made before it is committed."""
+    def make(self, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
+        """Put a new ledger into the database; its anchor is made before it is committed."""
         with self.begin() as connection, self.explaining():
             self._begin_migrating(connection)
             try:
                 first = self.create(identity, purpose, connection)
                 reached("draft made")
-                head.make(first)
+                anchor.make(first)
             except BaseException:
-                head.undo()
+                anchor.undo()
                 raise
             self.commit(connection)
             reached("ledger placed")

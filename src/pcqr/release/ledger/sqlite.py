@@ -33,8 +33,8 @@ from sqlalchemy.pool import QueuePool
 
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, NotALedger
 from pcqr.files import InUse, lock, sync_directory, unlock
+from pcqr.release.ledger.anchor import NewAnchor
 from pcqr.release.ledger.chain import Link
-from pcqr.release.ledger.head import NewHead
 from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.store import AT_ONCE, Store
 
@@ -81,8 +81,8 @@ class SqliteStore(Store):
         super().__init__(_engine(self._connector(read_only)), self.place, NAME, read_only=read_only)
 
     @classmethod
-    def make(cls, path: Path, identity: bytes, purpose: str, head: NewHead) -> None:
-        """Put a new ledger at `path`, whole or not at all; its head is made before it has its name."""
+    def make(cls, path: Path, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
+        """Put a new ledger at `path`, whole or not at all; its anchor is made before it has its name."""
         if not path.parent.is_dir():
             raise LedgerUnwritable(str(path), "cannot be created: its directory does not exist", "Make that first.")
         try:
@@ -94,14 +94,14 @@ class SqliteStore(Store):
             draft = folder / path.name
             first = _drafted(draft, identity, purpose, str(path))
             reached("draft made")
-            head.make(first)
+            anchor.make(first)
             draft.replace(path)
             sync_directory(path.parent)
             reached("ledger placed")
         except BaseException:
             if path.stat().st_size == 0:
                 path.unlink()
-                head.undo()
+                anchor.undo()
             raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,9 +1,9 @@
-"""The head: what was last replied from a ledger, in a file of its own, away from the ledger (proofs/ledger.md).
+"""The anchor: what was last replied from a ledger, in a file of its own, away from the ledger (proofs/ledger.md).
 
-Two slots, a line each, in blocks of their own. A write goes to the slot that does not hold the head: torn, it leaves
-the other one as it was. A slot counts if its checksum is right, and the later one that counts is the head.
+Two slots, a line each, in blocks of their own. A write goes to the slot that does not hold the anchor: torn, it leaves
+the other one as it was. A slot counts if its checksum is right, and the later one that counts is the anchor.
 
-    pcqr-head-1 IDENTITY SEQ HASH CHECKSUM
+    pcqr-anchor-1 IDENTITY SEQ HASH CHECKSUM
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from threading import Lock
 from typing import NoReturn
 
-from pcqr.errors import HeadMissing, LedgerError, LedgerInUse, LedgerRolledBack
+from pcqr.errors import AnchorMissing, LedgerError, LedgerInUse, LedgerRolledBack
 from pcqr.files import InUse, lock, real, replacing, sync_content, sync_directory, unlock
 from pcqr.release.ledger.chain import Link
 from pcqr.release.ledger.points import reached
 
-TAG = "pcqr-head-1"
+TAG = "pcqr-anchor-1"
 BLOCK = 4096
 """Bytes from one slot to the next: no disk writes them together."""
 MOST_BYTES = 256
@@ -30,17 +30,17 @@ MOST_BYTES = 256
 
 
 def default_path(identity: str) -> Path:
-    """Where the head of a ledger is unless somebody says otherwise: in the user's state directory."""
+    """Where the anchor of a ledger is unless somebody says otherwise: in the user's state directory."""
     import platformdirs  # noqa: PLC0415 - commands that keep nothing do without
 
     given = os.environ.get("PCQR_STATE_DIR")
-    return (Path(given) if given else platformdirs.user_state_path("pcqr")) / "heads" / identity
+    return (Path(given) if given else platformdirs.user_state_path("pcqr")) / "anchors" / identity
 
 
-class Head:
-    """The open head of the ledger `identity` at `place`. Its file must exist: see `create`.
+class Anchor:
+    """The open anchor of the ledger `identity` at `place`. Its file must exist: see `create`.
 
-    `known` is the latest head that was read here and found in the ledger, or was written here.
+    `known` is the latest anchor that was read here and found in the ledger, or was written here.
     """
 
     def __init__(self, path: Path, identity: str, place: str, *, read_only: bool = False) -> None:
@@ -61,7 +61,7 @@ class Head:
             raise
 
     @classmethod
-    def create(cls, path: Path, identity: str, place: str, link: Link) -> Head:
+    def create(cls, path: Path, identity: str, place: str, link: Link) -> Anchor:
         """Make the file with `link` in both slots, on disk. What is there already is not touched."""
         target = real(path)
         check_free(target, place)
@@ -76,7 +76,7 @@ class Head:
         return cls(path, identity, place)
 
     def hold(self) -> None:
-        """Keep the head for this process until it is closed: nobody else writes a copy of the ledger meanwhile."""
+        """Keep the anchor for this process until it is closed: nobody else writes a copy of the ledger meanwhile."""
         try:
             lock(self._descriptor)
         except InUse:
@@ -89,13 +89,13 @@ class Head:
         self.known, self._slot = self._read()
 
     def read(self) -> Link:
-        """The head as it is on disk now."""
+        """The anchor as it is on disk now."""
         return self._read()[0]
 
     def advance(self, link: Link, contains: Callable[[Link], bool]) -> None:
-        """Move up to `link`, which is in the ledger, and sync, unless the head is there already.
+        """Move up to `link`, which is in the ledger, and sync, unless the anchor is there already.
 
-        A head that somebody else has moved must be in the ledger, too: `contains` says so.
+        An anchor that somebody else has moved must be in the ledger, too: `contains` says so.
         """
         with self._threads, self._locked():
             self._check_in_place()
@@ -103,7 +103,7 @@ class Head:
             if current != self.known and not contains(current):
                 raise LedgerRolledBack(
                     self._place,
-                    f"is one of two copies, and the other one has moved on: its head is at {current}",
+                    f"is one of two copies, and the other one has moved on: its anchor is at {current}",
                     "Go on with that copy, and throw this one away.",
                 )
             if current.seq < link.seq:
@@ -147,18 +147,18 @@ class Head:
         if identity != self._identity:
             raise LedgerError(
                 self._place,
-                f"has another identity than the head at {self.path}, which belongs to another ledger",
-                "Name the head of this ledger, or the ledger of this head.",
+                f"has another identity than the anchor at {self.path}, which belongs to another ledger",
+                "Name the anchor of this ledger, or the ledger of this anchor.",
             )
         return link, position
 
     def _write(self, link: Link) -> None:
         content, target = slot(self._identity, link), 1 - self._slot
         if os.pwrite(self._descriptor, content, target * BLOCK) != len(content):
-            raise OSError("the head was written in part")
-        reached("head written")
+            raise OSError("the anchor was written in part")
+        reached("anchor written")
         sync_content(self._descriptor)
-        reached("head synced")
+        reached("anchor synced")
         self._slot = target
 
     def _check_in_place(self) -> None:
@@ -171,26 +171,26 @@ class Head:
             self._missing("was removed or replaced while the ledger was open")
 
     def _missing(self, how: str) -> NoReturn:
-        raise HeadMissing(
+        raise AnchorMissing(
             self._place,
-            f"cannot show that it is no older copy: its head at {self.path} {how}",
+            f"cannot show that it is no older copy: its anchor at {self.path} {how}",
             "Bring that file back, or name it where it was moved to. If it is lost, and you know that this is the "
             "newest copy of the ledger, adopt it: that you decided so is recorded in it.",
         ) from None
 
 
 def check_free(path: Path, place: str) -> None:
-    """Raise if there is something where a head is to be made: another ledger's head, or anything else of somebody's."""
+    """Raise if a file already exists where the anchor is to be made."""
     if os.path.lexists(path):
         raise LedgerError(
             place,
-            f"cannot have its head at {path}: there is something already",
-            "Name a path that nothing has yet. If it is this ledger's own head, and damaged, move it away first.",
+            f"cannot have its anchor at {path}: there is something already",
+            "Name a path that nothing has yet. If it is this ledger's own anchor, and damaged, move it away first.",
         )
 
 
-class NewHead:
-    """The head of a ledger that is about to be: made before the ledger is, and taken back if it does not come about."""
+class NewAnchor:
+    """The anchor of a new ledger: made before the ledger, and removed if the ledger cannot be made."""
 
     def __init__(self, path: Path, identity: bytes, place: str) -> None:
         self.path = real(path)
@@ -199,9 +199,9 @@ class NewHead:
         self._is_made = False
 
     def make(self, first: Link) -> None:
-        Head.create(self.path, self._identity, self._place, first).close()
+        Anchor.create(self.path, self._identity, self._place, first).close()
         self._is_made = True
-        reached("head made")
+        reached("anchor made")
 
     def undo(self) -> None:
         if self._is_made:
@@ -212,8 +212,8 @@ class Rehearsed(Exception):
     """Everything but the last step has been done, and is now taken back."""
 
 
-class RehearsedHead(NewHead):
-    """A head of a ledger that is not to be: it can be made, and is taken back like that of an attempt that failed."""
+class RehearsedAnchor(NewAnchor):
+    """The anchor of a dry run: made and removed again, as after an attempt that failed."""
 
     def make(self, first: Link) -> None:
         super().make(first)
