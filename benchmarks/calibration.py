@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, wide_console, write_json
-from pcqr import PrivateClassifier, SurelyPublic
+from pcqr import AssumePublic, PrivateClassifier
 from pcqr.algorithms.head import descend, head_guarantee
 from pcqr.datasets import load_adult
 from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, entitle, mark_in_percent, note, picture, tidy
@@ -122,7 +122,7 @@ def measure(epsilon: float) -> Calibration:
     public, asked = data.X_test[order[:PUBLIC]], order[PUBLIC:]
     X, y = data.X_test[asked], data.y_test[asked]
     head = PrivateClassifier(epsilon, DELTA, method="head", entropy=1, classes=(0, 1))
-    head.fit(data.X_train, data.y_train, public=SurelyPublic(public))  # some rows of the two parts coincide
+    head.fit(data.X_train, data.y_train, public=AssumePublic(public))  # some rows of the two parts coincide
     said = head.predict_proba(X)[:, 1]
     logistic = 1.0 / (1.0 + np.exp(-head.decision_function(X)))
     return Calibration(

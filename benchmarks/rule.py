@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.accuracy import markdown, mean_and_spread, seed_of, show, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import FRESH, HELD_OUT, PUBLIC, UNSEEN, WIDER, Task, load
-from pcqr import PrivateClassifier, SurelyPublic
+from pcqr import AssumePublic, PrivateClassifier
 from pcqr.planning.classifiers.rule import Choice, choose
 
 METHODS: tuple[Choice, ...] = ("tree", "head", "auto")
@@ -72,7 +72,7 @@ def measure(task: Task, epsilon: float, method: Choice, runs: int) -> Case:
         classifier = PrivateClassifier(
             epsilon, DELTA, method=method, entropy=seed_of(task.name, epsilon, seeded, run), classes=(0, 1)
         )
-        classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
+        classifier.fit(task.X, task.y, public=AssumePublic(task.public))
         seconds.append(time.perf_counter() - start)
         accuracy.append(float(np.mean(classifier.predict(task.X_test) == task.y_test)))
     records, columns = task.X.shape

@@ -28,7 +28,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from pcqr import SemiPrivateLearner, SurelyPublic, UniversalRelease
+from pcqr import AssumePublic, SemiPrivateLearner, UniversalRelease
 from pcqr.algorithms.asking import Asked
 from pcqr.cli.serve_demo import Adult
 from pcqr.datasets import adult_schema, write_table
@@ -68,7 +68,7 @@ PERSON = {
 def make(folder: Path) -> None:
     """A release with an account, asked for three days, and a tree."""
     adult, schema = Adult.load(), adult_schema().without(*LEFT_OUT)
-    public = SurelyPublic(adult.public)
+    public = AssumePublic(adult.public)
     account = Account.create(folder / "hospital.sqlite", 4.0, 1e-5, anchor=folder / "hospital.anchor")
     votes = UniversalRelease(DecisionTrees(depth=2), epsilon=1.0, queries=300, classes=LABEL_NAMES, account=account)
     votes.fit(adult.private, adult.labels, public=public, schema=schema)

@@ -27,10 +27,10 @@ from benchmarks.accuracy import markdown, run_alone, wide_console, write_json
 from benchmarks.pages import put_between
 from pcqr import (
     AgnosticRelease,
+    AssumePublic,
     PrivateClassifier,
     SemiPrivateLearner,
     SubsampleAggregate,
-    SurelyPublic,
     UniversalRelease,
     progress,
 )
@@ -99,7 +99,7 @@ def measure(name: str) -> Fit:
         signs: list[float] = []
         start = time.perf_counter()
         with progress.reporting(lambda _: signs.append(time.perf_counter() - start)):
-            ESTIMATORS[name](labels).fit(X[:rows], y[:rows], public=SurelyPublic(public))
+            ESTIMATORS[name](labels).fit(X[:rows], y[:rows], public=AssumePublic(public))
         return signs[0] if signs else None
 
     refusal, sign, load = None, None, os.getloadavg()[0]

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     )
     from pcqr.estimators import (
         AgnosticRelease,
+        AssumePublic,
         Groups,
         PrivateClassifier,
         SemiPrivateLearner,
         SubsampleAggregate,
-        SurelyPublic,
         UniversalRelease,
         fitted_on_public,
     )
@@ -50,6 +50,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AgnosticRelease": "pcqr.estimators",
     "Answer": "pcqr.plan",
+    "AssumePublic": "pcqr.estimators",
     "BudgetExhausted": "pcqr.errors",
     "ConfidentMaxAggregate": "pcqr.peers.confident.estimator",
     "CopyCannotAnswer": "pcqr.errors",
@@ -72,7 +73,6 @@ _HOME = {
     "SemiPrivateLearner": "pcqr.estimators",
     "Student": "pcqr.peers.transfer.student",
     "SubsampleAggregate": "pcqr.estimators",
-    "SurelyPublic": "pcqr.estimators",
     "SystemEntropy": "pcqr.entropy",
     "UnansweredWarning": "pcqr.errors",
     "UniversalRelease": "pcqr.estimators",
@@ -85,6 +85,7 @@ _HOME = {
 __all__ = [
     "AgnosticRelease",
     "Answer",
+    "AssumePublic",
     "BudgetExhausted",
     "ConfidentMaxAggregate",
     "CopyCannotAnswer",
@@ -107,7 +108,6 @@ __all__ = [
     "SemiPrivateLearner",
     "Student",
     "SubsampleAggregate",
-    "SurelyPublic",
     "SystemEntropy",
     "UnansweredWarning",
     "UniversalRelease",

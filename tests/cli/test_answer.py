@@ -326,7 +326,7 @@ def test_queries_of_which_few_are_possible_are_public_if_the_data_holder_says_so
         rounded = {column: [round(float(value)) for value in table[column]] for column in ("x", "z")}
         write_table(files.directory / name, table | rounded)
     assert files.answer("--algorithm", "universal").exit_code == 2
-    result = files.answer("--algorithm", "universal", "--surely-public")
+    result = files.answer("--algorithm", "universal", "--assume-public")
     assert result.exit_code == 0, result.output
     assert "of the rows" not in result.stderr  # nothing was compared, so that nothing can tell
 
@@ -366,7 +366,7 @@ def test_private_rows_are_not_public(files: Files, public: tuple[str, str]) -> N
     assert "--public must be rows that are free to be shown, not private ones" in result.stderr
 
 
-@pytest.mark.parametrize("more", [("--surely-public",), ("--surely-public", "--preview")])
+@pytest.mark.parametrize("more", [("--assume-public",), ("--assume-public", "--preview")])
 def test_the_private_file_is_not_public_whatever_is_said(files: Files, more: tuple[str, ...]) -> None:
     result = files.bare("--class", "trees", "--depth", "1", "--public", str(files.directory / "train.csv"), *more)
     assert result.exit_code == 2

@@ -57,7 +57,7 @@ def check_facts(facts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("method", ["tree", "head"])
 def test_publish(folder: Path, tmp_path: Path, method: str) -> None:
-    public = ["--public", folder / "public.csv", "--surely-public"]
+    public = ["--public", folder / "public.csv", "--assume-public"]
     options = ["publish", *common(folder), "--delta", "1e-5", "--method", method, *public]
     dry = run(*options, "--out", tmp_path / "none", "--dry-run", "--json")
     assert dry.exit_code == 0, dry.output

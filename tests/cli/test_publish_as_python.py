@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pcqr import PrivateClassifier, Schema, SurelyPublic
+from pcqr import AssumePublic, PrivateClassifier, Schema
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTrees
@@ -106,6 +106,6 @@ def test_the_command_and_python_give_one_model(tmp_path: Path, monkeypatch: pyte
     rows = read_table(tmp_path / "public.csv") if case.has_public else None
     schema = Schema.from_public(public) if case.schema is None else Schema.from_toml(tmp_path / "schema.toml")
     classifier = PrivateClassifier(case.epsilon, 1e-5, classes=case.classes, entropy=SEED, **case.parameters)
-    classifier.fit(private, y, public=None if rows is None else SurelyPublic(rows), schema=schema)
+    classifier.fit(private, y, public=None if rows is None else AssumePublic(rows), schema=schema)
     PublishedModel.from_learner(classifier).save(tmp_path / "python", public=rows)
     assert (tmp_path / "model" / "model.json").read_bytes() == (tmp_path / "python" / "model.json").read_bytes()

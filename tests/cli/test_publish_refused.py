@@ -124,7 +124,7 @@ def test_rows_of_which_few_are_possible_are_public_if_the_data_holder_says_so(fi
         table["x"] = [None if x is None else round(float(x)) for x in table["x"]]
         write_table(files.directory / name, table)
     assert files.publish().exit_code == 2
-    result = files.publish("--surely-public")
+    result = files.publish("--assume-public")
     assert result.exit_code == 0, result.output
     assert "of the rows" not in result.stderr
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr import AgnosticRelease, PrivateClassifier, Schema, SubsampleAggregate, SurelyPublic, UniversalRelease
+from pcqr import AgnosticRelease, AssumePublic, PrivateClassifier, Schema, SubsampleAggregate, UniversalRelease
 from pcqr.datasets import write_table
 from pcqr.errors import DataError, ParameterError, PublicRowsCoincide
 from pcqr.estimators.labels import ZERO_AND_ONE
@@ -70,7 +70,7 @@ def test_the_release_is_the_same_to_the_last_bit(folder: Path, estimator: Any) -
 def test_public_rows_may_give_the_schema(folder: Path) -> None:
     shown = columns(seed=1, count=200)
     rows = pytest.importorskip("pandas").DataFrame({name: shown[name] for name in ("x", "kind")})
-    public = SurelyPublic(rows)  # beyond their bounds all rows are alike
+    public = AssumePublic(rows)  # beyond their bounds all rows are alike
     learner = PrivateClassifier(1.0, method="tree", classes=("no", "yes"), entropy=0)
     found = learner.fit(ParquetTable(folder, label="y"), public=public).hypothesis_
     pandas_table = pytest.importorskip("pandas").DataFrame(in_memory()[0])

@@ -14,13 +14,13 @@ from support.releases import ALL, RELEASES, Forbidden, steps
 
 from pcqr import (
     AgnosticRelease,
+    AssumePublic,
     DataError,
     InfeasiblePlan,
     NoisyMaxAggregate,
     ParameterError,
     PrivateClassifier,
     SemiPrivateLearner,
-    SurelyPublic,
     UniversalRelease,
     WeakGuarantee,
 )
@@ -221,19 +221,19 @@ def test_the_data_holder_is_told_of_public_rows_that_are_private_ones(kind: str,
     assert "coincid" not in str(learner.guarantee_), "an asker may see that"
 
 
-def test_rows_that_are_surely_public_are_taken_as_they_are() -> None:
+def test_rows_that_are_assumed_public_are_taken_as_they_are() -> None:
     """Ages are few: any list of them is in the table already."""
     rng = np.random.default_rng(0)
     ages = np.arange(18.0, 90.0)[:, None]
     X = rng.choice(ages[:, 0], (3_000, 1))
     y = X[:, 0] > 50
-    with pytest.raises(DataError, match="SurelyPublic"):
+    with pytest.raises(DataError, match="AssumePublic"):
         SemiPrivateLearner(Thresholds(), 1.0, entropy=Forbidden()).fit(X, y, public=ages)
-    learner = SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X, y, public=SurelyPublic(ages))
+    learner = SemiPrivateLearner(Thresholds(), 1.0, entropy=0).fit(X, y, public=AssumePublic(ages))
     assert learner.n_public_ == 72
     assert (learner.predict(X) == y).mean() > 0.9
     release = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0)
-    assert release.plan(3_000, public=SurelyPublic(ages)) == release.plan(3_000, public=ages)
+    assert release.plan(3_000, public=AssumePublic(ages)) == release.plan(3_000, public=ages)
 
 
 def test_frames_are_compared_after_encoding() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from pcqr import Guarantee, ParameterError, SurelyPublic
+from pcqr import AssumePublic, Guarantee, ParameterError
 from pcqr.algorithms.contest import contest_guarantee
 from pcqr.algorithms.counted import counted_guarantee
 from pcqr.algorithms.head import head_guarantee
@@ -43,7 +43,7 @@ PUBLIC = FRAME[:60].reset_index(drop=True).copy()
 def fitted(method: str) -> PrivateClassifier:
     epsilon = 8.0 if method == "counted" else 2.0  # no label is rare among 600 records
     classifier = PrivateClassifier(epsilon, 1e-6, method=method, entropy=4, classes=("no", "yes"))  # type: ignore[arg-type]
-    return classifier.fit(FRAME, Y, public=SurelyPublic(PUBLIC))
+    return classifier.fit(FRAME, Y, public=AssumePublic(PUBLIC))
 
 
 @pytest.mark.parametrize(

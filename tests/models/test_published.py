@@ -26,10 +26,10 @@ from support.published import (
 
 from pcqr import (
     AgnosticRelease,
+    AssumePublic,
     DataError,
     ParameterError,
     SemiPrivateLearner,
-    SurelyPublic,
     UniversalRelease,
 )
 from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
@@ -152,7 +152,7 @@ class TestFromLearner:
     def test_columns_of_a_frame_keep_their_names(self) -> None:
         frame = pd.DataFrame(self.X, columns=["height", "weight"])
         learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1).fit(
-            frame, self.y, public=SurelyPublic(frame[:50])
+            frame, self.y, public=AssumePublic(frame[:50])
         )
         model = PublishedModel.from_learner(learner)
         assert model.predict(frame[["weight", "height"]]).tolist() == learner.predict(frame).tolist()
@@ -163,7 +163,7 @@ class TestFromLearner:
         names = np.array(["no", "yes"])
         y = names[(colour == "red").astype(int)]
         learner = SemiPrivateLearner(DecisionTrees(depth=1), 2.0, entropy=1, classes=("no", "yes"))
-        model = PublishedModel.from_learner(learner.fit(frame, y, public=SurelyPublic(frame[:50])))
+        model = PublishedModel.from_learner(learner.fit(frame, y, public=AssumePublic(frame[:50])))
         assert model.predict(frame).tolist() == y.tolist()
         assert "if colour = " in model.rules()
 

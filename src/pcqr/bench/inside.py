@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pcqr import (
     AgnosticRelease,
+    AssumePublic,
     BudgetExhausted,
     ConfidentMaxAggregate,
     GibbsPrediction,
@@ -27,7 +28,6 @@ from pcqr import (
     PrivateClassifier,
     PrivateKNN,
     SubsampleAggregate,
-    SurelyPublic,
     UniversalRelease,
     transfer,
 )
@@ -48,7 +48,7 @@ Publish = Callable[[Mapping[str, Any]], Any]
 def published(task: Task, make: Publish) -> Labels:
     given = {"epsilon": task.epsilon, "delta": task.delta, "entropy": task.seed}
     classifier = make(given | {"classes": tuple(range(task.classes))})
-    classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
+    classifier.fit(task.X, task.y, public=AssumePublic(task.public))
     task.fitted()
     return np.asarray(classifier.predict(task.X_test), dtype=np.int64)
 
@@ -99,7 +99,7 @@ def boosting(task: Task) -> Labels:
 def _fitted(task: Task, make: Make, queries: int) -> Release[Any]:
     settings = {"epsilon": task.epsilon, "delta": task.delta, "queries": queries}
     release = make(settings | {"entropy": task.seed, "classes": tuple(range(task.classes))})
-    release.fit(task.X, task.y, public=SurelyPublic(task.public))
+    release.fit(task.X, task.y, public=AssumePublic(task.public))
     return release
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr import SurelyPublic, registry
+from pcqr import AssumePublic, registry
 from pcqr.cli.account import account_facts, account_line, account_of, has_room, preview_line, stays_charged
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import (
@@ -79,12 +79,12 @@ def run(job: Answer, *, as_json: bool) -> None:
         inputs = read_inputs(job, most_labels=most_labels(job), queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
-            check_public(points, inputs.source, option="--queries", path=job.queries, surely_public=job.surely_public)
+            check_public(points, inputs.source, option="--queries", path=job.queries, assume_public=job.assume_public)
         release = _release(job, inputs.shown, len(inputs.names)).set_params(account=account)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
-                release.fit(inputs.table, inputs.places, public=SurelyPublic(public), groups=inputs.groups)
+                release.fit(inputs.table, inputs.places, public=AssumePublic(public), groups=inputs.groups)
             answers.begin(signals, points.shape[0], show=job.show)
             halted = None
             answering = bar.add_task("answering", total=points.shape[0])

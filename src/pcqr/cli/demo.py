@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from pcqr import BudgetExhausted, PrivateClassifier, SurelyPublic, UniversalRelease
+from pcqr import AssumePublic, BudgetExhausted, PrivateClassifier, UniversalRelease
 from pcqr.cli.console import draw_into, field_table, make_directory, print_json, progress, stages
 from pcqr.cli.demo_picture import draw
 from pcqr.cli.jobs import Demo
@@ -151,13 +151,13 @@ def run(job: Demo, *, as_json: bool) -> None:
 
 def _published_at_once(name: str, classifier: PrivateClassifier, task: Task, bar: Progress) -> Trace:
     with stages(bar, name):
-        classifier.fit(task.X, task.y, public=SurelyPublic(task.public))
+        classifier.fit(task.X, task.y, public=AssumePublic(task.public))
     return _predicted(name, task, classifier.predict(task.asked), classifier.predict(task.others) == task.others_truth)
 
 
 def _asked(name: str, release: UniversalRelease, task: Task, bar: Progress) -> Trace:
     with stages(bar, name):
-        release.fit(task.X, task.y, public=SurelyPublic(task.public))
+        release.fit(task.X, task.y, public=AssumePublic(task.public))
     correct = np.full(task.asked_truth.size, 0.5)
     kinds = []
     for row, point in enumerate(bar.track(task.asked, description=f"{name}: answering")):

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pcqr import SurelyPublic, registry
+from pcqr import AssumePublic, registry
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
@@ -50,7 +50,7 @@ def run(job: Fit, *, as_json: bool) -> None:
         try:
             with progress(hidden=as_json) as bar, stages(bar, "fitting"):
                 release.fit(
-                    inputs.table, inputs.y, public=SurelyPublic(_public(job, inputs.shown)), groups=inputs.groups
+                    inputs.table, inputs.y, public=AssumePublic(_public(job, inputs.shown)), groups=inputs.groups
                 )
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():

@@ -90,7 +90,7 @@ def read_inputs(
         shown = read_shown(job, parts.columns, queries=queries, categories=categories)
         inputs = Inputs(_in_parts(job, parts, shown.schema, declared), None, declared or (0, 1), shown)
     if job.public is not None and shown.public is not None:
-        check_public(shown.public, inputs.source, option="--public", path=job.public, surely_public=job.surely_public)
+        check_public(shown.public, inputs.source, option="--public", path=job.public, assume_public=job.assume_public)
     return inputs
 
 
@@ -241,20 +241,20 @@ def declared_schema(path: Path) -> Schema:
     return Schema.from_json(path) if path.suffix.lower() == ".json" else Schema.from_toml(path)
 
 
-def check_public(shown: Points, private: Records, *, option: str, path: Path, surely_public: bool) -> None:
+def check_public(shown: Points, private: Records, *, option: str, path: Path, assume_public: bool) -> None:
     """Refuse rows of which more than half are private ones; warn the data holder of fewer.
 
     That rows coincide is a fact about the private records that nobody pays for. How many do is not said, and the
-    refusal is for the data holder, as every other one is (V10, V29). `surely_public` rows are not compared at all.
+    refusal is for the data holder, as every other one is (V10, V29). `assume_public` rows are not compared at all.
     """
-    if surely_public:
+    if assume_public:
         return
     found = private.coinciding(shown)
     if is_mostly_private(found, shown):
         raise DataError(
             option,
             "rows that are free to be shown, not private ones (should they be public and coincide because few "
-            "different rows are possible: --surely-public)",
+            "different rows are possible: --assume-public)",
             f"{path}, more than half of whose rows are rows of the private file",
         )
     if found:

@@ -18,6 +18,7 @@ from pcqr.cli.options import (
     AnsweringClass,
     AskedKey,
     AskedPlace,
+    AssumePublic,
     Beta,
     Categories,
     Certificates,
@@ -43,7 +44,6 @@ from pcqr.cli.options import (
     Scheduler,
     SchemaFile,
     Scratch,
-    SurelyPublic,
     VotedLabels,
     Workers,
 )
@@ -56,7 +56,7 @@ class OnPrivateFiles:
     label: str
     person: str | None
     public: Path | None
-    surely_public: bool
+    assume_public: bool
     schema: Path | None
     drop: list[str]
     labels: str | None
@@ -134,7 +134,7 @@ class Answer(Voting):
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
     public: PublicRows = None
-    surely_public: SurelyPublic = False
+    assume_public: AssumePublic = False
     schema: SchemaFile = None
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
@@ -180,7 +180,7 @@ class Fit(Voting):
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
     public: PublicRows = None
-    surely_public: SurelyPublic = False
+    assume_public: AssumePublic = False
     schema: SchemaFile = None
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
@@ -277,7 +277,7 @@ class Publish(OnPrivateFiles):
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the questions are made.")
     ] = None
-    surely_public: SurelyPublic = False
+    assume_public: AssumePublic = False
     schema: Annotated[
         Path | None,
         typer.Option(help="The columns, categories and bounds: .toml or .json. Default: read from the public rows."),

@@ -158,10 +158,10 @@ PersonRows = Annotated[
         min=1, help="How many rows of a person may count: 1 for few mistakes a person, more for few mistakes a row."
     ),
 ]
-SurelyPublic = Annotated[
+AssumePublic = Annotated[
     bool,
     typer.Option(
-        "--surely-public",
+        "--assume-public",
         help="Do not compare the public rows (universal: the queries) with the private ones: few different rows exist.",
     ),
 ]

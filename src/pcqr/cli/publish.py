@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pcqr import Groups, PrivateClassifier, SurelyPublic
+from pcqr import AssumePublic, Groups, PrivateClassifier
 from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
 from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
 from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
@@ -186,9 +186,9 @@ def _groups(job: Publish, inputs: Inputs) -> Groups | None:
     return None if inputs.groups is None else Groups(inputs.groups, job.person_rows)
 
 
-def _public(shown: Shown) -> SurelyPublic | None:
+def _public(shown: Shown) -> AssumePublic | None:
     """The rows that were compared with the private ones already."""
-    return None if shown.rows is None else SurelyPublic(shown.rows)
+    return None if shown.rows is None else AssumePublic(shown.rows)
 
 
 def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> Rehearsal:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pcqr import SemiPrivateLearner, SurelyPublic, UniversalRelease
+from pcqr import AssumePublic, SemiPrivateLearner, UniversalRelease
 from pcqr.cli.console import make_directory, progress, stages
 from pcqr.cli.service_jobs import Serve
 from pcqr.datasets import adult_schema, adult_table, write_table
@@ -73,7 +73,7 @@ def _make(release: Path, tree: Path, *, as_json: bool) -> None:
     """Whatever is missing. What a run that was stopped has left is made anew: it has answered nothing yet."""
     make_directory(FOLDER)
     adult, schema = Adult.load(), adult_schema().without(*LEFT_OUT)
-    public = SurelyPublic(adult.public)
+    public = AssumePublic(adult.public)
     write_table(FOLDER / QUERIES, adult.asked)
     with progress(hidden=as_json) as bar:
         if not (release / FACTS).exists():

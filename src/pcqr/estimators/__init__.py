@@ -1,7 +1,7 @@
 """The scikit-learn face: `fit` on private records, `answer` or `predict`, `guarantee_`, `plan_`."""
 
 from pcqr.estimators.frozen import fitted_on_public
-from pcqr.estimators.given import SurelyPublic
+from pcqr.estimators.given import AssumePublic
 from pcqr.estimators.persons import Groups
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
@@ -9,11 +9,11 @@ from pcqr.estimators.semi_private import SemiPrivateLearner
 
 __all__ = [
     "AgnosticRelease",
+    "AssumePublic",
     "Groups",
     "PrivateClassifier",
     "SemiPrivateLearner",
     "SubsampleAggregate",
-    "SurelyPublic",
     "UniversalRelease",
     "fitted_on_public",
 ]

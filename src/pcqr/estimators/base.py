@@ -18,7 +18,7 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
-from pcqr.estimators.given import Given, Known, SurelyPublic, width_of
+from pcqr.estimators.given import AssumePublic, Given, Known, width_of
 from pcqr.estimators.handed import handed, schema_of
 from pcqr.estimators.labels import LabelArray, declared, plain_name
 from pcqr.estimators.persons import HEARD, Groups, Hearing
@@ -87,9 +87,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             A table in files that need not fit into memory: `pcqr.records.ParquetTable`.
         y : array-like of shape (n,)
             Their labels; None for a table in files, which has them in a column.
-        public : table or array-like, SurelyPublic or None, default None
+        public : table or array-like, AssumePublic or None, default None
             Public rows without labels. A public frame that is not all numbers gives a schema by itself
-            (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `SurelyPublic`.
+            (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `AssumePublic`.
         schema : Schema or None, default None
             The declared columns. With it, `X`, `public` and later queries are tables with named columns.
         groups : array-like of shape (n,), Groups or None, default None
@@ -123,8 +123,8 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         self._let_go()
         for name in _FITTED & vars(self).keys():
             delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
-        surely_public = isinstance(public, SurelyPublic)
-        public = public.rows if isinstance(public, SurelyPublic) else public
+        assume_public = isinstance(public, AssumePublic)
+        public = public.rows if isinstance(public, AssumePublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         if groups is not None:
@@ -142,7 +142,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
             names, records, assumptions = table.named(self.classes, hypotheses)
-            if shown is not None and not surely_public:
+            if shown is not None and not assume_public:
                 _check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                 assumptions += (PUBLIC_POINTS,)
@@ -187,7 +187,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             n, the number of private records.
         features : int or None, default None
             The number of columns. Needed where there are neither public rows nor a schema to count it.
-        public : table or array-like, SurelyPublic or None, default None
+        public : table or array-like, AssumePublic or None, default None
             Public rows, as for `fit`.
         schema : Schema or None, default None
             The declared columns, as for `fit`.
@@ -216,7 +216,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
     ) -> tuple[HypothesisClass, P]:
         """The class and the plan of a `fit`, of which so much is public. `_forget` after it."""
         check_integer("records", records, least=1)
-        public = public.rows if isinstance(public, SurelyPublic) else public
+        public = public.rows if isinstance(public, AssumePublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, records, 1, None)  # parameters are judged first
         if persons:
@@ -388,7 +388,7 @@ def _check_public(shown: Points, private: Records) -> None:
         raise DataError(
             "public",
             "rows that are free to be shown, not private ones (should they be public and coincide because few "
-            "different rows are possible: pcqr.SurelyPublic(rows))",
+            "different rows are possible: pcqr.AssumePublic(rows))",
             "rows of which more than half are rows of X",
         )
     if coinciding:

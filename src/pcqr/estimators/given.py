@@ -39,7 +39,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class SurelyPublic:
+class AssumePublic:
     """Public rows that are public although they are rows of the private table, too: few different ones are possible.
 
     `fit` refuses public rows of which more than half are rows of the private table. It takes these as they are, without
@@ -55,10 +55,10 @@ class SurelyPublic:
     Records of one truth value: each public row is bound to be a row of the private table.
 
     >>> import numpy as np
-    >>> from pcqr import SemiPrivateLearner, SurelyPublic
+    >>> from pcqr import AssumePublic, SemiPrivateLearner
     >>> X = np.random.default_rng(0).integers(0, 2, size=(1_000, 1))
     >>> public = np.array([[0], [1]])
-    >>> learner = SemiPrivateLearner(entropy=0).fit(X, X[:, 0], public=SurelyPublic(public))  # seeded: NOT PRIVATE
+    >>> learner = SemiPrivateLearner(entropy=0).fit(X, X[:, 0], public=AssumePublic(public))  # seeded: NOT PRIVATE
     >>> learner.predict(public)
     array([0, 1])
     """

@@ -18,7 +18,7 @@ from pcqr.algorithms.sub_samp import StableVotes, sub_samp
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
-from pcqr.estimators.given import SurelyPublic
+from pcqr.estimators.given import AssumePublic
 from pcqr.estimators.semi_private import SemiPrivateLearner
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.mechanisms.sparse_vector import RunningSparseVector, SparseVector
@@ -110,7 +110,7 @@ class PublishRun:
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         learner = SemiPrivateLearner(self.hypotheses, self.epsilon, entropy=entropy)
-        return str(learner.fit(table.X, table.y, public=SurelyPublic(self.public)).hypothesis_)
+        return str(learner.fit(table.X, table.y, public=AssumePublic(self.public)).hypothesis_)
 
 
 def answers_seen(answers: Iterable[Answer[int]]) -> str:
