@@ -98,7 +98,8 @@ def main(arguments: list[str]) -> int:
             stale = [
                 (note.name, name) for note in sorted(NOTES.glob("*.md")) for name in moved(note.read_text("utf-8"))
             ]
-            print("\n".join(f"{note}: {name}" for note, name in stale))
+            for note, name in stale:
+                print(f"{note}: {name}")
             return 1 if stale else 0
         case ["--write", _, *_]:
             for note in map(Path, arguments[1:]):
