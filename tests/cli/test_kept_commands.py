@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner, Result
 
 import pcqr
@@ -96,6 +97,32 @@ def test_asking_again_goes_on_and_pays_nothing_twice(files: Path) -> None:
     assert rows(files / "answers.csv")[1] == ["1", "well", "stable"]
     assert rows(files / "answers.csv")[2][2] == "repeated"
     assert not (files / "answers.csv.part.csv").exists()
+
+
+def test_no_answer_and_no_query_in_a_file_is_a_formula(files: Path) -> None:
+    """Labels and categories can be chosen to be run by the spreadsheet of whoever opens the answers."""
+    schema = pcqr.Schema.from_dict(
+        {"columns": [{"name": "ward", "kind": "categorical", "categories": ["@home", "=1+1"]}]}
+    )
+    wards = ["@home", "=1+1"] * 1_000
+    labels = ["-cmd" if ward == "@home" else "+ill" for ward in wards]
+    release = pcqr.SubsampleAggregate(pcqr.hypotheses.Stumps(), epsilon=4.0, queries=10, classes=("-cmd", "+ill"))
+    release.fit({"ward": wards}, labels, schema=schema).save(files / "release", anchor=files / "anchor").close()
+    (files / "queries.csv").write_text("ward\n'@home\n=1+1\n")
+    how = ("--anchor", files / "anchor")
+    for _ in range(2):  # the second run reads what the first has written
+        result = ask(files, *how)
+        assert result.exit_code == 0, result.output
+        assert [row[1] for row in rows(files / "answers.csv")[1:]] == ["'-cmd", "'+ill"]
+    (files / "answers.csv").rename(files / "answers.csv.part.csv")  # as though it had been stopped
+    assert ask(files, *how).exit_code == 0
+    assert call("export", files / "release", "--out", files / "public", *how).exit_code == 0
+    assert rows(files / "public" / "transcript.csv")[1:] == [["'@home", "'-cmd", ""], ["'=1+1", "'+ill", ""]]
+    student = pcqr.transfer(files / "public", DecisionTreeClassifier())
+    assert student.predict({"ward": wards[:2]}).tolist() == labels[:2]
+    again = ask(files, "--drop", "answer", "--drop", "coin", *how, out="again.csv", queries="public/transcript.csv")
+    assert again.exit_code == 0, again.output
+    assert {row[2] for row in rows(files / "again.csv")[1:]} == {"repeated"}
 
 
 def test_an_output_in_parquet_with_unstable_answers_is_gone_on_with(files: Path) -> None:

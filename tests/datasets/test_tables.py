@@ -48,12 +48,19 @@ def test_records_have_no_say_in_what_separates_fields(tmp_path: Path) -> None:
         read_table(path, delimiter="x")
 
 
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
+    write_table(tmp_path / "t.csv", {"=A1": ["=1+1", "-2"], "n": [-3, -0.5]})
+    assert (tmp_path / "t.csv").read_text() == "'=A1,n\n'=1+1,-3\n-2,-0.5\n"
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "T.CSV"])
 def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     table: dict[str, list[Any]] = {"row": [1, 2], "label": ["<=50K", None], "naïve, quoted": ['a"b', "c\nd"]}
+    table |= {"=HYPERLINK(1)": ["=1+1", "'=1+1"], "sign": ["-1", "@home"]}
     write_table(tmp_path / name, table)
     again = read_table(tmp_path / name)
     assert list(again) == list(table)
+    assert [list(again[column]) for column in ("=HYPERLINK(1)", "sign")] == [["=1+1", "'=1+1"], ["-1", "@home"]]
     assert [str(value) for value in again["row"]] == ["1", "2"]
     assert list(again["naïve, quoted"]) == ['a"b', "c\nd"]
     assert again["label"][0] == "<=50K"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import httpx
 import pytest
+
+INFERENCE = json.dumps({"inputs": [{"name": "x", "datatype": "FP64", "shape": [1, 1], "data": [0.11]}]}).encode()
 
 
 def ask(client: httpx.Client, *values: float) -> httpx.Response:
@@ -20,6 +23,17 @@ def test_a_release_answers_and_remembers(client: httpx.Client) -> None:
     assert outputs == {"label": [0, 1], "kind": ["stable", "stable"], "is_answer": [True, True]}
     assert told["parameters"]["queries_answered"] >= 2
     assert ask(client, 0.11).json()["outputs"][1]["data"] == ["repeated"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=utf-8", "multipart/form-data", "text/json", ""])
+@pytest.mark.parametrize("path", ["/v2/models/ages/infer", "/v2/models/ages/versions/1/infer"])
+def test_a_type_that_any_page_may_send_is_no_inference(client: httpx.Client, kind: str, path: str) -> None:
+    """A browser sends these across origins without asking the server first."""
+    told = client.post(path, content=INFERENCE, headers={"Content-Type": kind})
+    assert (told.status_code, told.json()["code"]) == (415, "wrong_type")
+    told = client.post(path, content=INFERENCE, headers={"Origin": str(client.base_url)})
+    assert (told.status_code, told.json()["code"]) == (415, "wrong_type"), "a page that leaves the type out"
+    assert client.post(path, content=INFERENCE).status_code == 200, "a client of the protocol may"
 
 
 @pytest.mark.parametrize(

@@ -195,12 +195,33 @@ def test_what_a_page_elsewhere_loads_without_an_origin_is_refused(site: bytes) -
     app = guarded()
     images = ask(app, headers=[HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"no-cors")])
     assert images.code == "wrong_origin"
-    link = ask(app, headers=[HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"navigate")])
-    assert link.status == 200
+    followed = [HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"navigate")]
+    assert [ask(app, path=path, headers=followed).status for path in ("/", "/static/main.js")] == [200, 200]
+    for path in ("/v1/plan", "/v1/releases", "/v2", "/v2/health/ready", "/openapi.json", "/metrics", "/static"):
+        frame = ask(app, path=path, headers=[*followed, (b"sec-fetch-dest", b"iframe")])
+        assert frame.code == "wrong_origin", f"a frame of another page has {path} computed"
     form = ask(app, "POST", headers=[HOST, (b"sec-fetch-site", site), (b"sec-fetch-mode", b"navigate")])
     assert form.code == "wrong_origin", "a form of another page, of a browser that sends no Origin with it"
     for own in (b"same-origin", b"none"):
         assert ask(app, headers=[HOST, (b"sec-fetch-site", own), (b"sec-fetch-mode", b"cors")]).status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (b"idempotency-key", (b"one", b"two")),
+        (b"idempotency-key", (b"one", b"one")),
+        (b"content-type", (b"application/json", b"text/plain")),
+        (b"content-encoding", (b"identity", b"gzip")),
+        (b"content-length", (b"2", b"3")),
+        (b"inference-header-content-length", (b"2", b"1")),
+    ],
+)
+def test_a_header_that_says_how_to_read_a_request_comes_once(name: bytes, values: tuple[bytes, ...]) -> None:
+    """Whoever stands in between may believe the other one."""
+    told = ask(guarded(), "POST", headers=[HOST, *((name, value) for value in values)], parts=[b"{}"])
+    assert (told.status, told.code) == (400, "bad_http")
+    assert values[0] not in told.body
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
 from pcqr.files import InUse, check_output
 from pcqr.journal import Journal
 from pcqr.plan import counted
+from pcqr.schema.spreadsheets import unescaped
 
 BATCH = 256
 UNANSWERED = "unanswered"
@@ -161,7 +162,7 @@ def _lines(part: Path) -> list[Row]:
         return []
     text = part.read_text(encoding="utf-8", errors="replace")
     whole = text[: text.rfind("\n") + 1].splitlines()
-    return [(row[1], row[2]) for row in csv.reader(whole[1:]) if len(row) == 3]
+    return [(unescaped(row[1]), row[2]) for row in csv.reader(whole[1:]) if len(row) == 3]
 
 
 def _text(label: Any) -> str:

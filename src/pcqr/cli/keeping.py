@@ -25,6 +25,7 @@ from pcqr.datasets.tables import table_size, write_table
 from pcqr.errors import OutputExists, ParameterError, PcqrError
 from pcqr.files import InUse, check_output, real
 from pcqr.journal import Journal
+from pcqr.schema.spreadsheets import escaped
 
 COLUMNS = ("row", "label", "kind")
 WAIT = 0.05
@@ -171,7 +172,7 @@ def _say_what_was_kept(answers: Answers, price: Price, cause: BaseException, *, 
 
 def _line(row: int, label: Any, kind: str) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow((row, label, kind))
+    csv.writer(text, lineterminator="").writerow((row, escaped(label), kind))
     return text.getvalue()
 
 

@@ -4,6 +4,9 @@ A table is a dict from column name to values, as `pcqr.schema.Schema.encode` tak
 column of the schema turns them into numbers) and an empty field is a missing value. Fields are separated by commas,
 semicolons, tabs or bars: whichever the first line, which is public, has most of. For tables of many millions of cells
 use Parquet: it is typed and takes a fraction of the memory.
+
+A spreadsheet runs a text that begins with =, +, - or @. In CSV such a text is written with an apostrophe in front, and
+the reader takes it off again. Numbers are written as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any, TextIO, cast
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
 from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
+from pcqr.schema.spreadsheets import escaped, unescaped
 from pcqr.schema.table import check_header
 
 Columns = dict[str, Sequence[Any]]
@@ -102,7 +106,8 @@ def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
     path : str or Path
         Where to: a name that ends in `.csv`, `.csv.gz` or `.parquet`.
     table : mapping of str to sequence
-        Columns of one length. None becomes an empty field.
+        Columns of one length. None becomes an empty field. In CSV a text that a spreadsheet would run as a formula gets
+        an apostrophe in front, which `read_table` takes off again.
 
     Raises
     ------
@@ -129,8 +134,8 @@ def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
             return
         with _open_text(draft, "wt") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(table)
-            writer.writerows(zip(*table.values(), strict=True))
+            writer.writerow(map(escaped, table))
+            writer.writerows(zip(*(map(escaped, values) for values in table.values()), strict=True))
 
 
 def check_suffix(path: str | Path) -> Path:
@@ -187,7 +192,7 @@ def _rows(file: TextIO, name: str, delimiter: str | None = None) -> Iterator[lis
     try:
         found = delimiter or max(DELIMITERS, key=lambda each: len(_fields(first, each)))  # of equals, the first
         rows = csv.reader(chain((first,), file), delimiter=found, skipinitialspace=True, strict=True)
-        header = next(rows, [])
+        header = list(map(unescaped, next(rows, [])))
         check_header(header, name)
         yield header
         for row in rows:
@@ -197,7 +202,7 @@ def _rows(file: TextIO, name: str, delimiter: str | None = None) -> Iterator[lis
                 received = f"{len(row)} in line {rows.line_num}"
                 raise DataError(name, f"rows of {len(header)} fields, like its header", received)
             records += 1
-            yield row
+            yield list(map(unescaped, row))
     except csv.Error:
         raise _unparsed(name) from None
     if not records:

@@ -28,8 +28,8 @@ from pcqr.server.schedule import BegunOnTicks, RepliesOnTicks
 from pcqr.server.settings import Settings
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_OPEN = frozenset({"/", "/v2/health/live", "/v2/health/ready"})
-"""What is shown without a key, beside /static/: that the server lives, and the page that asks for the key."""
+_OPEN = frozenset({"/v2/health/live", "/v2/health/ready"})
+"""What is shown without a key beside the page that asks for it: that the server lives."""
 _HOLDERS = frozenset({"/metrics"})
 _AUTHORITY = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{0,5}))?")
 _ORIGIN = re.compile(r"(https?)://([^/?#@\s]+)")
@@ -126,6 +126,9 @@ class Door:
                 headers.setdefault(name, []).append(value.decode("latin-1"))
         host = _host(headers.get(b"host", []), self.names)
         _check_origin(headers, host, scope)
+        for name in _ONCE:
+            if len(headers.get(name, ())) > 1:
+                raise Refusal("bad_http", f"The header {name.decode().title()} may come once.")
         return self._found(headers.get(b"authorization", []), scope)
 
     def _found(self, given: list[str], scope: Scope) -> Asker:
@@ -159,7 +162,11 @@ class Door:
             raise Refusal("internal", "The server cannot check keys now. Its log has more.") from None
 
 
-_LOOKED_AT = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site", b"sec-fetch-mode"})
+_ONCE = frozenset(
+    {b"content-type", b"content-encoding", b"content-length", b"idempotency-key", b"inference-header-content-length"}
+)
+"""Headers that say how a request is to be read: of two, a proxy or a library may believe the other one."""
+_LOOKED_AT = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site", b"sec-fetch-mode"}) | _ONCE
 _STRANGER = Asker(None, "asker")
 """Whoever looks at the page without a key."""
 
@@ -220,11 +227,11 @@ def _check_origin(headers: dict[bytes, list[str]], host: tuple[str, str | None],
 
     Browsers say where a request comes from: by Origin, wherever it could change something, and by Sec-Fetch-Site. The
     server's own origin is the host that it was asked for; behind a proxy the scheme may differ, with TLS here it may
-    not.
+    not. Other pages may link to the page itself and to its files, and to nothing that computes: a frame is a link, too.
     """
     origins = headers.get(b"origin", [])
     sites, modes = headers.get(b"sec-fetch-site", []), headers.get(b"sec-fetch-mode", [])
-    is_link = modes == ["navigate"] and scope["method"] in ("GET", "HEAD")
+    is_link = modes == ["navigate"] and scope["method"] in ("GET", "HEAD") and _is_page(scope["path"])
     is_foreign = any(site not in ("same-origin", "none") for site in sites) and not is_link
     if origins:
         found = _ORIGIN.fullmatch(origins[0]) if len(origins) == 1 else None
@@ -239,4 +246,9 @@ def _check_origin(headers: dict[bytes, list[str]], host: tuple[str, str | None],
 
 
 def _is_open(path: str, method: str) -> bool:
-    return method in ("GET", "HEAD") and (path in _OPEN or path.startswith("/static/"))
+    return method in ("GET", "HEAD") and (path in _OPEN or _is_page(path))
+
+
+def _is_page(path: str) -> bool:
+    """Is it the page, or one of its files: text that is the same for everybody?"""
+    return path == "/" or path.startswith("/static/")

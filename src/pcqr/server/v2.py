@@ -6,6 +6,7 @@ once and logged. `kind` says how it came about, and `is_answer` is false where t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter
@@ -29,6 +30,7 @@ from pcqr.server.stopping import check_whole
 from pcqr.server.tensors import BOOL, BYTES
 
 EXTENSIONS = ["binary_tensor_data"]
+_TYPES = ("application/json", "application/octet-stream")
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol v2"], route_class=PlainRoute)
 
@@ -114,6 +116,7 @@ async def infer(request: Request) -> Response:
     check_encoding(request)
     token = idempotency_token(request.headers)
     most, length = settings_of(request).most_rows, request.headers.get(HEADER_LENGTH)
+    _check_type(request.headers)
     body = await request.body()
 
     def read() -> tuple[Inference, Points]:
@@ -160,6 +163,17 @@ def _served(request: Request) -> Served:
     if request.path_params.get("version", VERSION) != VERSION:
         raise Refusal("unknown_model", f"There is one version, {VERSION}.")
     return service_of(request).named(request.path_params["name"])
+
+
+def _check_type(headers: Mapping[str, str]) -> None:
+    """Refuse types that a web page elsewhere can send without asking the server first: text/plain, forms, none.
+
+    Clients of the protocol may leave the type out. They are no browsers, which say Origin.
+    """
+    given = headers.get("content-type")
+    is_left_out = given is None and "origin" not in headers
+    if not is_left_out and (given or "").partition(";")[0].strip().lower() not in _TYPES:
+        raise Refusal("wrong_type", f"Send {' or '.join(_TYPES)}.")
 
 
 def _not_ready() -> Refusal:

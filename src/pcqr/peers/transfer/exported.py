@@ -17,6 +17,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Points
 from pcqr.schema import Schema
 from pcqr.schema.reading import number_of
+from pcqr.schema.spreadsheets import unescaped
 
 TRANSCRIPT, GUARANTEE, READING = "transcript.csv", "guarantee.json", "reading.json"
 _FORMAT, _VERSION = "pcqr transcript reading", 1
@@ -78,7 +79,7 @@ def exported(folder: Path) -> Lesson:
             raise ParameterError("release", allowed, str(folder)) from None
     try:
         reading = Reading.from_json(texts[0])
-        rows = [[cell or None for cell in row] for row in csv.reader(StringIO(texts[2], newline=""))]
+        rows = [[unescaped(cell) or None for cell in row] for row in csv.reader(StringIO(texts[2], newline=""))]
         places = {str(name): place for place, name in enumerate(reading.classes)}
         head, told = rows[0], [row for row in rows[1:] if row[-2] is not None]
         y = np.array([places[str(row[-2])] for row in told], dtype=np.int8)

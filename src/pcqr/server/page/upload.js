@@ -199,9 +199,13 @@ function results(name, answers, requested, left, back) {
   );
 }
 
-// The same columns as `pcqr ask` writes.
+// The same columns as `pcqr ask` writes, with an apostrophe before a text that a spreadsheet would run as a formula.
 function asCsv(rows) {
-  const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const isNumber = (value) => /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(value);
+  const isRun = (value) => /^'*[=+\-@\t\r\n＝＋－＠]/.test(value) && !isNumber(value);
+  const safe = (value) => (isRun(value) ? `'${value}` : value);
+  const quoted = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const cell = (value) => quoted(safe(value));
   const lines = rows.map((row, place) =>
     [String(place + 1), row.label === null || row.label === undefined ? "" : String(row.label), row.kind]
       .map(cell)
