@@ -250,9 +250,9 @@ def contents(files: Files) -> dict[str, bytes]:
         ("fit", "--out", "folder/release"),
         ("fit", "--ledger", "folder/ledger"),
         ("fit", "--ledger", "sqlite:///folder/ledger"),
-        ("fit", "--head", "folder/head"),
+        ("fit", "--anchor", "folder/anchor"),
         ("fit", "--account", "folder/spent.account"),
-        ("publish", "--account-head", "folder/head"),
+        ("publish", "--account-anchor", "folder/anchor"),
     ],
 )
 def test_nothing_is_written_into_the_private_folder(
@@ -264,7 +264,7 @@ def test_nothing_is_written_into_the_private_folder(
              "--delta": "1e-6", "--out": "out.parquet" if command == "answer" else "out"}  # fmt: skip
     if command == "answer":
         given |= {"--queries": "public.parquet", "--algorithm": "universal", "--class": "stumps"}
-    if option == "--account-head":
+    if option == "--account-anchor":
         given |= {"--account": str(files.directory / "spent.account")}
     before = contents(files)
     said = [part for pair in (given | {option: place}).items() for part in pair]
