@@ -17,7 +17,8 @@
     │   ├── LedgerDamaged               its database or its chain is broken
     │   ├── LedgerRolledBack            an older copy: it lacks what was last replied
     │   ├── LedgerUnconfirmed           it ends in a turn that no writer has confirmed: nothing to show yet
-    │   ├── AnchorMissing                 nothing says what was last replied: a person must decide
+    │   ├── AnchorMissing               nothing says what was last replied: a person must decide
+    │   ├── AccountReplaced             another account was made at its place since
     │   └── ReleaseError                a directory holds no release, or one whose files do not belong together
     ├── AccountExhausted (RuntimeError) an account has no room for one more release; nothing was drawn or charged
     ├── SecretError (RuntimeError)      what must be kept secret is missing, edited, open to others, or lacks its key
@@ -42,6 +43,8 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from pcqr.addresses import without_password
 
 if TYPE_CHECKING:
     from pcqr.plan import Answer, Usage
@@ -94,8 +97,8 @@ class ParameterError(PcqrError, ValueError):
     def __init__(self, name: str, allowed: str, received: object) -> None:
         self.name = name
         self.allowed = allowed
-        self.received = received
-        super().__init__(f"{name} must be {allowed}; received {received!r}.")
+        self.received = without_password(received) if isinstance(received, str) else received
+        super().__init__(f"{name} must be {allowed}; received {self.received!r}.")
 
 
 class MissingParameters(ParameterError):
@@ -319,6 +322,25 @@ class AccountExhausted(PcqrError, RuntimeError):
         super().__init__(
             f"The account {account} has no room for this release. It costs {asked}; left are {left} of {limit}. "
             "Nothing was drawn, and nothing was charged."
+        )
+
+
+class AccountReplaced(LedgerError):
+    """At the place of an account there is another one, made since. Nothing was read from it, or charged to it.
+
+    Parameters
+    ----------
+    account : str
+        Its name, or where it is.
+    """
+
+    what = "The account"
+
+    def __init__(self, account: str) -> None:
+        super().__init__(
+            account,
+            "is not the one that was opened: another one was made at its place since, and has forgotten what was spent",
+            "Nothing was charged. Bring the earlier one back. If the new one is meant, open it: Account.open(…).",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_html_repr
 from support.releases import steps
 
 from pcqr import (
@@ -32,7 +35,7 @@ from pcqr import (
     SystemEntropy,
     UniversalRelease,
 )
-from pcqr.errors import AccountExhausted
+from pcqr.errors import AccountExhausted, AccountReplaced
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.release.account import Account, Charge, concentration
 from pcqr.schema import Column
@@ -183,6 +186,32 @@ def test_an_account_that_is_not_there_is_told_before_the_records_are_looked_at()
 
     with pytest.raises(ParameterError, match="pcqr account create elsewhere"):
         SemiPrivateLearner(Thresholds(), account="elsewhere").fit(Unreadable(), Unreadable())
+
+
+@pytest.mark.parametrize("form", [lambda account: account, lambda account: account.name])
+def test_an_account_made_anew_between_the_check_and_the_charge_is_not_charged(form: Any) -> None:
+    large = Account.create("table", 100.0, 1e-3)
+
+    class Replacing(SubsampleAggregate):
+        def _check_room(self, records: Any) -> None:  # noqa: ARG002
+            for end in ("", "-wal", "-shm", ".lock"):
+                Path(f"{large.place}{end}").unlink(missing_ok=True)
+            Account.create("table", 1.0, 1e-6)
+
+    with pytest.raises(AccountReplaced):
+        Replacing(Thresholds(), epsilon=2.0, account=form(large), entropy=Untouched()).fit(X, Y)
+    assert Account.open("table").charges == ()
+
+
+def test_a_password_in_the_address_is_in_no_text_of_an_estimator() -> None:
+    given = "postgresql://me:opensesame@host/db?ledger=x"
+    for estimator in (SemiPrivateLearner(account=given), SemiPrivateLearner().set_params(account=given)):
+        for each in (estimator, clone(estimator)):
+            pipeline = make_pipeline(each)
+            shown = (repr(each), estimator_html_repr(pipeline), repr(pipeline), str(each.get_params()), str(vars(each)))
+            assert not [text for text in shown if "opensesame" in text]
+            assert b"opensesame" not in pickle.dumps(each)
+            assert os.fspath(each.account) == given  # what the fit connects with
 
 
 # scikit-learn ---------------------------------------------------------------------------------------------------------

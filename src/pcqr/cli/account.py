@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pcqr.addresses import without_password
 from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
 from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn
@@ -95,7 +96,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
     if as_json:
         print_json(_told(account))
         return
-    named = shlex.quote(job.place)
+    named = shlex.quote(without_password(job.place))
     Console().print(
         field_table(
             _terms(account)

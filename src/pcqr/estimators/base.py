@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from pcqr.addresses import hidden
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
@@ -237,6 +238,10 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         if persons:
             plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses))
         return hypotheses, plan
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Keep a password in the address of an account out of all that shows or writes parameters."""
+        super().__setattr__(name, hidden(value) if name == "account" else value)
 
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pcqr.errors import ParameterError
@@ -22,7 +22,8 @@ class Place:
 
     name: str
     path: Path
-    ledger: str | None = None
+    ledger: str | None = field(default=None, repr=False)
+    """The address of a database may have a password in it."""
     anchor: Path | None = None
     key: str | None = None
     adopt: bool = False

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from pcqr.errors import (
     AccountExhausted,
+    AccountReplaced,
     AnchorMissing,
     LedgerDamaged,
     LedgerError,
@@ -32,9 +33,10 @@ from pcqr.errors import (
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import Account, entries, places
 from pcqr.release.account.figures import Tally
+from pcqr.release.account.filters import BasicFilter
 from pcqr.release.ledger import create_ledger, opening
 from pcqr.release.ledger.points import TURN, watched
-from pcqr.unit import RECORD, Unit
+from pcqr.unit import PERSON, PRESENCE, RECORD, Unit
 
 pytestmark = pytest.mark.usefixtures("home")
 FORK = multiprocessing.get_context("fork")
@@ -190,6 +192,13 @@ def test_an_account_that_was_never_finished_is_told(home: Path) -> None:
         Account.open(home / "half.account")
 
 
+def test_strange_addresses_do_not_show_their_password() -> None:
+    for address in (f"postgresql://me:secret@{'x' * 1_000}/db", "mysql://me:secret@host/db"):
+        with pytest.raises((ParameterError, LedgerError)) as caught:
+            Account.open(address)
+        assert "secret" not in str(caught.value)
+
+
 def test_terms_of_a_newer_version_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "FORMAT", 2)
     Account.create("new", 1.0, 1e-6)
@@ -243,6 +252,65 @@ def test_copies_of_the_object_charge_the_same_account(account: Account) -> None:
         same.charge(SMALL, "x")
     assert len(account.charges) == 3
     assert repr(account) == "Account('hospital')"
+
+
+def _made_anew(account: Account, epsilon: float = 1.0, delta: float = 1e-6) -> Account:
+    """Another account at the same place."""
+    for end in ("", "-wal", "-shm", ".lock"):
+        Path(f"{account.place}{end}").unlink(missing_ok=True)
+    return Account.create(account.place, epsilon, delta)
+
+
+def test_an_account_made_anew_at_the_same_place_is_another_one() -> None:
+    """Its limit is its own: an object that was opened for the earlier one neither charges it nor reads it."""
+    stale = Account.create("hospital", 100.0, 1e-3)
+    pickled = pickle.dumps(stale)
+    new = _made_anew(stale)
+    for old in (stale, copy.deepcopy(stale), pickle.loads(pickled), stale.on_behalf_of("pcqr publish")):  # noqa: S301
+        for act in (
+            lambda old=old: old.charge(Guarantee(50.0), "x"),
+            lambda old=old: old.charge(Guarantee(0.5), "what would fit"),
+            lambda old=old: old.covers(Guarantee(0.5)),
+            old.verify,
+            lambda old=old: (old.spent, old.left),
+            lambda old=old: old.charges,
+        ):
+            with pytest.raises(AccountReplaced, match=r"hospital is not the one that was opened.*Nothing was charged"):
+                act()
+    assert new.charges == ()
+    new.charge(Guarantee(0.5), "x")
+    again = Account.open("hospital")
+    assert (again.epsilon, again.delta, len(again.charges)) == (1.0, 1e-6, 1)
+
+
+def test_the_terms_are_those_of_the_ledger_whatever_the_object_says(account: Account) -> None:
+    with pytest.raises(AttributeError):
+        account.filter = BasicFilter(100.0, 1e-3)  # type: ignore[misc]
+    for terms in (
+        entries.Terms(BasicFilter(100.0, 1e-3), RECORD, account.created),
+        entries.Terms(account.filter, PERSON, account.created),
+    ):
+        other = copy.copy(account)
+        other._terms = terms
+        with pytest.raises(AccountExhausted, match=r"left are\sε = 1, δ = 1e-05 of ε = 1"):
+            other.charge(Guarantee(50.0), "x")
+        with pytest.raises(ParameterError, match="the account's unit"):
+            other.charge(Guarantee(0.1, unit=PRESENCE), "x")
+    assert account.charges == ()
+
+
+@pytest.mark.parametrize("prices", [["50"], ["50", "-50"]])
+def test_verify_refuses_what_is_beyond_the_limit(account: Account, prices: list[str]) -> None:
+    """Entries that an account without the limit had written: the chain and the sum fit."""
+    with opening.open_ledger(account.place, "account") as ledger:
+        for price in prices:
+            with ledger.turn() as turn:
+                spent, count = entries.read_state(turn.state)
+                body = {"what": "x", "time": "", "epsilon": 50.0, "delta": 0.0, "price": [price, "0"], "facts": {}}
+                turn.append(entries.CHARGE, entries.as_json(body))
+                turn.state = entries.state_of(spent + Tally(Fraction(price)), count + 1)
+    with pytest.raises(LedgerDamaged, match=r"more than its limit of ε = 1, δ = 1e-05|its sum is not that"):
+        account.verify()
 
 
 def _charge_often(account: Account, times: int) -> int:

@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pcqr.addresses import DatabaseAddress
 from pcqr.errors import AccountExhausted, LedgerDamaged, NotALedger, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.release.account import places
 from pcqr.release.account.entries import (
     CHARGE,
+    FIRST,
     TERMS,
     Charge,
     Fact,
+    Terms,
     as_json,
     now,
     read_charge,
     read_state,
-    read_terms,
     state_of,
-    terms_of,
 )
 from pcqr.release.account.figures import Tally, at_least, at_most
 from pcqr.release.account.filters import Filter, new_filter
 from pcqr.release.account.keeping import PURPOSE, existing_place, ledger_at, missing, new_place
 from pcqr.unit import RECORD, Unit
+
+if TYPE_CHECKING:
+    from pcqr.release.ledger import Ledger
 
 
 class Account:
@@ -41,18 +47,18 @@ class Account:
     earlier ones and their answers overlap (proofs/account.md).
 
     An account is made by `Account.create` and found again by `Account.open`. The object itself holds nothing open: it
-    may be copied, pickled and sent to other processes, which then charge the same account.
+    may be copied, pickled and sent to other processes, which then charge the same account. It stands for one account,
+    not for a place: if another account is made at that place, the object raises `AccountReplaced`. A pickle has no
+    password: the other process takes it from PGPASSWORD or a password file.
 
     Parameters
     ----------
-    where : str or Path
+    where : DatabaseAddress or Path
         Its file, or the address of a database.
-    rule : Filter
-        Its filter, with the limit.
-    unit : Unit
-        Whom it protects.
-    created : str
-        When it was made.
+    identity : str
+        That of its ledger.
+    terms : Terms
+        Its filter with the limit, its unit and when it was made.
     anchor : path or None
         Where its anchor is; None: in the user's state directory.
 
@@ -97,15 +103,14 @@ class Account:
     >>> folder.cleanup()
     """
 
-    def __init__(self, where: str | Path, rule: Filter, unit: Unit, created: str, anchor: str | Path | None) -> None:
+    def __init__(self, where: DatabaseAddress | Path, identity: str, terms: Terms, anchor: str | Path | None) -> None:
         self._where = where
+        self._identity = identity
+        self._terms = terms
         self._anchor = anchor
         self._origin: str | None = None
         self.name = places.name_of(where)
-        self.place = places.without_password(str(where))
-        self.filter = rule
-        self.unit = unit
-        self.created = created
+        self.place = str(where)
 
     @classmethod
     def create(
@@ -151,11 +156,11 @@ class Account:
         if not isinstance(unit, Unit):
             raise ParameterError("unit", "a Unit of pcqr.unit, such as RECORD", unit)
         where = new_place(place)
-        created = now()
+        terms = Terms(rule, unit, now())
         with create_ledger(where, PURPOSE, anchor=anchor) as ledger, ledger.turn() as turn:
-            turn.append(TERMS, as_json(terms_of(rule, unit, created)))
+            turn.append(TERMS, terms.written())
             turn.state = state_of(Tally(), 0)
-        return cls(where, rule, unit, created, anchor)
+        return cls(where, ledger.identity, terms, anchor)
 
     @classmethod
     def open(cls, place: str | os.PathLike[str], *, anchor: str | Path | None = None, adopt: bool = False) -> Account:
@@ -185,19 +190,27 @@ class Account:
         where = existing_place(place)
         try:
             with ledger_at(where, anchor, adopt=adopt, writing=adopt) as ledger:
-                terms = next((json.loads(entry.body) for entry in ledger.entries() if entry.kind == TERMS), None)
+                terms = Terms.read(next(ledger.entries(limit=1), None), str(where))
         except NotALedger as error:
             if not error.reason.startswith("does not exist"):
                 raise
             raise missing(place) from None
-        if terms is None:
-            raise LedgerDamaged(
-                places.without_password(str(where)),
-                "was never finished: the account has no terms",
-                "Nothing was ever charged to it. Remove it, and create it again.",
-            )
-        rule, unit = read_terms(terms, str(where))
-        return cls(where, rule, unit, terms["created"], anchor)
+        return cls(where, ledger.identity, terms, anchor)
+
+    @property
+    def filter(self) -> Filter:
+        """The rule by which releases add up, with the limit."""
+        return self._terms.rule
+
+    @property
+    def unit(self) -> Unit:
+        """Whom it protects."""
+        return self._terms.unit
+
+    @property
+    def created(self) -> str:
+        """When it was made, in UTC."""
+        return self._terms.created
 
     @property
     def epsilon(self) -> float:
@@ -212,7 +225,7 @@ class Account:
     @property
     def spent(self) -> Tally:
         """What was charged so far, by the filter."""
-        with ledger_at(self._where, self._anchor) as ledger:
+        with self._open() as ledger:
             return read_state(ledger.state)[0]
 
     @property
@@ -223,28 +236,40 @@ class Account:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All that was charged, in order."""
-        with ledger_at(self._where, self._anchor) as ledger:
-            bodies = [json.loads(entry.body) for entry in ledger.entries() if entry.kind == CHARGE]
-        return tuple(read_charge(number, body) for number, body in enumerate(bodies, start=1))
+        with self._open() as ledger:
+            return _charges(ledger)
 
     @property
     def is_confirmed(self) -> bool:
         """Is its anchor there? Without it nothing shows that this is no older copy, and charges are refused."""
-        with ledger_at(self._where, self._anchor) as ledger:
+        with self._open() as ledger:
             return ledger.is_confirmed
 
     def verify(self) -> None:
-        """Check every entry, and that what was spent is the sum of the charges. Raises `LedgerError` if not."""
-        with ledger_at(self._where, self._anchor) as ledger:
+        """Check every entry, that what was spent is the sum of the charges, and that it is within the limit.
+
+        Raises
+        ------
+        LedgerError
+            When one of these is not so.
+        """
+        with self._open() as ledger:
             ledger.verify()
-            stated = read_state(ledger.state)
-        charges = self.charges
-        if stated != (sum((charge.price for charge in charges), Tally()), len(charges)):
+            terms = Terms.read(next(ledger.entries(limit=1), None), self.place)
+            (spent, count), charges = read_state(ledger.state), _charges(ledger)
+        prices = [charge.price for charge in charges]
+        if (spent, count) != (sum(prices, Tally()), len(charges)) or not all(Tally().within(each) for each in prices):
             raise LedgerDamaged(self.place, "is damaged: its sum is not that of its charges", "Bring back a good copy.")
+        if not spent.within(terms.rule.limit):
+            raise LedgerDamaged(
+                self.place,
+                f"was charged {self.told(spent)}, more than its limit of {self.told(terms.rule.limit, is_left=True)}",
+                "Its (ε, δ) does not hold for what was released. Release nothing more on this table.",
+            )
 
     def covers(self, guarantee: Guarantee, *, concentration: float | None = None) -> bool:
         """Would a release with this guarantee fit now? Nothing is charged, and another may come first."""
-        self._check(guarantee)
+        _check(guarantee, self.unit)
         return (self.spent + self.filter.price(guarantee, concentration)).within(self.filter.limit)
 
     def charge(self, guarantee: Guarantee, what: str, *, concentration: float | None = None, **facts: Fact) -> Charge:
@@ -271,26 +296,29 @@ class Account:
             When it does not fit. Nothing is charged then.
         ParameterError
             When the guarantee is about another unit, or its randomness was seeded.
+        AccountReplaced
+            When another account was made at its place since it was opened. Nothing is charged then.
         LedgerError
             When the account cannot be written. Whether the charge stands is then read when the account is opened again.
         """
-        self._check(guarantee)
         if not all(value is None or isinstance(value, str | int | float) for value in facts.values()):
             raise ParameterError("facts", "texts, numbers or None", [type(value).__name__ for value in facts.values()])
-        price = self.filter.price(guarantee, concentration)
         known = {"by": self._origin} if self._origin else {}
-        body = {
-            "what": what,
-            "time": now(),
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "price": [str(price.loss), str(price.delta)],
-            "facts": known | facts,
-        }
-        with ledger_at(self._where, self._anchor, writing=True) as ledger, ledger.turn() as turn:
+        with self._open(writing=True) as ledger, ledger.turn() as turn:
+            terms = Terms.read(turn.at([FIRST])[FIRST], self.place)
+            _check(guarantee, terms.unit)
+            price = terms.rule.price(guarantee, concentration)
             spent, count = read_state(turn.state)
-            if not (spent + price).within(self.filter.limit):
-                raise self._exhausted(price, spent)
+            if not (spent + price).within(terms.rule.limit):
+                raise self._exhausted(price, spent, terms.rule.limit)
+            body = {
+                "what": what,
+                "time": now(),
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "price": [str(price.loss), str(price.delta)],
+                "facts": known | facts,
+            }
             turn.append(CHARGE, as_json(body))
             turn.state = state_of(spent + price, count + 1)
         return read_charge(count + 1, body)
@@ -309,22 +337,32 @@ class Account:
     def __repr__(self) -> str:
         return f"Account({self.name!r})"
 
-    def _check(self, guarantee: Guarantee) -> None:
-        if not guarantee.unit.implies(self.unit):
-            remedy = "take an account of the release's unit, or say whose each row is: --person, groups="
-            allowed = f"about the account's unit, '{self.unit.adjacency}' ({remedy})"
-            raise ParameterError("guarantee", allowed, guarantee.adjacency)
-        if not guarantee.is_private:
-            raise ParameterError("guarantee", "that of a private run: a seeded one is not charged", str(guarantee))
+    def _open(self, *, writing: bool = False) -> AbstractContextManager[Ledger]:
+        """Its ledger, and no other, open for a moment."""
+        return ledger_at(self._where, self._anchor, identity=self._identity, writing=writing)
 
-    def _exhausted(self, price: Tally, spent: Tally) -> AccountExhausted:
-        limit = self.filter.limit
+    def _exhausted(self, price: Tally, spent: Tally, limit: Tally) -> AccountExhausted:
         return AccountExhausted(
             account=self.name,
             asked=self.told(price),
             left=self.told(limit - spent, is_left=True),
             limit=self.told(limit, is_left=True),
         )
+
+
+def _check(guarantee: Guarantee, unit: Unit) -> None:
+    """Raise unless a release with this guarantee may be charged to an account of this unit."""
+    if not guarantee.unit.implies(unit):
+        remedy = "take an account of the release's unit, or say whose each row is: --person, groups="
+        allowed = f"about the account's unit, '{unit.adjacency}' ({remedy})"
+        raise ParameterError("guarantee", allowed, guarantee.adjacency)
+    if not guarantee.is_private:
+        raise ParameterError("guarantee", "that of a private run: a seeded one is not charged", str(guarantee))
+
+
+def _charges(ledger: Ledger) -> tuple[Charge, ...]:
+    bodies = [json.loads(entry.body) for entry in ledger.entries() if entry.kind == CHARGE]
+    return tuple(read_charge(number, body) for number, body in enumerate(bodies, start=1))
 
 
 AccountLike = Account | str | os.PathLike[str]

@@ -6,15 +6,20 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pcqr.errors import LedgerTooNew
+from pcqr.errors import LedgerDamaged, LedgerTooNew
 from pcqr.release.account.figures import Tally
 from pcqr.release.account.filters import BasicFilter, ConcentratedFilter, Filter
 from pcqr.unit import Unit
 
+if TYPE_CHECKING:
+    from pcqr.release.ledger import Entry
+
 TERMS, CHARGE = "terms", "charge"
 """The kinds of entries: the first one, and all others."""
+FIRST = 1
+"""The number of the entry with the terms."""
 FORMAT = 1
 
 Fact = str | int | float | None
@@ -49,27 +54,44 @@ class Charge:
     facts: dict[str, Fact] = field(default_factory=dict)
 
 
-def terms_of(rule: Filter, unit: Unit, created: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Terms:
     """What is fixed for ever when an account is made."""
-    return {
-        "format": FORMAT,
-        "filter": rule.name,
-        "epsilon": rule.epsilon,
-        "delta": rule.delta,
-        "rho": rule.rho if isinstance(rule, ConcentratedFilter) else None,
-        "unit": [unit.kind, unit.rows],
-        "created": created,
-    }
 
+    rule: Filter
+    unit: Unit
+    created: str
 
-def read_terms(terms: dict[str, Any], place: str) -> tuple[Filter, Unit]:
-    """The filter and the unit of an account. A ρ that does not imply its (ε, δ) is refused."""
-    if terms["format"] != FORMAT:
-        raise LedgerTooNew(place, f"has terms of format {terms['format']}", "Open it with a newer version of pcqr.")
-    epsilon, delta = terms["epsilon"], terms["delta"]
-    zcdp = terms["filter"] == ConcentratedFilter.name
-    rule = ConcentratedFilter(epsilon, delta, terms["rho"]) if zcdp else BasicFilter(epsilon, delta)
-    return rule, Unit(*terms["unit"])
+    def written(self) -> bytes:
+        rule, unit = self.rule, self.unit
+        return as_json(
+            {
+                "format": FORMAT,
+                "filter": rule.name,
+                "epsilon": rule.epsilon,
+                "delta": rule.delta,
+                "rho": rule.rho if isinstance(rule, ConcentratedFilter) else None,
+                "unit": [unit.kind, unit.rows],
+                "created": self.created,
+            }
+        )
+
+    @classmethod
+    def read(cls, entry: Entry | None, place: str) -> Terms:
+        """The terms in the first entry of an account. A ρ that does not imply its (ε, δ) is refused."""
+        if entry is None or entry.kind != TERMS:
+            raise LedgerDamaged(
+                place,
+                "was never finished: the account has no terms",
+                "Nothing was ever charged to it. Remove it, and create it again.",
+            )
+        terms = json.loads(entry.body)
+        if terms["format"] != FORMAT:
+            raise LedgerTooNew(place, f"has terms of format {terms['format']}", "Open it with a newer version of pcqr.")
+        epsilon, delta = terms["epsilon"], terms["delta"]
+        zcdp = terms["filter"] == ConcentratedFilter.name
+        rule = ConcentratedFilter(epsilon, delta, terms["rho"]) if zcdp else BasicFilter(epsilon, delta)
+        return cls(rule, Unit(*terms["unit"]), terms["created"])
 
 
 def read_charge(number: int, body: dict[str, Any]) -> Charge:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcqr.errors import AnchorMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
+from pcqr.addresses import DatabaseAddress, without_password
+from pcqr.errors import AccountReplaced, AnchorMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
 from pcqr.release.account import places
 
 if TYPE_CHECKING:
@@ -22,9 +23,17 @@ PATIENCE = 60.0
 
 @contextmanager
 def ledger_at(
-    where: str | Path, anchor: str | Path | None, *, writing: bool = False, adopt: bool = False
+    where: DatabaseAddress | Path,
+    anchor: str | Path | None,
+    *,
+    identity: str | None = None,
+    writing: bool = False,
+    adopt: bool = False,
 ) -> Iterator[Ledger]:
-    """The ledger, open for a moment. Whoever wants to write waits while others do."""
+    """The ledger, open for a moment. Whoever wants to write waits while others do.
+
+    Raises `AccountReplaced` where an `identity` is given and another ledger is there.
+    """
     from pcqr.release.ledger import open_ledger  # noqa: PLC0415 - SQLAlchemy is slow to import
 
     until = time.monotonic() + PATIENCE
@@ -43,10 +52,12 @@ def ledger_at(
                 raise
             time.sleep(0.02)
     with ledger:
+        if identity not in (None, ledger.identity):
+            raise AccountReplaced(places.name_of(where))
         yield ledger
 
 
-def new_place(place: str | os.PathLike[str]) -> str | Path:
+def new_place(place: str | os.PathLike[str]) -> DatabaseAddress | Path:
     where = places.found(place)
     if isinstance(where, Path):
         if os.path.lexists(where):
@@ -56,7 +67,7 @@ def new_place(place: str | os.PathLike[str]) -> str | Path:
     return where
 
 
-def existing_place(place: str | os.PathLike[str]) -> str | Path:
+def existing_place(place: str | os.PathLike[str]) -> DatabaseAddress | Path:
     where = places.found(place)
     if isinstance(where, Path) and not os.path.lexists(where):
         raise missing(place)
@@ -65,7 +76,7 @@ def existing_place(place: str | os.PathLike[str]) -> str | Path:
 
 def missing(place: str | os.PathLike[str]) -> ParameterError:
     """What is said where there is no account: how to make one."""
-    name, where = (places.without_password(str(each)) for each in (os.fspath(place), places.found(place)))
+    name, where = without_password(os.fspath(place)), places.found(place)
     return ParameterError(
         "account",
         f"one that exists (there is nothing at {where}). If it was there, bring it back: a new one would count from "

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from pcqr.addresses import DatabaseAddress, without_password
 from pcqr.errors import LedgerUnwritable, ParameterError
 
 SUFFIX = ".account"
@@ -24,18 +25,18 @@ def directory() -> Path:
     return (Path(given) if given else platformdirs.user_data_path("pcqr")) / "accounts"
 
 
-def found(place: str | os.PathLike[str]) -> str | Path:
+def found(place: str | os.PathLike[str]) -> DatabaseAddress | Path:
     """The file, or the address of a database, that a name, a path or an address stands for.
 
     A path has a separator in it or ends in .account; an address has "://" in it; all else is a name.
     """
     text = os.fspath(place)
     if "\0" in text or len(text) > _LONGEST_PATH:
-        raise ParameterError("account", "a name or a path", f"{text[:_LONGEST]}…")
+        raise ParameterError("account", "a name or a path", f"{without_password(text)[:_LONGEST]}…")
     if text.startswith(_SQLITE):
         return Path(text.removeprefix(_SQLITE)).absolute()
     if "://" in text:
-        return text
+        return DatabaseAddress(text)
     is_path = isinstance(place, os.PathLike) or any(mark in text for mark in ("/", os.sep)) or text.endswith(SUFFIX)
     if is_path:
         return Path(text).expanduser().absolute()
@@ -58,13 +59,7 @@ def name_of(place: str | os.PathLike[str]) -> str:
     where = found(place)
     if isinstance(where, Path) and where.suffix == SUFFIX and where.parent == directory():
         return where.name.removesuffix(SUFFIX)
-    return without_password(str(where))
-
-
-def without_password(address: str) -> str:
-    """An address that may be shown."""
-    shown = re.sub(r"(://[^/@:]*):[^@]*@", r"\1:***@", address)  # up to the first "@", as SQLAlchemy reads it
-    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1***", shown)
+    return str(where)
 
 
 def known() -> list[str]:

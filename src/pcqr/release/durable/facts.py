@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pcqr import __version__, registry
+from pcqr.addresses import without_password
 from pcqr.documents import Document
 from pcqr.documents.document import FORMAT as DOCUMENT
 from pcqr.documents.reading import parse, read_object
@@ -110,7 +111,7 @@ def _plain(name: str, value: Any) -> Any:
         case Account():
             plain = plain.place
         case os.PathLike():
-            plain = os.fspath(plain)
+            plain = without_password(os.fspath(plain))
         case HypothesisClass() if (family := _family(plain)) is not None:
             made: Any = plain
             parts = {part.name: _plain(name, getattr(made, part.name)) for part in fields(made) if part.init}

@@ -104,7 +104,7 @@ class Ledger:
     def at(self, seqs: Sequence[int]) -> dict[int, Entry]:
         """The entries with these numbers, which were read from a table beside the chain, by number."""
         with self._reader().reading() as connection:
-            return entries_at(self._store, connection, set(seqs))
+            return self._at(connection, seqs)
 
     def read(self, statement: Executable, **values: object) -> Sequence[Any]:
         """What tables beside the chain hold. `number` is this ledger's, and `final` the last entry to be shown."""
@@ -187,6 +187,7 @@ class Ledger:
             turn = Turn(
                 before,
                 partial(self._found_in_turn, connection, before),
+                partial(self._at, connection),
                 partial(self._store.read, connection),
                 self.place,
             )
@@ -275,6 +276,10 @@ class Ledger:
             with self._store.explaining():
                 keys = self._keys.perhaps_known(self._store, connection, keys, end)
         return self._found(connection, keys, end) if keys else {}
+
+    def _at(self, connection: Connection, seqs: Sequence[int]) -> dict[int, Entry]:
+        with self._store.explaining():
+            return entries_at(self._store, connection, set(seqs))
 
     def _reader(self) -> Store:
         if self._why_closed is not None:

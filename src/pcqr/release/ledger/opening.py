@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from pcqr.addresses import without_password
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import AnchorMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
 from pcqr.files import real
@@ -16,7 +18,7 @@ from pcqr.release.ledger.anchor import Anchor, NewAnchor, Rehearsed, RehearsedAn
 from pcqr.release.ledger.chain import ADOPTED, Draft, chained
 from pcqr.release.ledger.checks import check_anchor, check_end, contains
 from pcqr.release.ledger.ledger import Ledger
-from pcqr.release.ledger.postgres import PostgresStore, without_password
+from pcqr.release.ledger.postgres import PostgresStore
 from pcqr.release.ledger.sqlite import SqliteStore
 from pcqr.release.ledger.store import Snapshot, Store
 
@@ -25,7 +27,7 @@ PATIENCE = 5.0
 """Seconds that a reader waits for a writer to confirm its last turn."""
 
 
-def create_ledger(place: str | Path, purpose: str, anchor: str | Path | None = None) -> Ledger:
+def create_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None = None) -> Ledger:
     """Make a ledger, and open it for writing.
 
     Parameters
@@ -57,14 +59,14 @@ def create_ledger(place: str | Path, purpose: str, anchor: str | Path | None = N
     return open_ledger(place, purpose, anchor)
 
 
-def rehearse_ledger(place: str | Path, purpose: str, anchor: str | Path | None = None) -> None:
+def rehearse_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None = None) -> None:
     """Do what `create_ledger` does up to the last step, and take it back: raises what that would raise."""
     with suppress(Rehearsed):
         _make(place, purpose, anchor, RehearsedAnchor)
 
 
 def open_ledger(
-    place: str | Path,
+    place: str | os.PathLike[str],
     purpose: str,
     anchor: str | Path | None = None,
     adopt: bool = False,
@@ -96,7 +98,7 @@ def open_ledger(
     elsewhere = partial(open_ledger, written_place(place), purpose, anchor, read_only=True)
     store: Store
     if is_address(place):
-        store = PostgresStore(str(place), read_only=read_only)
+        store = PostgresStore(os.fspath(place), read_only=read_only)
     else:
         store = SqliteStore(_path(place), read_only=read_only)
     found: Anchor | None = None
@@ -132,13 +134,13 @@ def open_ledger(
         raise
 
 
-def _make(place: str | Path, purpose: str, anchor: str | Path | None, kind: type[NewAnchor]) -> None:
+def _make(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None, kind: type[NewAnchor]) -> None:
     _check_purpose(purpose)
     identity = SystemEntropy().bytes(16)
     anchor_path = Path(anchor) if anchor is not None else default_path(identity.hex())
     try:
         if is_address(place):
-            with closing(PostgresStore(str(place))) as store:
+            with closing(PostgresStore(os.fspath(place))) as store:
                 called = store.place
                 store.make(identity, purpose, kind(anchor_path, identity, called))
         else:
@@ -187,18 +189,18 @@ def _adopted(store: Store, path: Path) -> Anchor:
     return Anchor.create(path, store.identity, store.place, entry.link)
 
 
-def is_address(place: str | Path) -> bool:
+def is_address(place: str | os.PathLike[str]) -> bool:
     """Is it a database's, not a file's?"""
-    return "://" in str(place) and not str(place).startswith("sqlite:///")
+    return "://" in os.fspath(place) and not os.fspath(place).startswith("sqlite:///")
 
 
-def _path(place: str | Path) -> Path:
-    return real(Path(str(place).removeprefix("sqlite:///")))
+def _path(place: str | os.PathLike[str]) -> Path:
+    return real(Path(os.fspath(place).removeprefix("sqlite:///")))
 
 
-def written_place(place: str | Path) -> str:
+def written_place(place: str | os.PathLike[str]) -> str:
     """How it is found again, from another directory too: whoever opens it has the password elsewhere."""
-    return without_password(str(place)) if is_address(place) else str(_path(place))
+    return without_password(os.fspath(place)) if is_address(place) else str(_path(place))
 
 
 def _check_apart(anchor: Path, path: Path) -> None:

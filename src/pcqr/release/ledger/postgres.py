@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
+from pcqr.addresses import without_password
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, MissingExtra, ParameterError
 from pcqr.release.ledger.anchor import NewAnchor
 from pcqr.release.ledger.points import reached
@@ -25,8 +26,6 @@ PATIENCE = 60
 """Seconds to wait for the turns of others."""
 _CREATION_LOCK = int.from_bytes(b"pcqr", "big")
 _REOPEN = "Whether a turn that was under way was recorded is not known: open the ledger again, and read it."
-
-_PASSWORDS = ("password", "sslpassword")
 
 _REASONS = {
     "08": "cannot be reached: the connection to the server broke, or was not made",
@@ -48,12 +47,12 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
         url, name = parsed(address)
-        place = url.difference_update_query(_PASSWORDS).update_query_dict({"ledger": name}).set(drivername="postgresql")
+        place = url.update_query_dict({"ledger": name}).set(drivername="postgresql").render_as_string(False)
         try:
             engine = create_engine(url, hide_parameters=True)
         except ImportError:
             raise MissingExtra("A ledger in PostgreSQL", "postgres") from None
-        super().__init__(engine, place.render_as_string(hide_password=True), name, read_only=read_only)
+        super().__init__(engine, without_password(place), name, read_only=read_only)
         event.listen(engine, "connect", self._prepare)
 
     def make(self, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
@@ -126,7 +125,7 @@ class PostgresStore(Store):
 
 
 def parsed(address: str) -> tuple[URL, str]:
-    """The address for SQLAlchemy, and the name of the ledger in the database. Errors do not show it: see passwords."""
+    """The address for SQLAlchemy, and the name of the ledger in the database. Errors do not show it."""
     url = _url(address)
     if url.get_backend_name() != "postgresql":
         raise ParameterError(
@@ -136,13 +135,6 @@ def parsed(address: str) -> tuple[URL, str]:
     if not isinstance(name, str) or not name:
         raise ParameterError("ledger", "one name at the end of the address", "several or none")
     return url.set(drivername="postgresql+psycopg").difference_update_query(["ledger"]), name
-
-
-def without_password(address: str) -> str:
-    """The address for a copy: whoever opens it has the password from the environment, or from a file of their own."""
-    url = _url(address)  # whose `set` takes None for a password to mean: as it is
-    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
-    return bare.difference_update_query(_PASSWORDS).render_as_string()
 
 
 def _url(address: str) -> URL:

@@ -12,12 +12,13 @@ from pcqr.release.ledger.chain import RESERVED, Draft, Entry, Link
 from pcqr.release.ledger.store import Note, Reader, Snapshot
 
 Finder = Callable[[Sequence[bytes]], dict[bytes, Entry]]
+At = Callable[[Sequence[int]], dict[int, Entry]]
 
 
 class Turn:
     """What `ledger.turn()` gives. Its entries are written when the block ends, all of them or none."""
 
-    def __init__(self, before: Snapshot, find: Finder, read: Reader, place: str) -> None:
+    def __init__(self, before: Snapshot, find: Finder, at: At, read: Reader, place: str) -> None:
         self.before = before
         """The ledger before this turn."""
         self.drafts: list[Draft] = []
@@ -27,6 +28,7 @@ class Turn:
         """What is written beside the chain."""
         self._state = before.state
         self._find = find
+        self._at = at
         self._read = read
         self._place = place
         self._keys: set[bytes] = set()
@@ -67,6 +69,11 @@ class Turn:
         self._absent.update(keys)
         self._absent.difference_update(found)
         return found
+
+    def at(self, seqs: Sequence[int]) -> dict[int, Entry]:
+        """The entries of earlier turns with these numbers, by number."""
+        self._check_open()
+        return self._at(seqs)
 
     def append(self, kind: str, body: bytes, *keys: bytes) -> int:
         """Add an entry; returns its number. Its keys, if any, must be new to the ledger and of one length.

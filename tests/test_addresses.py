@@ -1,0 +1,85 @@
+"""Addresses of databases: a password in one is shown and written nowhere."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+
+import pytest
+
+from pcqr.addresses import DatabaseAddress, hidden, without_password
+from pcqr.errors import ParameterError
+
+SHOWN = {
+    "postgresql://me:secret@host:5432/db?ledger=x": "postgresql://me@host:5432/db?ledger=x",
+    "postgresql+psycopg://me:secret@[::1]:5432/db": "postgresql+psycopg://me@[::1]:5432/db",
+    "postgresql://me:se/secret@host/db": "postgresql://me@host/db",
+    "postgresql://me:se?secret@host/db": "postgresql://me@host/db",
+    "postgresql://me:s@secret@host/db": "postgresql://me@host/db",
+    "postgresql://:secret@host/db": "postgresql://@host/db",
+    "postgresql://m/e:secret@host/db": "postgresql://m/e@host/db",
+    "postgresql://host/db?password=secret": "postgresql://host/db",
+    "postgresql://host?password=secret@x&ledger=a@b": "postgresql://host?ledger=a@b",
+    "postgresql://host/db?x=y&sslpassword=secret&ledger=z": "postgresql://host/db?x=y&ledger=z",
+    "postgresql://host/db?pass%77ord=secret": "postgresql://host/db",
+    "http://me:secret@host/name": "http://me@host/name",
+}
+PLAIN = (
+    "postgresql://me@host:5432/db?ledger=x",
+    "postgresql:///db?host=/run/postgresql&ledger=x",
+    "postgresql://host/d@b",
+    "hospital",
+    "/home/me:you@here/x.account",
+    "",
+)
+
+
+@pytest.mark.parametrize(("address", "shown"), SHOWN.items())
+def test_a_password_is_taken_out_and_all_else_stays(address: str, shown: str) -> None:
+    assert without_password(address) == shown
+    assert without_password(shown) == shown
+
+
+@pytest.mark.parametrize("address", PLAIN)
+def test_what_has_no_password_stays_as_it_is(address: str) -> None:
+    assert without_password(address) == address
+    assert hidden(address) is address
+
+
+@pytest.mark.parametrize("address", [*SHOWN][:3])
+def test_it_is_read_as_sqlalchemy_reads_it(address: str) -> None:
+    from sqlalchemy import make_url
+
+    whole, bare = make_url(address), make_url(without_password(address))
+    assert whole.password is not None
+    assert bare.password is None
+    assert (bare.username, bare.host, bare.port, bare.database, bare.query) == (
+        whole.username,
+        whole.host,
+        whole.port,
+        whole.database,
+        whole.query,
+    )
+
+
+def test_an_address_connects_with_its_password_and_shows_it_to_nobody() -> None:
+    text = next(iter(SHOWN))
+    address = hidden(text)
+    assert isinstance(address, DatabaseAddress)
+    assert os.fspath(address) == text
+    for same in (copy.copy(address), copy.deepcopy(address)):
+        assert same == address
+        assert hash(same) == hash(address)
+    assert str(address) == SHOWN[text]
+    assert repr(address) == repr(SHOWN[text])
+    pickled = pickle.dumps(address)
+    assert b"secret" not in pickled
+    assert os.fspath(pickle.loads(pickled)) == SHOWN[text]  # noqa: S301
+    assert hidden(None) is None
+
+
+def test_an_error_about_a_parameter_does_not_repeat_it() -> None:
+    error = ParameterError("--ledger", "left out", next(iter(SHOWN)))
+    assert "secret" not in f"{error} {error.received} {error!r} {vars(error)}"
+    assert "me@host" in str(error)
