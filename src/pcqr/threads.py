@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from itertools import pairwise
 from typing import TypeVar
 
+from pcqr.forks import this_process
+
 T = TypeVar("T")
 
 _LEAST_STEPS = 1_000_000
@@ -51,10 +53,10 @@ def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int 
     edges = [total * share // shares for share in range(shares + 1)]
     if shares == 1 or threads == 1:
         return [work(low, high) for low, high in pairwise(edges)]
-    process = os.getpid()
+    process = this_process()
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, low, high) for low, high in pairwise(edges)]
         while wait(futures, _GLANCE).not_done:
-            if os.getpid() != process:  # a signal handler forked: nobody is at work here
+            if this_process() != process:  # a signal handler forked: nobody is at work here
                 raise ForkedError("This process was forked off while threads were at work.")
     return [future.result() for future in futures]

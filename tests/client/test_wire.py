@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from contextlib import contextmanager, suppress
 
 import httpx
 import pytest
+from support.kept import in_a_fork
 from support.replying import FACTS, ROW, SERVER, answered, refused, remote, said, streamed
 
 import pcqr
@@ -256,3 +258,23 @@ def test_a_forked_process_does_not_share_the_connection(monkeypatch: pytest.Monk
         monkeypatch.setattr("os.getpid", lambda: -1)
         found.call("GET", "/v1")
     assert len(opened) == 2
+
+
+def test_a_forked_process_with_the_id_of_an_earlier_one_does_not_share_it_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = []
+
+    def client() -> httpx.Client:
+        opened.append(1)
+        return httpx.Client(transport=httpx.MockTransport(lambda _: streamed(said({}))))
+
+    found, owner = Wire(Address(SERVER, "x"), client, 5.0), os.getpid()
+    found.call("GET", "/v1")
+    monkeypatch.setattr("os.getpid", lambda: owner)
+
+    def ask() -> None:
+        found.call("GET", "/v1")
+        assert len(opened) == 2
+
+    assert in_a_fork(ask) == 0

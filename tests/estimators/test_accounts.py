@@ -211,7 +211,7 @@ def test_a_password_in_the_address_is_in_no_text_of_an_estimator() -> None:
             shown = (repr(each), estimator_html_repr(pipeline), repr(pipeline), str(each.get_params()), str(vars(each)))
             assert not [text for text in shown if "opensesame" in text]
             assert b"opensesame" not in pickle.dumps(each)
-            assert os.fspath(each.account) == given  # what the fit connects with
+            assert os.fspath(each.get_params()["account"]) == given  # what the fit connects with
 
 
 # scikit-learn ---------------------------------------------------------------------------------------------------------

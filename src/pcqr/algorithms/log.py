@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.asking import Asked, Book, Page
 from pcqr.errors import CopyCannotAnswer, ParameterError
+from pcqr.forks import this_process
 from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.plan import Usage
 
@@ -115,11 +115,11 @@ class MemoryLog:
         self.published: Hypothesis | None = None
         self._entries: dict[bytes, Entry] = {} if entries is None else entries
         self._unstable = sum(entry.label is None for entry in self._entries.values())
-        self._owner = os.getpid() if is_original else None
+        self._owner = this_process() if is_original else None
 
     @property
     def is_original(self) -> bool:
-        return self._owner == os.getpid()
+        return self._owner == this_process()
 
     @property
     def spent(self) -> Usage:
@@ -169,7 +169,7 @@ class MemoryLog:
         """Only what has no budget to count is copied as an original: it is one wherever it is loaded."""
         vars(self).update(state)
         if self._owner is not None:
-            self._owner = os.getpid()
+            self._owner = this_process()
 
     def give_up(self) -> None:
         """From here on this is a copy: another log goes on."""
@@ -177,7 +177,7 @@ class MemoryLog:
 
     def take_back(self) -> None:
         """After all no other log goes on: for whoever knows that for sure."""
-        self._owner = os.getpid()
+        self._owner = this_process()
 
 
 class NoLabeller:

@@ -8,7 +8,6 @@ answered, or counted, twice.
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import threading
@@ -23,6 +22,7 @@ from pcqr.client.errors import BadReply, ServiceAway, quoted
 from pcqr.documents.reading import parse
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import MissingExtra, ParameterError
+from pcqr.forks import this_process
 
 if TYPE_CHECKING:
     import httpx
@@ -58,7 +58,7 @@ class Wire:
         self._timeout = timeout
         self._turn = threading.Lock()
         self._client: httpx.Client | None = None
-        self._owner = os.getpid()
+        self._owner = this_process()
         self._stream: Any = None
         self._was_there = False
         """Has the server ever replied? Until then nobody waits for one that is not there."""
@@ -96,7 +96,7 @@ class Wire:
 
     def close(self) -> None:
         client, self._client = self._client, None
-        if client is not None and self._owner == os.getpid():
+        if client is not None and self._owner == this_process():
             client.close()
 
     def _tried(
@@ -186,8 +186,8 @@ class Wire:
 
     def _part_from_parent(self) -> None:
         """A forked process must share no connection, nor wait for a thread that it has not."""
-        if self._owner != os.getpid():
-            self._client, self._turn, self._owner = None, threading.Lock(), os.getpid()
+        if self._owner != this_process():
+            self._client, self._turn, self._owner = None, threading.Lock(), this_process()
 
     def _traced(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):

@@ -7,7 +7,6 @@ each with its own words and buffer; with every other entropy, a seeded one too, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
+from pcqr.forks import this_process
 from pcqr.noise import kernels
 from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
 from pcqr.noise.kernels import MAGNITUDE, SIGNED, WITH_COIN, Words
@@ -110,12 +110,12 @@ def _in_one_process(count: int, fill: Callable[[IntegerArray], None]) -> Integer
     """`count` draws by `fill`. A process that was forked off meanwhile draws anew: words must not serve twice."""
     drawn = np.empty(count, dtype=np.int64)
     while True:
-        process = os.getpid()
+        process = this_process()
         try:
             fill(drawn)
         except ForkedError:
             continue
-        if os.getpid() == process:
+        if this_process() == process:
             return drawn
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import threading
 from pathlib import Path
@@ -80,6 +81,31 @@ def test_a_forked_release_answers_from_its_log(name: str, is_kept: bool, tmp_pat
     finally:
         held[1].set()
         thread.join()
+    assert release.answer(QUERIES[7]).kind == "stable"
+    release.close()
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["in memory", "kept"])
+def test_a_forked_release_decides_nothing_where_the_system_gives_it_the_process_id_of_its_owner(
+    is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a grandchild may get it, once the process that made the release has ended."""
+    release = fitted()
+    release.predict(QUERIES[:3])
+    if is_kept:
+        release.save(tmp_path / "release", anchor=tmp_path / "anchor")
+    owner = os.getpid()
+    monkeypatch.setattr("os.getpid", lambda: owner)
+
+    def ask() -> None:
+        assert not release._votes.log.is_original
+        assert release.answer(QUERIES[2]).kind == "repeated"
+        for x in QUERIES[3:]:
+            with pytest.raises(CopyCannotAnswer):
+                release.answer(x)
+
+    assert in_a_fork(ask) == 0
+    assert in_a_fork(lambda: in_a_fork(ask) and os._exit(2)) == 0
     assert release.answer(QUERIES[7]).kind == "stable"
     release.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -15,6 +14,7 @@ from pcqr.algorithms.asking import Book as AnyBook
 from pcqr.algorithms.log import Entry, MemoryLog, PrivLabel
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import CopyCannotAnswer, LedgerDamaged, ParameterError
+from pcqr.forks import this_process
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.plan import Usage
 from pcqr.release.durable.book import Book, WrittenPage
@@ -41,7 +41,7 @@ class LedgerLog:
     def __init__(self, ledger: Ledger, *, is_copy: bool = False, forget: Callable[[], None] | None = None) -> None:
         self.ledger = ledger
         self._forget = forget
-        self._owner = None if is_copy or ledger.is_read_only else os.getpid()
+        self._owner = None if is_copy or ledger.is_read_only else this_process()
         self._published: Hypothesis | None = None
         self._is_cautious: bool | None = None
         self._announced = NOTHING
@@ -49,7 +49,7 @@ class LedgerLog:
 
     @property
     def is_original(self) -> bool:
-        return self._owner == os.getpid()
+        return self._owner == this_process()
 
     @property
     def state(self) -> State:
