@@ -18,12 +18,18 @@ from pcqr.plan import BatchCost, Usage
 
 
 def cost(
-    marks: str, *, unstable: int, queries: int | None = None, share: float | None = None, votes: int | None = None
+    marks: str,
+    *,
+    unstable: int,
+    queries: int | None = None,
+    share: float | None = None,
+    votes: int | None = None,
+    quota: Usage | None = None,
 ) -> BatchCost:
     """The cost of a batch written as n for a new row and r for a repeated one."""
     is_new = np.array([mark == "n" for mark in marks], dtype=np.bool_)
     left = Usage(queries, unstable)
-    return batch_cost(is_new, left=left, planned=3, unstable_share=share, votes_left=votes)
+    return batch_cost(is_new, left=left, planned=3, unstable_share=share, votes_left=votes, quota=quota)
 
 
 def test_nothing_secret_is_within_reach() -> None:
@@ -75,35 +81,69 @@ def test_rows_after_publication_are_free(marks: str, votes: int, new: int, repea
     assert told.chance_of_halting == 0.0
 
 
+QUOTAS = st.none() | st.builds(Usage, st.none() | st.integers(0, 9), st.none() | st.integers(0, 4))
+
+
 @given(
     marks=st.text("nr", max_size=9),
     unstable=st.integers(0, 4),
     queries=st.none() | st.integers(0, 9),
     share=st.floats(0.0, 1.0),
+    quota=QUOTAS,
 )
-def test_the_model_is_the_sum_over_all_outcomes(marks: str, unstable: int, queries: int | None, share: float) -> None:
+def test_the_model_is_the_sum_over_all_outcomes(
+    marks: str, unstable: int, queries: int | None, share: float, quota: Usage | None
+) -> None:
     """Every pattern of stable and unstable answers, each weighed by its chance, played to the end."""
-    told = cost(marks, unstable=unstable, queries=queries, share=share)
-    halting = expected = 0.0
+    told = cost(marks, unstable=unstable, queries=queries, share=share, quota=quota)
+    halting = expected = exhausting = 0.0
     fewest = len(marks)
     for pattern in itertools.product((False, True), repeat=marks.count("n")):
         chance = float(np.prod([share if flop else 1.0 - share for flop in pattern]))
-        flops, left, allowed, answered = iter(pattern), unstable, queries, 0
+        flops, left, own, answered = iter(pattern), Usage(queries, unstable), quota or Usage(None, None), 0
         for mark in marks:
             if mark == "n":
-                if left == 0 or allowed == 0:
+                if left.is_nothing or own.is_nothing:
+                    exhausting += chance * left.is_nothing
                     break
-                left -= next(flops)
-                allowed = None if allowed is None else allowed - 1
+                flop = next(flops)
+                left, own = (_after(each, flop) for each in (left, own))
             answered += 1
         halting += chance * (answered < len(marks))
-        expected += chance * (unstable - left)
+        expected += chance * (unstable - (left.unstable or 0))
         fewest = min(fewest, answered)
     assert told.certain == fewest
     assert told.chance_of_halting == pytest.approx(halting, abs=1e-12)
+    assert told.chance_of_exhausting == pytest.approx(exhausting, abs=1e-12)
     assert told.expected_unstable == pytest.approx(expected, abs=1e-12)
     assert told.requested == told.new + told.repeated + told.published
     assert told.beyond_plan == max(0, marks.count("n") - 3)
+
+
+def _after(left: Usage, flop: bool) -> Usage:
+    queries = None if left.queries is None else left.queries - 1
+    return Usage(queries, None if left.unstable is None else left.unstable - flop)
+
+
+def test_a_batch_that_probably_uses_up_the_release_says_so() -> None:
+    assert not cost("n" * 9, unstable=5, share=0.5).is_exhausting
+    assert cost("n" * 20, unstable=5, share=0.5).is_exhausting
+    assert not cost("n" * 20, unstable=5, share=0.01).is_exhausting
+    assert cost("nnn", unstable=9, queries=2).is_exhausting
+    assert not cost("nnn", unstable=9, queries=3).is_exhausting, "all of it, and every row is answered"
+    assert not cost("n" * 20, unstable=0, share=0.5).is_exhausting, "it is used up already"
+    assert not cost("n" * 20, unstable=5, share=0.5, votes=4).is_exhausting, "it publishes"
+    assert not cost("n" * 20, unstable=5, share=None).is_exhausting, "nobody knows"
+    for quota in (Usage(4, None), Usage(None, 4), Usage(0, None)):
+        assert not cost("n" * 20, unstable=5, share=0.5, quota=quota).is_exhausting, "the quota ends before"
+    assert cost("n" * 20, unstable=5, share=0.5, quota=Usage(None, 5)).is_exhausting
+
+
+def test_a_release_that_publishes_is_within_the_quota_of_a_key_all_the_same() -> None:
+    told = cost("nnnrn", unstable=9, votes=3, quota=Usage(2, None))
+    assert (told.certain, told.chance_of_halting, told.is_refused) == (2, 1.0, True)
+    assert "The key's quota will end before the last row" in str(told)
+    assert cost("nnnrn", unstable=9, votes=3, quota=Usage(3, None)).is_certain
 
 
 @given(
@@ -133,6 +173,12 @@ def test_it_reads_well() -> None:
     ranged = str(with_range(cost("nnnn", unstable=1, share=0.25), (0.0, 0.5)))
     assert "about 0.7 unstable answers (0.0 to 0.9, as far off as it was on real tables), and a chance of" in ranged
     assert risky.endswith("Beyond the number for which accuracy was planned: 1 of the new queries.")
+    quota = str(cost("nn", unstable=5, share=0.5, quota=Usage(0, None)))
+    assert (
+        "Left: 5 unstable answers and any number of stable ones. Left of this key's quota: 0 queries. The key's "
+        in quota
+    )
+    assert "quota will end before the last row; certain to be answered: no row." in quota
     refused = str(cost("nn", unstable=1, queries=0, share=0.5))
     assert "Left: 0 queries and 1 unstable answer. The release will halt before the last row" in refused
     assert "certain to be answered: no row." in refused

@@ -221,6 +221,8 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         unstable_range=ranges,
         epsilon=numbers,
         delta=numbers,
+        quota=st.none() | usages,
+        chance_of_exhausting=st.none() | numbers,
     ),
 } | plan_documents.STRATEGIES
 

@@ -44,6 +44,7 @@ def batch_cost(
     planned: int,
     unstable_share: float | None,
     votes_left: int | None = None,
+    quota: Usage | None = None,
 ) -> BatchCost:
     """The cost of a batch whose new rows are marked by `is_new`.
 
@@ -56,14 +57,21 @@ def batch_cost(
     b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j). With ℓ
     labels left likewise, 1 − p for p: a share p of the queries that are asked is unstable, and E[min(ℓ, Bin(b, 1−p))]
     are not (Wald). Where neither has a limit, `left.queries` alone decides.
+
+    `quota` is what the asker may still have: every new row counts against it, too, so that the smaller number decides.
+    The release is used up by the rows that the quota lets through, and not at all where it lets fewer unstable answers
+    through than the release has.
     """
     rows = is_new.shape[0]
     earlier: NDArray[np.int64] = np.cumsum(is_new, dtype=np.int64) - is_new  # new rows before each row
     voted = rows if votes_left is None else int((earlier < votes_left).sum())
     new = int(is_new[:voted].sum())
-    allowed = new if left.queries is None else min(new, left.queries)
-    surely = min(number for number in (allowed, left.unstable, left.labels) if number is not None)
-    certain = rows if votes_left is not None else int((earlier + is_new <= surely).sum())
+    both = left.at_most(quota)
+    allowed = new if both.queries is None else min(new, both.queries)
+    ends = both if votes_left is None else quota or Usage(None, None)  # a release that publishes does not halt
+    surely = min(number for number in (new, ends.queries, ends.unstable, ends.labels) if number is not None)
+    certain = int((earlier + is_new <= surely)[:voted].sum())
+    certain = rows if certain == voted else certain
     return BatchCost(
         requested=rows,
         repeated=voted - new,
@@ -72,8 +80,10 @@ def batch_cost(
         certain=certain,
         left=left,
         beyond_plan=max(0, new - planned),
-        expected_unstable=None if unstable_share is None else _expected_unstable(allowed, left, unstable_share),
-        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, left, unstable_share),
+        expected_unstable=None if unstable_share is None else _expected_unstable(allowed, both, unstable_share),
+        chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, ends, unstable_share),
+        quota=quota,
+        chance_of_exhausting=0.0 if votes_left is not None else _chance_of_exhausting(new, left, quota, unstable_share),
     )
 
 
@@ -81,8 +91,9 @@ def with_range(cost: BatchCost, shares: tuple[float, float] | None) -> BatchCost
     """`cost` with the unstable answers that the least and the largest of `shares` let one expect; None: as it is."""
     if shares is None:
         return cost
-    asked = cost.new if cost.left.queries is None else min(cost.new, cost.left.queries)
-    least, most = (_expected_unstable(asked, cost.left, share) for share in shares)
+    both = cost.left.at_most(cost.quota)
+    asked = cost.new if both.queries is None else min(cost.new, both.queries)
+    least, most = (_expected_unstable(asked, both, share) for share in shares)
     return replace(cost, unstable_range=(least, most))
 
 
@@ -96,6 +107,15 @@ def _expected_unstable(asked: int, left: Usage, share: float) -> float:
 def _expected(asked: int, limit: int, share: float) -> float:
     """E[min(limit, Bin(asked, share))]."""
     return float(bdtrc(np.arange(min(limit, asked)), asked, share).sum())
+
+
+def _chance_of_exhausting(new: int, left: Usage, quota: Usage | None, share: float | None) -> float | None:
+    """The chance that the batch ends before its last row, and has left nothing of the release."""
+    asked = new if quota is None or quota.queries is None else min(new, quota.queries + 1)
+    if quota is not None and quota.unstable is not None and quota.unstable < (left.unstable or 0):
+        left = replace(left, unstable=None)
+    is_enough = all(number is None or asked <= number for number in (left.queries, left.unstable, left.labels))
+    return 0.0 if is_enough else _chance_of_halting(asked, left, share)
 
 
 def _chance_of_halting(new: int, left: Usage, share: float | None) -> float | None:

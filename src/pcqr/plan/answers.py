@@ -10,6 +10,8 @@ from pcqr.documents.codec import later
 
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
+LIKELY = 0.5
+"""The chance from which on a batch is expected to use up its release."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,13 @@ class Usage(Document):
     def is_nothing(self) -> bool:
         """Is one of them used up, so that no new query can be answered?"""
         return any(number is not None and number <= 0 for number in (self.queries, self.unstable, self.labels))
+
+    def at_most(self, other: Usage | None) -> Usage:
+        """Return the smaller of each number and that of `other`: what both allow. None: this one."""
+        if other is None:
+            return self
+        pairs = ((self.queries, other.queries), (self.unstable, other.unstable), (self.labels, other.labels))
+        return Usage(*(min((each for each in pair if each is not None), default=None) for pair in pairs))
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else f", labels={self.labels}"
@@ -148,6 +157,11 @@ class BatchCost(Document):
         `expected_unstable` with the model as far off, to either side, as it was on real tables.
     epsilon, delta : float, default 0.0
         What the batch adds to ε and δ: nothing.
+    quota : Usage or None, default None
+        What the asker's quota has left before the batch, which counts beside `left`. None: there is no quota.
+    chance_of_exhausting : float or None, default None
+        The chance, by the model, that the batch uses up the release for everybody. Without a quota it is
+        `chance_of_halting`.
 
     Examples
     --------
@@ -177,6 +191,8 @@ class BatchCost(Document):
     unstable_range: tuple[float, float] | None = None
     epsilon: float = 0.0
     delta: float = 0.0
+    quota: Usage | None = later(None)  # noqa: RUF009  (None, and not in older documents)
+    chance_of_exhausting: float | None = later(None)
 
     @property
     def is_certain(self) -> bool:
@@ -186,8 +202,15 @@ class BatchCost(Document):
     @property
     def is_refused(self) -> bool:
         """Will some row stay unanswered, whatever the votes say?"""
-        short = self.left.queries is not None and self.left.queries < self.new
-        return not self.is_certain and (short or self.left.is_nothing)
+        return not self.is_certain and self._ends(self.left.at_most(self.quota))
+
+    @property
+    def is_exhausting(self) -> bool:
+        """Is the batch expected to use up, for ever, a release that is not used up yet? Ask for a confirmation then.
+
+        True where the model finds it at least as likely as not: a function of the transcript and of public numbers.
+        """
+        return not self.left.is_nothing and (self.chance_of_exhausting or 0.0) >= LIKELY
 
     def __str__(self) -> str:
         kinds = [counted(self.new, "new query", "new queries")]
@@ -196,7 +219,7 @@ class BatchCost(Document):
         lines = [
             f"{counted(self.requested, 'row')}: {'; '.join(kinds)}.",
             "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
-            (f"Left: {self.left}. " if self.new else "") + self._certainty(),
+            (f"Left: {self.left}.{self._quota()} " if self.new else "") + self._certainty(),
         ]
         can_abstain = self.left.unstable is not None or self.left.labels is not None
         if self.expected_unstable is not None and can_abstain and self.new and not self.is_refused:
@@ -213,11 +236,19 @@ class BatchCost(Document):
             return "Every row will be answered."
         surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
         if self.is_refused:
-            return f"The release will halt before the last row; certain to be answered: {surely}."
+            ends = "release will halt" if self._ends(self.left) else "key's quota will end"
+            return f"The {ends} before the last row; certain to be answered: {surely}."
         takes = "An unstable answer takes one of them, a stable one none"
         if self.left.labels is not None:
             takes = "A label takes one of the labels, an unstable answer none"
         return f"{takes}; certain to be answered: {surely}."
+
+    def _ends(self, usage: Usage) -> bool:
+        """Is there too little of `usage` for the new queries, whatever the votes say?"""
+        return usage.is_nothing or (usage.queries is not None and usage.queries < self.new)
+
+    def _quota(self) -> str:
+        return "" if self.quota is None else f" Left of this key's quota: {self.quota}."
 
     def _range(self) -> str:
         if self.unstable_range is None:
@@ -230,4 +261,5 @@ class BatchCost(Document):
             return ""
         chance = self.chance_of_halting
         shown = "below 0.001" if chance < 0.001 else "above 0.999" if chance > 0.999 else f"of {chance:.2g}"
-        return f", and a chance {shown} that the release halts before the last row"
+        who = "release halts" if self.quota is None else "release halts, or the key's quota ends,"
+        return f", and a chance {shown} that the {who} before the last row"
