@@ -230,6 +230,25 @@ def test_a_token_gets_the_same_reply_and_belongs_to_one_request(client: httpx.Cl
     assert client.post("/v1/releases/ages/preview", json={"x": [[0.173]]}).json()["new"] == 1, "nothing was asked"
 
 
+def test_tokens_for_rows_that_were_asked_before_take_no_place_on_disk(tmp_path: Path) -> None:
+    kept(tmp_path)
+    rows = [[0.01 + 0.0004 * number] for number in range(500)]
+    with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
+
+        def ask(token: str) -> None:
+            told = client.post("/v1/releases/ages/ask", json={"x": rows}, headers={"idempotency-key": token})
+            assert told.status_code == 200
+
+        def size() -> int:
+            return sum(path.stat().st_size for path in (tmp_path / "release").iterdir())
+
+        ask("first")
+        before = size()
+        for number in range(20):
+            ask(f"again-{number}")
+        assert size() == before
+
+
 @pytest.mark.parametrize("token", ["", "a b", "a" * 129, "é".encode("latin-1")])
 def test_a_token_that_is_none_is_refused(client: httpx.Client, token: Any) -> None:
     response = client.post("/v1/releases/ages/ask", json={"x": [[0.5]]}, headers={b"idempotency-key": token})

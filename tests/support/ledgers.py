@@ -53,6 +53,9 @@ def make_older(shelf: Shelf, name: str = "ledger") -> None:
     with engine.begin() as connection:
         for statement in (
             "DROP TABLE pcqr_index",
+            "DROP INDEX pcqr_request_times",
+            "ALTER TABLE pcqr_requests DROP COLUMN time",
+            "ALTER TABLE pcqr_requests RENAME COLUMN receipt TO told",
             "ALTER TABLE pcqr_ledgers DROP COLUMN indexed",
             "ALTER TABLE pcqr_entries DROP COLUMN size",
             'ALTER TABLE pcqr_entries RENAME COLUMN keys TO "key"',

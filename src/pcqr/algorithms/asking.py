@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.plan import Answer, Kind, Usage
+
+if TYPE_CHECKING:
+    from pcqr.algorithms.log import Entry
 
 L = TypeVar("L")
 UNLIMITED = Usage(None, None)
@@ -66,21 +69,18 @@ class Asked:
         The new queries, and the unstable answers, that this asker may have in all, over all its requests; None: any
         number. Needs a book.
     token : bytes or None, default None
-        What the asker calls this request: sent again, it gets the same reply. Needs a book.
-    digest : bytes or None, default None
-        What the request says, hashed: a token with another digest is refused. None: that of the points.
+        What the asker calls this request: sent again within a day, it gets the same reply. Needs a book.
     """
 
     points: Points
     asker: str | None = None
     allowance: Usage = UNLIMITED
     token: bytes | None = None
-    digest: bytes | None = None
 
     @property
     def content(self) -> bytes:
         """What tells requests with one token apart."""
-        return sha256((self.points + 0.0).tobytes()).digest() if self.digest is None else self.digest
+        return sha256((self.points + 0.0).tobytes()).digest()
 
     @property
     def needs_book(self) -> bool:
@@ -102,8 +102,11 @@ class Told(Generic[L]):
 class Page(Protocol):
     """The book during one turn. All that it decides is a function of the transcript and of public requests."""
 
-    def replayed(self, asked: Asked) -> Told[int] | None:
-        """What a request with this token got before; None for a new token, or none."""
+    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Told[int] | None:
+        """Return what a request with this token got before; None for a new token, or none.
+
+        `these` are the keys of its rows, and `known` has the entries of the log with these keys.
+        """
 
     def allows(self, asked: Asked) -> bool:
         """Is anything left of what this asker may have?"""
@@ -111,8 +114,8 @@ class Page(Protocol):
     def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
         """A row was answered."""
 
-    def end(self, asked: Asked, told: Told[int]) -> None:
-        """A request was answered, as far as it will be."""
+    def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
+        """A request, whose rows have the keys `these`, was answered as far as it will be."""
 
 
 class Book(Protocol):

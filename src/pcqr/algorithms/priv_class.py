@@ -149,16 +149,30 @@ class PrivClass:
         self.log.announce([this for each in these for this in each], self.labeller)
         with self.log.turn(self.labeller) as turn:
             page = None if book is None else turn.open(book, asked)
-            told = [None if page is None else page.replayed(each) for each in asked]
+            known = turn.find([this for each in these for this in each])
+            told = [
+                None if page is None else page.replayed(each, its_keys, known)
+                for each, its_keys in zip(asked, these, strict=True)
+            ]
             fresh = [number for number, before in enumerate(told) if before is None]
             rows = [this for number in fresh for this in these[number]]
-            known = turn.find(rows)
             ballots = self._ballots([asked[number].points for number in fresh], rows, known)
             deciding = _Deciding(self, turn, page, known, ballots, stop)
             return [
                 before or deciding.told(each, its_keys)
                 for before, each, its_keys in zip(told, asked, these, strict=True)
             ]
+
+    def replayed(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
+        """Return what requests with tokens got before, and no replies for all others. Nothing is decided."""
+        if book is None or not self.log.is_original or all(each.token is None for each in asked):
+            return [Told(())] * len(asked)
+        these = [keys(each.points) if each.token is not None else [] for each in asked]
+        with self._lock, self.log.turn(self.labeller) as turn:
+            page = turn.open(book, asked)
+            known = turn.find([this for each in these for this in each])
+            each_with_keys = zip(asked, these, strict=True)
+            return [page.replayed(each, its_keys, known) or Told(()) for each, its_keys in each_with_keys]
 
     def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
         """The refusal of so many rows, after the answers that were `given`."""
@@ -232,11 +246,11 @@ class _Deciding:
     def told(self, asked: Asked, these: Sequence[bytes]) -> Told[int]:
         """The rows of one request, in order."""
         page, replies, stopped = self._page, list[Reply[int]](), None
-        if page is not None and (before := page.replayed(asked)) is not None:
+        if page is not None and (before := page.replayed(asked, these, self._known)) is not None:
             return before  # its token came earlier in this turn
         for this in these:
             if self._stop is not None and self._stop(Usage(self._asked, self._unstable), self._left):
-                return Told(replies)
+                break
             entry: Entry | None = self._known.get(this) or self._decided.get(this)
             kind: Kind = "repeated"
             if entry is None:
@@ -249,7 +263,7 @@ class _Deciding:
             replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
         told = Told(replies, stopped)
         if page is not None:
-            page.end(asked, told)
+            page.end(asked, these, told)
         return told
 
     def _stopped(self, asked: Asked) -> Stopped | None:

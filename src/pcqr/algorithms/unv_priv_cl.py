@@ -117,14 +117,15 @@ class UnvPrivCl:
         return self._lock if self._votes.log.is_original else nullcontext()
 
     def _ask(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
-        told: list[Told[int]] = [Told(())] * len(asked)
         with self.guarded():
             published = self._published_when_due()  # again, should the last attempt have been interrupted
             if published is None:
                 told = self._votes.ask(asked, book, stop=self._is_due)
                 published = self._published_when_due()
+            else:
+                told = self._votes.replayed(asked, book)
         if published is not None:
-            told = self._predicted(published, asked, told, book)
+            told = self._predicted(published, asked, told)
         return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
 
     def _is_due(self, spent: Usage, left: Usage) -> bool:
@@ -146,15 +147,13 @@ class UnvPrivCl:
             self._records = None
         return log.published
 
-    def _predicted(
-        self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Told[int]], book: Book | None
-    ) -> list[Told[int]]:
-        """What was `told` by votes, and the rows that are left over by the hypothesis: nothing but tokens is kept."""
+    def _predicted(self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Told[int]]) -> list[Told[int]]:
+        """What was `told` by votes, and the rows that are left over by the hypothesis: nothing of it is kept."""
         found, spent = list(told), self._votes.spent  # the votes are over: it stays as it is
         rests = {
             number: each.points[len(so_far.replies) :]
             for number, (each, so_far) in enumerate(zip(asked, told, strict=True))
-            if so_far.stopped is None and not so_far.is_replay and len(so_far.replies) < each.points.shape[0]
+            if so_far.stopped is None and len(so_far.replies) < each.points.shape[0]
         }
         if not rests:
             return found
@@ -162,16 +161,7 @@ class UnvPrivCl:
         counts = (spent.queries or 0, spent.unstable or 0, None, 0, False)
         for number, rest in rests.items():
             later = [Reply(label, None, "published", *counts) for label in islice(labels, rest.shape[0])]
-            found[number] = Told([*told[number].replies, *later])
-        if book is not None and any(asked[number].token is not None for number in rests):
-            with self._votes.log.turn(self._votes.labeller) as turn:
-                page = turn.open(book, asked)
-                for number in rests:
-                    before = page.replayed(asked[number])
-                    if before is None:
-                        page.end(asked[number], found[number])
-                    else:
-                        found[number] = before
+            found[number] = replace(told[number], replies=[*told[number].replies, *later])
         return found
 
 

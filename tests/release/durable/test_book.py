@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, bindparam, event, select
 from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
 from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
 from support.ledgers import Shelf, make_older
@@ -26,11 +26,12 @@ from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.errors import ReleaseError
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import Usage
-from pcqr.release.durable.book import Book
+from pcqr.release.durable.book import TOKEN_SECONDS, Book
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.log import LedgerLog
 from pcqr.release.ledger import Ledger
 from pcqr.release.ledger.points import TURN, watched
+from pcqr.release.ledger.tables import REQUESTS
 
 FREE = Usage(None, None)
 numbers = itertools.count()
@@ -117,7 +118,7 @@ def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledge
     assert (kinds(other), other.stopped) == ([], "quota")
 
 
-def test_a_token_gets_the_same_reply_for_ever_and_another_request_none(ledger: Ledger) -> None:
+def test_a_token_gets_the_same_reply_and_another_request_none(ledger: Ledger) -> None:
     protocol, book = votes(Usage(None, 2), started(Usage(None, 2), ledger)), Book(ledger)
     asked = Asked(rows(1, -1, -2, 3), "ann", FREE, b"token")
     (first,) = protocol.ask_together([asked], book)
@@ -129,9 +130,107 @@ def test_a_token_gets_the_same_reply_for_ever_and_another_request_none(ledger: L
     assert (same.replies, same.stopped, same.is_replay) == (first.replies, "halted", True)
     assert (list(reused.replies), reused.stopped) == ([], "reused")
     assert kinds(others) == ["repeated"]
-    (by_digest,) = protocol.ask_together([Asked(rows(1), "eve", FREE, b"token", b"what it says")], book)
-    (replayed,) = protocol.ask_together([Asked(rows(2), "eve", FREE, b"token", b"what it says")], book)
-    assert replayed.replies == by_digest.replies
+
+
+def test_a_reply_that_is_made_anew_from_the_log_is_the_first_one_to_the_last_count(ledger: Ledger) -> None:
+    """Rows that others had asked, rows that come twice, rows beyond the plan, and counts after each of them."""
+    protocol, book = votes(Usage(20, 9), started(Usage(20, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1, -1), "bob")], book)
+    asked = Asked(rows(2, 1, -2, -2, -1, 2, 4, 6, -3), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert kinds(first) == ["stable", "repeated", "unstable", *["repeated"] * 3, "stable", "stable", "unstable"]
+    assert [reply.is_beyond_plan for reply in first.replies] == [False] * 7 + [True] * 2
+    protocol.ask_together([Asked(rows(8, -8), "bob")], book)
+    (again,) = protocol.ask_together([asked], book)
+    assert (list(again.replies), again.stopped, again.is_replay) == (list(first.replies), None, True)
+    assert (protocol.spent, protocol.left) == (Usage(9, 4), Usage(11, 5))
+
+
+def stored(ledger: Ledger) -> list[tuple[bytes, int]]:
+    """The tokens that the book keeps, each with the bytes that are kept with it."""
+    found = ledger.read(select(REQUESTS.c.token, REQUESTS.c.receipt).where(REQUESTS.c.ledger == bindparam("number")))
+    return sorted((token, len(receipt)) for token, receipt in found)
+
+
+def test_whoever_gets_nothing_new_has_nothing_stored_however_many_tokens_it_makes_up(ledger: Ledger) -> None:
+    """Repeated rows are free. So are rows after the quota: neither may fill the disk."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    most = Usage(3, None)
+    protocol.ask_together([Asked(rows(1, -1, 2), "ann", most, b"first")], book)
+    kept_first = stored(ledger)
+    reached: list[str] = []
+    with watched(reached.append):
+        for number in range(5):
+            asked = [Asked(rows(*again), "ann", most, b"%d %d" % (number, len(again))) for again in ([1, -1, 2], [7])]
+            repeated, refused = protocol.ask_together(asked, book)
+            assert kinds(repeated) == ["repeated"] * 3
+            assert (kinds(refused), refused.stopped) == ([], "quota")
+    assert "entries written" not in reached
+    assert stored(ledger) == kept_first
+
+
+def test_what_is_stored_with_a_token_does_not_grow_with_the_rows_of_its_request(ledger: Ledger) -> None:
+    """One new row must not buy the place for ten thousand repeated ones."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1), "ann", FREE, b"short")], book)
+    protocol.ask_together([Asked(rows(*[1] * 5_000, 2), "ann", FREE, b"long")], book)
+    (long, size), (short, other) = stored(ledger)
+    assert (long, short) == (b"long", b"short")
+    assert size == other < 64
+
+
+def test_tokens_expire_and_nothing_is_decided_twice(ledger: Ledger) -> None:
+    now = 1_000_000
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger, lambda: now)
+    asked = Asked(rows(1, -1), "ann", Usage(3, 2), b"token")
+    (first,) = protocol.ask_together([asked], book)
+    now += TOKEN_SECONDS - 1
+    (kept_still,) = protocol.ask_together([asked], book)
+    assert (kept_still.replies, kept_still.is_replay) == (first.replies, True)
+    now += 1
+    (later,) = protocol.ask_together([asked], book)
+    assert (kinds(later), later.is_replay) == (["repeated"] * 2, False)
+    assert [(each.label, each.coin) for each in later.replies] == [(each.label, each.coin) for each in first.replies]
+    assert (protocol.spent, book.usage("ann")) == (Usage(2, 1), Usage(2, 1))
+    assert stored(ledger) != [], "what is not written to is not looked through"
+    (other,) = protocol.ask_together([Asked(rows(5), "ann", Usage(3, 2), b"token")], book)
+    assert kinds(other) == ["stable"], "the token is free again"
+    assert [token for token, _ in stored(ledger)] == [b"token"]
+    now += TOKEN_SECONDS
+    protocol.ask_together([Asked(rows(7), "bob", FREE, b"another")], book)
+    assert [token for token, _ in stored(ledger)] == [b"another"], "those of everybody"
+    assert protocol.spent == Usage(4, 1)
+
+
+def test_a_request_that_a_publication_cut_in_two_gets_its_votes_again_and_the_rest_by_the_classifier(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unv_priv_cl, "sspp", lambda *_: Threshold(1.5))
+    left = Usage(None, 9)
+    protocol, book = universal(left, 2, started(left, ledger)), Book(ledger)
+    asked = Asked(rows(2, 2, 4, 6, 1), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert kinds(first) == ["stable", "repeated", "stable", "published", "published"]
+    assert [reply.label for reply in first.replies] == [0, 0, 0, 1, 0], "the classifier says otherwise than the votes"
+    before = stored(ledger)
+    for _ in range(2):
+        (again,) = protocol.ask_together([asked], book)
+        assert list(again.replies) == list(first.replies)
+    (reused,) = protocol.ask_together([Asked(rows(9), "ann", FREE, b"token")], book)
+    assert (list(reused.replies), reused.stopped) == ([], "reused")
+    for number in range(3):
+        (published,) = protocol.ask_together([Asked(rows(2, 7), "ann", FREE, b"%d" % number)], book)
+        assert kinds(published) == ["published"] * 2
+    assert stored(ledger) == before, "what is published costs nothing, and no place either"
+
+
+def test_a_clock_that_goes_back_decides_nothing_twice(ledger: Ledger) -> None:
+    times = iter([1_000_000, 5, 2_000_000])
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger, lambda: next(times))
+    asked = Asked(rows(1, -1), "ann", FREE, b"token")
+    told = [protocol.ask_together([asked], book)[0] for _ in range(3)]
+    assert [[(each.label, each.coin) for each in one.replies] for one in told] == [[(1, None), (None, 0)]] * 3
+    assert protocol.spent == Usage(2, 1)
 
 
 def test_the_book_tells_who_was_told_what(ledger: Ledger) -> None:
@@ -208,7 +307,7 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
         page = WrittenPage(turn, [asked], seqs, 5)  # type: ignore[arg-type]
         for key, reply in zip(seqs, told.replies, strict=True):
             page.answered(asked, key, reply.kind)
-        page.end(asked, told)
+        page.end(asked, list(seqs), told)
         page.write()
         return turn.rows
 
@@ -225,20 +324,23 @@ def test_answers_that_an_earlier_version_has_kept_are_found_and_added_to(shelf: 
                 body = struct.pack(">bbQQ", label, coin, number, number > 1) + point
                 turn.append("answer", body, sha256(point).digest())
             turn.state = State(Usage(3, 1), Usage(None, 8)).written()
-        votes(Usage(None, 9), LedgerLog(older)).ask_together([Asked(rows(2, -1), "ann")], Book(older, lambda: 5))
+        asked = [Asked(rows(2, -1), "ann"), Asked(rows(5), "bob", FREE, b"token")]
+        votes(Usage(None, 9), LedgerLog(older)).ask_together(asked, Book(older, lambda: 5))
     make_older(shelf)
     with shelf.open() as again:
         protocol, book = votes(Usage(None, 9), LedgerLog(again)), Book(again, lambda: 7)
         told = [(line.point.item(), line.label, line.coin) for line in book.answers("ann")]
         assert told == [(2.0, 0, None), (-1.0, None, 0)]
+        (retried,) = protocol.ask_together([Asked(rows(5), "bob", FREE, b"token")], book)
+        assert (kinds(retried), retried.is_replay) == (["repeated"], False), "its replies are gone, its answers are not"
         (replies,) = protocol.ask_together([Asked(rows(3, 2, 1, -1, -2), "ann")], book)
         assert kinds(replies) == ["stable", "repeated", "repeated", "repeated", "unstable"]
-        assert (protocol.spent, protocol.left) == (Usage(5, 2), Usage(None, 7))
-        assert [entry.point.item() for entry in protocol.transcript] == [1.0, -1.0, 2.0, 3.0, -2.0]
+        assert (protocol.spent, protocol.left) == (Usage(6, 2), Usage(None, 7))
+        assert [entry.point.item() for entry in protocol.transcript] == [1.0, -1.0, 2.0, 5.0, 3.0, -2.0]
         assert [line.point.item() for line in book.answers("ann")] == [2.0, -1.0, 3.0, 1.0, -2.0]
         everything = [(line.asker, line.time, line.point.item(), line.label) for line in book.answers(None)]
         nobody = [(None, None, 1.0, 1), (None, None, -1.0, None), (None, None, 2.0, 0)]
-        assert everything == [*nobody, ("ann", 7, 3.0, 1), ("ann", 7, -2.0, None)]
+        assert everything == [*nobody, ("bob", 5, 5.0, 1), ("ann", 7, 3.0, 1), ("ann", 7, -2.0, None)]
         again.verify()
 
 

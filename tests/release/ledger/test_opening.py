@@ -105,7 +105,7 @@ def test_a_newer_version_is_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatc
         patch.setattr(tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda _: None))
         shelf.create().close()
     for read_only in (False, True):
-        with pytest.raises(LedgerTooNew, match="newer version of pcqr: its tables are version 4"):
+        with pytest.raises(LedgerTooNew, match="newer version of pcqr: its tables are version 5"):
             shelf.open(read_only=read_only)
 
 

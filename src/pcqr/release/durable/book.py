@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
-from sqlalchemy import BindParameter, Executable, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Executable, bindparam, delete, func, insert, select, update
 
 from pcqr.algorithms.asking import Asked, Reply, Stopped, Told
 from pcqr.algorithms.log import Entry
@@ -24,11 +24,10 @@ from pcqr.release.ledger import Ledger, Turn
 from pcqr.release.ledger.store import AT_ONCE
 from pcqr.release.ledger.tables import ASKED, ENTRIES, REQUESTS, USAGE
 
+TOKEN_SECONDS = 24 * 60 * 60
+"""How long a token is kept. After that the request is as good as new: its rows are in the log, and cost nothing."""
 _COUNTS = struct.Struct(">QQQ")
-_REPLY = struct.Struct(">bbBQQqqB")
-_REPLY_WITH_LABELS = struct.Struct(">bbBQQqqBq")
-_LABELS_FLAG = 1 << 7
-"""In the byte that says why a request stopped: its replies say how many labels were left."""
+_RECEIPT = struct.Struct(">QIIIBQQqqq")
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _STOPPED: tuple[Stopped | None, ...] = (None, *get_args(Stopped))
 _NONE = -1
@@ -43,17 +42,19 @@ _NEW_USAGE = insert(USAGE).values(ledger=_number, asker=bindparam("who"), counts
 _USAGE = (
     update(USAGE).where(USAGE.c.ledger == _number, USAGE.c.asker == bindparam("who")).values(counts=bindparam("now"))
 )
-_TOLD = select(REQUESTS.c.asker, REQUESTS.c.token, REQUESTS.c.content, REQUESTS.c.told).where(
+_RECEIPTS = select(REQUESTS.c.asker, REQUESTS.c.token, REQUESTS.c.content, REQUESTS.c.receipt).where(
     REQUESTS.c.ledger == _number,
     REQUESTS.c.asker.in_(_askers),
     REQUESTS.c.token.in_(bindparam("tokens", expanding=True)),
+    REQUESTS.c.time > bindparam("since"),
 )
-_NEW_TOLD = insert(REQUESTS).values(
+_EXPIRED = delete(REQUESTS).where(REQUESTS.c.ledger == _number, REQUESTS.c.time <= bindparam("since"))
+_REPLACED = delete(REQUESTS).where(
+    REQUESTS.c.ledger == _number, REQUESTS.c.asker == bindparam("who"), REQUESTS.c.token == bindparam("token")
+)
+_NEW_RECEIPT = insert(REQUESTS).values(
     ledger=_number,
-    asker=bindparam("who"),
-    token=bindparam("token"),
-    content=bindparam("content"),
-    told=bindparam("told"),
+    **{name: bindparam(f"new_{name}") for name in ("asker", "token", "content", "receipt", "time")},
 )
 _HAD = select(ASKED.c.asker, ASKED.c.seq).where(
     ASKED.c.ledger == _number, ASKED.c.seq.in_(bindparam("seqs", expanding=True)), ASKED.c.asker.in_(_askers)
@@ -174,16 +175,21 @@ class WrittenPage:
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
         self._asked: dict[tuple[str, bytes], bytes] = {}
         tokens = sorted({each.token for each in asked if each.token is not None})
-        rows = turn.read(_TOLD, askers=askers, tokens=tokens) if tokens else ()
-        self._told = {(who, token): (content, told) for who, token, content, told in rows}
-        self._new_told: list[dict[str, object]] = []
+        self._since = now - TOKEN_SECONDS
+        rows = turn.read(_RECEIPTS, askers=askers, tokens=tokens, since=self._since) if tokens else ()
+        self._receipts = {(who, token): (content, _Receipt.read(receipt)) for who, token, content, receipt in rows}
+        self._ended: dict[tuple[str, bytes], _Ended] = {}
 
-    def replayed(self, asked: Asked) -> Told[int] | None:
-        found = None if asked.token is None else self._told.get((_name(asked), asked.token))
-        if found is None:
+    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Told[int] | None:
+        if asked.token is None:
             return None
-        content, told = found
-        return _read_told(told) if content == asked.content else Told((), "reused")
+        this = _name(asked), asked.token
+        if (ended := self._ended.get(this)) is not None:
+            return replace(ended.told, is_replay=True) if ended.content == asked.content else Told((), "reused")
+        if this not in self._receipts:
+            return None
+        content, receipt = self._receipts[this]
+        return receipt.replayed(these, known, self._seqs) if content == asked.content else Told((), "reused")
 
     def allows(self, asked: Asked) -> bool:
         queries, unstable, _ = self._counts[_name(asked)]
@@ -198,17 +204,13 @@ class WrittenPage:
             counts[0] += 1
             counts[1] += kind == "unstable"
 
-    def end(self, asked: Asked, told: Told[int]) -> None:
-        if asked.token is not None:
-            written = _written_told(told)
-            self._told[_name(asked), asked.token] = asked.content, written
-            row: dict[str, object] = {
-                "who": _name(asked),
-                "token": asked.token,
-                "content": asked.content,
-                "told": written,
-            }
-            self._new_told.append(row)
+    def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
+        """Keep the token of a request that got a new answer: all others cost nothing, whenever they are sent again."""
+        if asked.token is None:
+            return
+        first = next((key for key, reply in zip(these, told.replies, strict=False) if reply.kind != "repeated"), None)
+        if first is not None:
+            self._ended[_name(asked), asked.token] = _Ended(asked.content, first, told)
 
     def write(self) -> None:
         """Hand everything to the turn."""
@@ -231,7 +233,17 @@ class WrittenPage:
         self._turn.note(_NEW_ASKED, lines)
         self._turn.note(_USAGE, [row for is_there, row in rows if is_there])
         self._turn.note(_NEW_USAGE, [row for is_there, row in rows if not is_there])
-        self._turn.note(_NEW_TOLD, self._new_told)
+        if self._ended:
+            tokens = [{"who": who, "token": token} for who, token in self._ended]
+            self._turn.note(_EXPIRED, [{"since": self._since}])
+            self._turn.note(_REPLACED, tokens)  # of a token that is not looked at any more
+            self._turn.note(_NEW_RECEIPT, [self._written(who, token) for who, token in self._ended])
+
+    def _written(self, who: str, token: bytes) -> dict[str, object]:
+        ended = self._ended[who, token]
+        receipt = _Receipt.of(ended.told, self._seqs[ended.first]).written()
+        row = {"asker": who, "token": token, "content": ended.content, "receipt": receipt, "time": self._now}
+        return {f"new_{name}": value for name, value in row.items()}
 
     def _had(self) -> set[tuple[str, int]]:
         """Which of the repeated rows an asker has asked before."""
@@ -256,45 +268,78 @@ def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | Non
     )
 
 
-def _written_told(told: Told[int]) -> bytes:
-    """As bytes, of a length that depends on the number of replies, and on whether labels are counted, alone."""
-    counts_labels = any(reply.labels_left is not None for reply in told.replies)
-    form = _REPLY_WITH_LABELS if counts_labels else _REPLY
-    replies = (
-        form.pack(
-            *(_NONE if each is None else each for each in (reply.label, reply.coin)),
-            _KINDS.index(reply.kind),
-            reply.asked,
-            reply.unstable,
-            *(_NONE if each is None else max(0, each) for each in (reply.queries_left, reply.unstable_left)),
-            reply.is_beyond_plan,
-            *((max(0, reply.labels_left or 0),) if counts_labels else ()),
+class _Ended(NamedTuple):
+    """A request with a token that was answered in this turn: its content, and the key of its first new answer."""
+
+    content: bytes
+    first: bytes
+    told: Told[int]
+
+
+class _Receipt(NamedTuple):
+    """What the log does not say about a request: which of its answers were new, and what was spent and left by then.
+
+    The numbers `first`, `first` + 1, … are those of its `new` answers. It got `answered` in all, the last of them
+    `beyond` the plan.
+    """
+
+    first: int
+    new: int
+    answered: int
+    beyond: int
+    stopped: Stopped | None
+    asked: int
+    unstable: int
+    left: Usage
+
+    @classmethod
+    def of(cls, told: Told[int], first: int) -> _Receipt:
+        replies, last = told.replies, told.replies[-1]
+        new, beyond = sum(each.kind != "repeated" for each in replies), sum(each.is_beyond_plan for each in replies)
+        return cls(first, new, len(replies), beyond, told.stopped, last.asked, last.unstable, last.left)
+
+    @classmethod
+    def read(cls, written: bytes) -> _Receipt:
+        first, new, answered, beyond, stopped, asked, unstable, *left = _RECEIPT.unpack(written)
+        usage = Usage(*(None if each == _NONE else each for each in left))
+        return cls(first, new, answered, beyond, _STOPPED[stopped], asked, unstable, usage)
+
+    def written(self) -> bytes:
+        left = (self.left.queries, self.left.unstable, self.left.labels)
+        return _RECEIPT.pack(
+            *(self.first, self.new, self.answered, self.beyond),
+            _STOPPED.index(self.stopped),
+            *(self.asked, self.unstable),
+            *(_NONE if each is None else max(0, each) for each in left),
         )
-        for reply in told.replies
-    )
-    return bytes([_STOPPED.index(told.stopped) | _LABELS_FLAG * counts_labels]) + b"".join(replies)
+
+    def replayed(
+        self, these: Sequence[bytes], known: Mapping[bytes, Entry], seqs: Mapping[bytes, int]
+    ) -> Told[int] | None:
+        """Return the reply once more, from the log; None where the log has lost an answer.
+
+        Every new answer takes one query, and one unstable answer or one label, of what is left: so the counts after
+        each row follow from those after the last.
+        """
+        rows = these[: self.answered]
+        if not all(key in known for key in rows):
+            return None
+        new = {key: row for row, key in reversed(list(enumerate(rows))) if 0 <= seqs[key] - self.first < self.new}
+        replies: list[Reply[int]] = []
+        asked, unstable, left = self.asked, self.unstable, self.left
+        for row, key in reversed(list(enumerate(rows))):
+            entry, is_new = known[key], new.get(key) == row
+            is_unstable = entry.label is None
+            kind: Kind = "repeated" if not is_new else "unstable" if is_unstable else "stable"
+            numbers = (asked, unstable, left.queries, left.unstable, row >= self.answered - self.beyond, left.labels)
+            replies.append(Reply(entry.label, entry.coin, kind, *numbers))
+            if is_new:
+                asked, unstable = asked - 1, unstable - is_unstable
+                left = Usage(
+                    _more(left.queries, 1), _more(left.unstable, is_unstable), _more(left.labels, not is_unstable)
+                )
+        return Told(replies[::-1], self.stopped, is_replay=True)
 
 
-def _read_told(written: bytes) -> Told[int]:
-    form = _REPLY_WITH_LABELS if written[0] & _LABELS_FLAG else _REPLY
-    replies = [_read_reply(*fields) for fields in form.iter_unpack(written[1:])]
-    return Told(replies, _STOPPED[written[0] & ~_LABELS_FLAG], is_replay=True)
-
-
-def _read_reply(label: int, coin: int, kind: int, asked: int, unstable: int, *rest: int) -> Reply[int]:
-    queries_left, unstable_left, is_beyond_plan, *labels_left = rest
-    return Reply(
-        _or_none(label),
-        _or_none(coin),
-        _KINDS[kind],
-        asked,
-        unstable,
-        _or_none(queries_left),
-        _or_none(unstable_left),
-        bool(is_beyond_plan),
-        *labels_left,
-    )
-
-
-def _or_none(number: int) -> int | None:
-    return None if number == _NONE else number
+def _more(left: int | None, number: int) -> int | None:
+    return None if left is None else left + number

@@ -98,10 +98,12 @@ REQUESTS = Table(
     Column("asker", String, primary_key=True),
     Column("token", LargeBinary, primary_key=True),
     Column("content", LargeBinary, nullable=False),
-    Column("told", LargeBinary, nullable=False),
+    Column("receipt", LargeBinary, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Index("pcqr_request_times", "ledger", "time"),
     sqlite_with_rowid=False,
 )
-"""What a request with a token got."""
+"""Which answers a request with a token got: of one length, however many these are."""
 
 
 def prefixes(keys: Sequence[bytes]) -> NDArray[np.int64]:
@@ -174,7 +176,13 @@ def _create_index(connection: Connection) -> None:
     connection.execute(update(LEDGERS).values(indexed=LEDGERS.c.seq))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book, _create_index)
+def _create_receipts(connection: Connection) -> None:
+    """Earlier versions kept whole replies. A request that is sent again gets its answers from the chain."""
+    connection.execute(text("DROP TABLE pcqr_requests"))
+    METADATA.create_all(connection, [REQUESTS], checkfirst=False)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book, _create_index, _create_receipts)
 """The n-th, counted from 0, brings a database from version n to version n + 1."""
 _AT_ONCE = 10_000
 _PREFIX = 8
