@@ -36,6 +36,7 @@ JOBS = {
     "account adopt": account_jobs.AdoptAccount,
     "account list": account_jobs.ListAccounts,
     "keys create": key_jobs.CreateKey,
+    "keys limit": key_jobs.LimitKey,
     "keys list": key_jobs.ListKeys,
     "keys renew": key_jobs.RenewKey,
     "keys revoke": key_jobs.RevokeKey,

@@ -67,8 +67,27 @@ def test_a_renewed_key_is_printed_alone_and_replaces_the_old_one(home: Path) -> 
         ("create", "a", "--role", "asker", "--queries", -1),
         ("revoke", "nobody"),
         ("renew", "nobody"),
+        ("limit", "nobody", "--queries", 5),
+        ("limit", "nobody"),
     ],
 )
 def test_bad_input_is_refused_and_writes_no_key(home: Path, words: tuple[object, ...]) -> None:
     assert run(*words).exit_code == 2
     assert not (home / "data" / "keys.json").exists()
+
+
+def test_the_limits_of_a_key_are_changed_one_at_a_time(home: Path) -> None:
+    key = run("create", "ward-7", "--role", "asker", "--queries", 100, "--unstable", 5).stdout.strip()
+    ring = Keyring(home / "data" / "keys.json")
+    assert "150" in run("limit", "ward-7", "--queries", 150).output
+    found = ring.asker(key)
+    assert found is not None
+    assert (found.allowance.queries, found.allowance.unstable, found.role) == (150, 5, "asker"), "a server notices"
+    told = json.loads(run("limit", "ward-7", "--queries", "any", "--unstable", 0, "--json").output)["key"]
+    assert (told["queries"], told["unstable"]) == (None, 0)
+    for wrong in ("-1", "many", "1.5", "", 2**63, "9" * 30):
+        assert run("limit", "ward-7", "--queries", wrong).exit_code == 2
+    assert run("limit", "ward-7").exit_code == 2
+    found = ring.asker(key)
+    assert found is not None
+    assert (found.allowance.queries, found.allowance.unstable) == (None, 0)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
+from scipy.special import bdtr, bdtrc
 
 from pcqr.hypotheses.base import Points
 from pcqr.plan import BatchCost, Usage
@@ -112,10 +112,16 @@ def _expected(asked: int, limit: int, share: float) -> float:
 def _chance_of_exhausting(new: int, left: Usage, quota: Usage | None, share: float | None) -> float | None:
     """The chance that the batch ends before its last row, and has left nothing of the release."""
     asked = new if quota is None or quota.queries is None else min(new, quota.queries + 1)
-    if quota is not None and quota.unstable is not None and quota.unstable < (left.unstable or 0):
+    own = None if quota is None else quota.unstable
+    if own is not None and left.unstable is not None and own < left.unstable:  # unstable answers end with the quota
         left = replace(left, unstable=None)
-    is_enough = all(number is None or asked <= number for number in (left.queries, left.unstable, left.labels))
-    return 0.0 if is_enough else _chance_of_halting(asked, left, share)
+    else:
+        own = None
+    if all(number is None or asked <= number for number in (left.queries, left.unstable, left.labels)) or own == 0:
+        return 1.0 if left.is_nothing and new else 0.0
+    if own is None or left.queries is None or left.queries == 0:
+        return _chance_of_halting(asked, left, share)
+    return None if share is None else float(bdtr(own - 1, left.queries - 1, share))
 
 
 def _chance_of_halting(new: int, left: Usage, share: float | None) -> float | None:

@@ -37,6 +37,24 @@ class CreateKey:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LimitKey:
+    """Of `pcqr keys limit`."""
+
+    name: KeyName
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER|any", help="New queries that the key may ask of each release. Default: as it is."),
+    ] = None
+    unstable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|any", help="Unstable answers that the key may have of each release. Default: as it is."
+        ),
+    ] = None
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListKeys:
     """Of `pcqr keys list`."""
 

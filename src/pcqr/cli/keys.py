@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pcqr.cli.console import print_json
-from pcqr.cli.key_jobs import CreateKey, ListKeys, RenewKey, RevokeKey
+from pcqr.cli.key_jobs import CreateKey, LimitKey, ListKeys, RenewKey, RevokeKey
+from pcqr.errors import ParameterError
 from pcqr.plan import Usage
 from pcqr.server.askers import Role
 from pcqr.server.keys import Key, KeyFile, default_path, read
@@ -29,6 +30,35 @@ def run_renew(job: RenewKey, *, as_json: bool) -> None:
     role = read(file.path)[job.name].role
     more = "Servers let the old one in no more; limits, and what was used of them, stay. "
     _tell(file, key, job.name, role, more, as_json=as_json)
+
+
+def run_limit(job: LimitKey, *, as_json: bool) -> None:
+    changes: dict[str, int | None] = {}
+    if job.queries is not None:
+        changes["queries"] = _limit_of("--queries", job.queries)
+    if job.unstable is not None:
+        changes["unstable"] = _limit_of("--unstable", job.unstable)
+    if not changes:
+        raise ParameterError("--queries or --unstable", "given: what the key may have from now on", None)
+    file = _file(job.keys)
+    key = file.limit(job.name, changes)
+    if as_json:
+        print_json({"file": str(file.path), "key": _facts(key)})
+        return
+    typer.echo(
+        f"The key of {key.name} may now have of each release, over its whole life: queries: "
+        f"{_limit(key.allowance.queries)}, unstable answers: {_limit(key.allowance.unstable)}. What it has used stays "
+        f"used. Servers that use {file.path} notice."
+    )
+
+
+def _limit_of(option: str, text: str) -> int | None:
+    """The number that was typed; None for `any`."""
+    if text == "any":
+        return None
+    if not text.isascii() or not text.isdecimal() or len(text) > 19:
+        raise ParameterError(option, "a number of at least 0, or any", text)
+    return int(text)
 
 
 def run_list(job: ListKeys, *, as_json: bool) -> None:

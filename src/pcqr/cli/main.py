@@ -327,6 +327,19 @@ def list_keys(job: key_jobs.ListKeys, /, *, as_json: bool) -> None:
     run_list(job, as_json=as_json)
 
 
+@command(keys, key_jobs.LimitKey, "limit")
+def limit_key(job: key_jobs.LimitKey, /, *, as_json: bool) -> None:
+    """Change the quotas of a key that is there, up or down. A running server notices.
+
+    What was used stays used: a key whose limit is lowered below that gets nothing new.
+
+    Exit codes: 0 done; 2 there is no such key, or no limit was given.
+    """
+    from pcqr.cli.keys import run_limit  # noqa: PLC0415
+
+    run_limit(job, as_json=as_json)
+
+
 @command(keys, key_jobs.RenewKey, "renew")
 def renew_key(job: key_jobs.RenewKey, /, *, as_json: bool) -> None:
     """Make another key for a name, and print it, once: the old one lets nobody in any more, lost or revoked.

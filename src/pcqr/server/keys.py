@@ -17,7 +17,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,9 +93,7 @@ class KeyFile:
         _check_name(name)
         if role not in get_args(Role):
             raise ParameterError("--role", "asker or holder", role)
-        for option, number in (("--queries", allowance.queries), ("--unstable", allowance.unstable)):
-            if number is not None and not 0 <= number <= _MOST:
-                raise ParameterError(option, "a number of at least 0, below 2**63", number)
+        _check_allowance(allowance)
         key = _new_key()
         with self._locked() as keys:
             if name in keys:
@@ -116,6 +114,18 @@ class KeyFile:
             keys[name] = replace(keys[name], digest=digest(key), created=int(time.time()), revoked=None)
             self._write(keys)
         return key
+
+    def limit(self, name: str, changes: Mapping[str, int | None]) -> Key:
+        """Set what a key may have of each release in all, from the server's next request on. None: no limit.
+
+        What was used stays used: a key whose limit is lowered below that gets nothing new.
+        """
+        with self._changing(name) as keys:
+            allowance = replace(keys[name].allowance, **changes)
+            _check_allowance(allowance)
+            keys[name] = replace(keys[name], allowance=allowance)
+            self._write(keys)
+            return keys[name]
 
     def revoke(self, name: str) -> Key:
         """Let nobody in with this key any more, from the server's next request on."""
@@ -283,6 +293,12 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError
     return dict(pairs)
+
+
+def _check_allowance(allowance: Usage) -> None:
+    for option, number in (("--queries", allowance.queries), ("--unstable", allowance.unstable)):
+        if number is not None and not 0 <= number <= _MOST:
+            raise ParameterError(option, "a number of at least 0, below 2**63", number)
 
 
 def _check_name(name: str) -> None:
