@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from support import proof_notes
 
+from pcqr import registry
+
 ROOT = Path(__file__).parents[1]
 HISTORY = "CHANGELOG.md"
 """Speaks of names that are gone."""
@@ -79,3 +81,10 @@ def test_what_is_gone_is_noticed() -> None:
     assert not _exists("pcqr.plan.VotePlan")
     assert not _exists("pcqr.plan.VoteStage.voters")
     assert FILE.findall("see tests/test_pages.py, not xtests/y.py") == ["tests/test_pages.py"]
+
+
+def test_the_page_on_guarantees_has_a_row_for_every_estimator() -> None:
+    page = (ROOT / "docs" / "guarantee.md").read_text(encoding="utf-8")
+    rows = page.split("\n## What each estimator promises\n")[1].split("\n## ")[0]
+    named = {algorithm.estimator.split(":")[1] for algorithm in registry.algorithms()}
+    assert named == set(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE))

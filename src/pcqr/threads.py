@@ -45,8 +45,10 @@ def available() -> int:
 def in_threads(work: Callable[[int, int], T], total: int, steps: int, most: int | None = None) -> list[T]:
     """What `work`(low, high) gives for consecutive shares of range(`total`), at most `most` each; kernels hold no lock.
 
-    `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone, all public.
-    The threads end with the call, whatever its end; nothing is left behind that a fork or a pickle could trip over.
+    `steps` is about what one of `total` takes. How many shares there are follows from these numbers alone. They are
+    public, but for a `total` that is a number of rows where records are persons: it then shows in running times alone
+    (docs/known-vulnerabilities.md, V38). The threads end with the call, whatever its end; nothing is left behind that a
+    fork or a pickle could trip over.
     """
     threads = available() if total * steps >= _LEAST_STEPS else 1
     shares = max(1, min(threads, total), -(-total // (most or total or 1)))

@@ -54,7 +54,10 @@ class ConfidentVotes:
 
     @property
     def left(self) -> Usage:
-        """Checks and labels that are paid for and not yet begun: a decision that was broken off has spent both."""
+        """Checks and labels that are paid for and not yet begun.
+
+        A decision that was broken off has spent both, unless it was in a ledger's turn, which then leaves no trace.
+        """
         return Usage(self._checks_left, None, self._labels_left)
 
     @left.setter

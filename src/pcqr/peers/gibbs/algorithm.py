@@ -49,7 +49,10 @@ class GibbsLabels:
 
     @property
     def left(self) -> Usage:
-        """Draws that are paid for and not yet begun: one that was broken off is spent. No answer is ever ⊥."""
+        """Draws that are paid for and not yet begun. No answer is ever ⊥.
+
+        One that was broken off is spent, unless it was in a ledger's turn, which then leaves no trace.
+        """
         return Usage(self._draws_left, None)
 
     @left.setter

@@ -56,7 +56,10 @@ class NoisyVotes:
 
     @property
     def left(self) -> Usage:
-        """Decisions that are paid for and not yet begun: one that was broken off is spent. No answer is ever ⊥."""
+        """Decisions that are paid for and not yet begun. No answer is ever ⊥.
+
+        One that was broken off is spent, unless it was in a ledger's turn, which then leaves no trace.
+        """
         return Usage(self._decisions_left, None)
 
     @left.setter
