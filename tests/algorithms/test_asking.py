@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,16 @@ def test_publication_midway_is_where_it_would_be(groups: list[list[Asked]], left
     assert together.protocol.now() == alone.protocol.now()
 
 
+def test_where_a_classifier_follows_the_votes_no_reply_says_that_queries_end() -> None:
+    left, before = Usage(5, 3), rows(2, -1, 4)
+    assert [reply.left for reply in votes(left).ask_together([Asked(before)])[0].replies] == [
+        *(Usage(4, 3), Usage(3, 2), Usage(2, 2))
+    ]
+    (told,) = universal(left, 2).ask_together([Asked(before)])
+    assert [reply.left for reply in told.replies] == [Usage(None, 3), Usage(None, 2), Usage(None, 0)]
+    assert [reply.kind for reply in told.replies] == ["stable", "unstable", "published"]
+
+
 def test_a_request_that_stops_does_not_stop_the_others() -> None:
     protocol = votes(Usage(None, 1))
     first, second, third = protocol.ask_together([Asked(rows(2, -1, 4)), Asked(rows(2, 5)), Asked(rows(-1))])
@@ -69,3 +81,12 @@ def test_allowances_and_tokens_need_a_book(asked: Asked) -> None:
         with pytest.raises(ParameterError, match="book"):
             protocol.ask_together([asked])
         assert protocol.ask_together([]) == []
+
+
+def test_what_tells_requests_apart_is_their_digest_else_the_bits_of_their_points() -> None:
+    """A token sent again with other rows is another request; −0 and 0 are one number."""
+    plain = Asked(rows(1, 0)).content
+    assert plain == sha256(rows(1, 0).tobytes()).digest()
+    assert plain == Asked(rows(1, -0.0), "ann", token=b"once").content
+    assert plain != Asked(rows(1, 2)).content
+    assert Asked(rows(1, 0), digest=b"said").content == Asked(rows(5), digest=b"said").content == b"said"

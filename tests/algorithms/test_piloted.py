@@ -106,6 +106,14 @@ def test_the_costliest_head_counts() -> None:
     assert piloted_guarantee(replace(plan, heads=quieter), DELTA).epsilon < 0.9 * piloted_guarantee(plan, DELTA).epsilon
 
 
+def test_the_costliest_head_is_that_of_the_most_steps_by_squared_noise() -> None:
+    """9 steps at 10 cost more than 20 at 20, though fewer."""
+    plan = a_plan(4_000)
+    longer = replace(plan.heads[1], steps=20, scale=2 * plan.heads[1].scale)
+    mixed = replace(plan, heads=(plan.heads[0], longer, plan.heads[2]))
+    assert piloted_guarantee(mixed, DELTA).epsilon >= piloted_guarantee(plan, DELTA).epsilon
+
+
 def test_a_lead_with_less_noise_costs_more() -> None:
     plan = a_plan(4_000)
     assert (

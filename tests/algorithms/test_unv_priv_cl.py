@@ -6,14 +6,18 @@ import copy
 import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pcqr.algorithms import unv_priv_cl
+from pcqr.algorithms import sharing, unv_priv_cl
+from pcqr.algorithms.asking import Asked
 from pcqr.algorithms.lock import Lock
+from pcqr.algorithms.sharing import SharedTurns
 from pcqr.algorithms.sspp import sspp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.entropy import SeededEntropy
@@ -21,11 +25,8 @@ from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import Answer, DrawStage, Usage, VoteStage
+from pcqr.plan import DrawStage, Usage, VoteStage
 from pcqr.records import InMemory, Records
-
-PATIENCE = 0.3
-"""Seconds in which a second thread would have got in, were the door open."""
 
 
 def release(after: int = 2, unstable: int = 5, public: Points | None = None) -> UnvPrivCl:
@@ -41,37 +42,97 @@ def point(value: float) -> Points:
     return np.array([[value]])
 
 
-def run_at_once(first: Callable[[], object], second: Callable[[], object], inside: threading.Event) -> None:
-    """Start `first`, and `second` as soon as `first` has set `inside`; wait for both."""
-    threads = [threading.Thread(target=first), threading.Thread(target=second)]
-    threads[0].start()
-    assert inside.wait(10.0)
-    threads[1].start()
-    for thread in threads:
-        thread.join(10.0)
+def run_in_thread(act: Callable[[], object]) -> None:
+    """What `act` raises there is raised here."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(act).result(60.0)
+
+
+class Held(Exception):
+    """A thread would have to wait."""
+
+
+class Impatient(Lock):  # type: ignore[misc]  # final to typeshed alone
+    """Raises where another thread has it: who must wait is told at once, and no test has to guess by the clock."""
+
+    def __enter__(self) -> bool:  # type: ignore[override]
+        if not self.acquire(blocking=False):
+            raise Held
+        return True
+
+
+def impatient(universal: UnvPrivCl) -> UnvPrivCl:
+    """With locks for which nobody waits, one of the release and one of its votes."""
+    for asked in (universal, universal.protocol):
+        asked._lock = Impatient()
+        asked._sharing = SharedTurns(asked._lock)
+    return universal
+
+
+class Step:
+    """A step in which the first thread that takes it stays until `leave`; `taken` counts."""
+
+    def __init__(self, outcome: object) -> None:
+        self.inside, self.leave, self.taken = threading.Event(), threading.Event(), 0
+        self._outcome = outcome
+
+    def __call__(self, *_: object) -> object:
+        self.taken += 1
+        if self.taken == 1:
+            self.inside.set()
+            assert self.leave.wait(60.0)
+        return self._outcome
+
+    @contextmanager
+    def held_by(self, act: Callable[[], object]) -> Iterator[None]:
+        """A thread is inside while this block lasts, and has ended after it."""
+        thread = threading.Thread(target=act)
+        thread.start()
+        try:
+            assert self.inside.wait(60.0)
+            yield
+        finally:
+            self.leave.set()
+            thread.join(60.0)
         assert not thread.is_alive()
 
 
-def test_two_threads_at_the_last_vote_publish_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_a_thread_publishes_nobody_else_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second draw would be a second release that nobody has paid for."""
-    universal, inside, leave, drawn = release(after=1), threading.Event(), threading.Event(), []
-
-    def slow_sspp(*_: object) -> Threshold:
-        drawn.append(threading.get_ident())
-        inside.set()
-        leave.wait(PATIENCE)
-        return Threshold(0.5)
-
-    monkeypatch.setattr(unv_priv_cl, "sspp", slow_sspp)
-    answers: list[Answer[int]] = []
-    run_at_once(
-        lambda: answers.append(universal.answer(point(0.9))),
-        lambda: answers.append(universal.answer(point(0.1))),
-        inside,
-    )
-    assert len(drawn) == 1
-    assert sorted(answer.kind for answer in answers) == ["published", "stable"]
+    universal, draw = impatient(release(after=1)), Step(Threshold(0.5))
+    monkeypatch.setattr(unv_priv_cl, "sspp", draw)
+    monkeypatch.setattr(sharing, "PATIENCE", 0.0)
+    with draw.held_by(lambda: universal.answer(point(0.9))):
+        for act in (universal.answer, universal.preview):
+            with pytest.raises(Held):
+                act(point(0.1))
+        assert universal.published is None
+    assert draw.taken == 1
+    assert universal.answer(point(0.1)).kind == "published"
     assert universal.protocol.asked == 1
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["universal", "votes"])
+def test_while_a_thread_decides_nobody_else_gets_in(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both could else be the last unstable answer; and what is spent and left must be of one moment."""
+    universal, decide = impatient(release(after=9, unstable=1)), Step(1)
+    votes = universal.protocol
+    monkeypatch.setattr(votes.labeller, "decide", decide)
+    monkeypatch.setattr(sharing, "PATIENCE", 0.0)
+    with decide.held_by(lambda: (universal if whole else votes).answer(point(0.9))):
+        acts: list[Callable[[], object]] = [
+            votes.now,
+            lambda: votes.preview(point(0.8)),
+            lambda: votes.answer(point(0.8)),
+            lambda: votes.ask([Asked(point(0.8))], None),
+            lambda: universal.answer(point(0.8)),
+        ]
+        for act in acts:
+            with pytest.raises(Held):
+                act()
+    assert (decide.taken, votes.asked) == (1, 1)
+    universal.answer(point(0.8))
+    assert (decide.taken, votes.asked) == (2, 2)
 
 
 def test_a_query_in_the_middle_of_publication_draws_no_second_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,40 +152,20 @@ def test_a_query_in_the_middle_of_publication_draws_no_second_classifier(monkeyp
     assert len(drawn) == 1
 
 
-def test_two_threads_that_vote_are_counted_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both could else be the last unstable answer."""
-    protocol, inside, within = release(after=9, unstable=1).protocol, threading.Event(), []
-    most = 0
-
-    def slow_decide(_: object) -> int:
-        nonlocal most
-        within.append(1)
-        most = max(most, len(within))
-        inside.set()
-        threading.Event().wait(PATIENCE)
-        within.pop()
-        return 1
-
-    monkeypatch.setattr(protocol.labeller, "decide", slow_decide)
-    run_at_once(lambda: protocol.answer(point(0.9)), lambda: protocol.answer(point(0.8)), inside)
-    assert most == 1
-    assert protocol.asked == 2
-
-
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_lock_lets_its_owner_in_again_and_nobody_else(copied: bool) -> None:
-    lock, entered = copy.deepcopy(Lock()) if copied else Lock(), threading.Event()
+    lock = copy.deepcopy(Lock()) if copied else Lock()
+    entered: list[bool] = []
 
     def other() -> None:
-        with lock:
-            entered.set()
+        entered.append(lock.acquire(blocking=False))
 
-    with lock, lock:
-        thread = threading.Thread(target=other)
-        thread.start()
-        assert not entered.wait(PATIENCE)
-    assert entered.wait(10.0)
-    thread.join(10.0)
+    with lock:
+        with lock:
+            pass
+        run_in_thread(other)
+    run_in_thread(other)
+    assert entered == [False, True]
 
 
 def test_no_interruption_leaves_the_lock_held() -> None:
@@ -202,15 +243,12 @@ def test_publication_comes_early_when_the_unstable_answers_are_used_up(monkeypat
 @pytest.mark.parametrize("act", ["answer", "preview"])
 @pytest.mark.parametrize("whole", [True, False], ids=["universal", "votes"])
 def test_what_reads_or_changes_the_spending_waits_for_the_lock(act: str, whole: bool) -> None:
-    universal = release()
+    universal = impatient(release())
     asked = universal if whole else universal.protocol
-    thread = threading.Thread(target=getattr(asked, act), args=(point(0.9),))
-    with asked._lock:
-        thread.start()
-        thread.join(PATIENCE)
-        assert thread.is_alive()
-    thread.join(10.0)
-    assert not thread.is_alive()
+    with asked._lock, pytest.raises(Held):
+        run_in_thread(lambda: getattr(asked, act)(point(0.9)))
+    assert asked.preview(point(0.9)).new == 1
+    getattr(asked, act)(point(0.9))
 
 
 def test_a_preview_tells_votes_from_published_answers() -> None:

@@ -117,13 +117,13 @@ class UnvPrivCl:
         return self._lock if self._votes.log.is_original else nullcontext()
 
     def _ask(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
-        with self.guarded():
-            published = self._published_when_due()  # again, should the last attempt have been interrupted
-            if published is None:
-                told = self._votes.ask(asked, book, stop=self._is_due)
-                published = self._published_when_due()
-            else:
-                told = self._votes.replayed(asked, book)
+        """Called under the lock, which `SharedTurns` holds; a copy, which decides nothing, needs none."""
+        published = self._published_when_due()  # again, should the last attempt have been interrupted
+        if published is None:
+            told = self._votes.ask(asked, book, stop=self._is_due)
+            published = self._published_when_due()
+        else:
+            told = self._votes.replayed(asked, book)
         if published is not None:
             told = self._predicted(published, asked, told)
         return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
