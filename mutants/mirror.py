@@ -18,6 +18,9 @@ OTHER_NAMES = {
     "pcqr/algorithms/sspp.py": [PARTS, "algorithms/test_guarantees.py"],
     "pcqr/algorithms/stab.py": ["algorithms/test_ensemble.py"],
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
+    "pcqr/algorithms/priv_class.py": ["algorithms/test_priv_class.py", "algorithms/test_unv_priv_cl.py"],
+    "pcqr/algorithms/sharing.py": ["algorithms/test_sharing.py", "algorithms/test_unv_priv_cl.py"],
+    "pcqr/algorithms/unv_priv_cl.py": ["algorithms/test_unv_priv_cl.py", "algorithms/test_asking.py"],
     "pcqr/algorithms/log.py": ["algorithms/test_priv_class.py", "release/durable/test_copies.py"],
     "pcqr/estimators/kept.py": ["release/durable/test_kept_releases.py", "release/durable/test_copies.py"],
     "pcqr/plan/ways.py": ["plan/test_stages.py"],
@@ -68,7 +71,9 @@ FURTHER = {
         "algorithms/test_ensemble.py",
         "mechanisms/test_exponential.py",
     ],
-    "algorithms": [PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py"],
+    "algorithms": [
+        *(PARTS, "algorithms", "privacy/test_votes_end_to_end_exactly.py", "release/durable/test_book.py"),
+    ],
     "peers": [
         *("peers", "privacy/test_noisy_max_exactly.py", "privacy/test_confident_exactly.py"),
         *("privacy/test_parties_exactly.py", "privacy/test_interactive_exactly.py"),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks.pages import put_between
+from mutants.code import fingerprint
 from mutants.patterns import Change
 from mutants.runner import Verdict
 from mutants.selection import HERE, ROOMS, ROOT, Explanations
@@ -16,7 +19,7 @@ PAGE = ROOT / "docs" / "mutants.md"
 
 @dataclass(frozen=True)
 class Result:
-    """A change and the test that failed on it; None: it survived."""
+    """A change and the test that failed on it; None: it survived. `rests_on` is a hash of the code and of that test."""
 
     name: str
     room: str
@@ -26,13 +29,17 @@ class Result:
     new: str
     why: str
     caught_by: str | None
+    rests_on: str | None = None
 
     @classmethod
     def of(cls, change: Change, verdict: Verdict) -> Result:
         place = f"{change.path} {change.function}".strip()
-        return cls(
-            change.name, change.room, place, change.operator, change.old, change.new, change.why, verdict.caught_by
-        )
+        told = (change.operator, change.old, change.new, change.why, verdict.caught_by)
+        return cls(change.name, change.room, place, *told, fingerprint(change, verdict.caught_by))
+
+    def is_of(self, change: Change) -> bool:
+        """Was `change` judged on the code as it stands, by a test as it stands?"""
+        return self.rests_on is not None and self.rests_on == fingerprint(change, self.caught_by)
 
 
 def line(change: Change) -> str:
@@ -48,11 +55,30 @@ def read() -> list[Result]:
     return [Result(**entry) for entry in json.loads(RESULTS.read_text(encoding="utf-8"))] if RESULTS.exists() else []
 
 
-def write(results: list[Result], explanations: Explanations) -> None:
-    """Store `results` and show them on the page."""
+def current(selection: Sequence[Change], stored: Mapping[str, Result]) -> list[Change]:
+    """The changes of `selection` that have a result of the code as it stands."""
+    return [change for change in selection if change.name in stored and stored[change.name].is_of(change)]
+
+
+def write(selection: Sequence[Change], stored: Mapping[str, Result], explanations: Explanations) -> None:
+    """Keep the results of the changes in `selection`, and show them on the page."""
+    results = [stored[change.name] for change in selection if change.name in stored]
     text = json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=1)
     RESULTS.write_text(text + "\n", encoding="utf-8")
-    put_between(PAGE, "results", table(results, explanations))
+    put_between(PAGE, "results", f"{_standing(selection, stored)}\n\n{table(results, explanations)}")
+
+
+def _standing(selection: Sequence[Change], stored: Mapping[str, Result]) -> str:
+    """How many results are of the code as it stands, and at which commit."""
+    count = len(current(selection, stored))
+    return f"At commit {_commit()}, {count} of {len(selection)} changes have a result of the code as it stands."
+
+
+def _commit() -> str:
+    """The last commit's short name; one without the version control is not known."""
+    command = ["git", "rev-parse", "--short=10", "HEAD"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+    return told.stdout.strip() or "unknown"
 
 
 def table(results: list[Result], explanations: Explanations) -> str:

@@ -1,5 +1,7 @@
 """One change at a time: applied to a copy of src, judged by the tests, taken back.
 
+Several processes can judge at once, each in a copy of its own.
+
 The tests run in a child that is forked from a process which has imported what is slow to import and nothing of pcqr, so
 a verdict takes as long as the tests that it needs. The first failing test ends it. Property tests are derandomised and
 do not shrink. Within a file quick tests run first.
@@ -20,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,10 +30,11 @@ import pytest
 from mutants.patterns import Change
 from mutants.selection import ROOT, SOURCES
 
-COPY = ROOT / "build" / "mutants" / "src"
+COPIES = ROOT / "build" / "mutants"
 SLOW_TO_IMPORT = ("numba", "pandas", "sklearn.base", "scipy.stats", "opendp.prelude", "hypothesis", "pytest")
-TEST_LIMIT = 25.0
-"""Seconds of CPU time that one test may take; more counts as a failure, since loops without end must end."""
+TEST_LIMIT = 60.0
+"""Seconds of CPU time that one test may take under a change, what it compiles included; more counts as a failure, since
+loops without end must end."""
 MEMORY_LIMIT = 8 << 30
 """Bytes; a change that needs more fails, too."""
 OPTIONS = (
@@ -48,56 +52,65 @@ class Verdict:
     durations: dict[str, float] = field(default_factory=dict)
 
 
-def prepare() -> None:
-    """Bring the copy of src up to date, keeping the times of its files and so the caches of what is compiled."""
-    for name in SLOW_TO_IMPORT:
-        import_module(name)
-    wanted = {path.relative_to(SOURCES) for path in SOURCES.rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    wanted = {path for path in wanted if "__pycache__" not in path.parts}
-    for stale in [path for path in COPY.rglob("*.py") if path.relative_to(COPY) not in wanted]:
-        stale.unlink()
-    for path in wanted:
-        (COPY / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(SOURCES / path, COPY / path)
+class Copy:
+    """A copy of src, below the folder `place`, in which one change at a time is judged."""
 
+    def __init__(self, place: Path) -> None:
+        self.path = place / "src"
 
-def judge(change: Change | None, tests: Sequence[str], durations: Mapping[str, float] | None = None) -> Verdict:
-    """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is.
+    def prepare(self) -> None:
+        """Bring the copy up to date, keeping the times of its files and so the caches of what is compiled."""
+        for name in SLOW_TO_IMPORT:
+            if find_spec(name.split(".")[0]) is not None:  # tests that need what is not installed are skipped
+                import_module(name)
+        wanted = {path.relative_to(SOURCES) for path in SOURCES.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+        wanted = {path for path in wanted if "__pycache__" not in path.parts}
+        for stale in [path for path in self.path.rglob("*.py") if path.relative_to(self.path) not in wanted]:
+            stale.unlink()
+        for path in wanted:
+            (self.path / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(SOURCES / path, self.path / path)
 
-    `durations` of single tests, where known, put the quick ones of a file first.
-    """
-    if "pcqr" in sys.modules:
-        raise RuntimeError("pcqr is imported already: the tests would not see the change")
-    began = time.monotonic()
-    with _applied(change), tempfile.TemporaryDirectory() as folder:
-        note = Path(folder) / "failed"
-        child = os.fork()
-        if child == 0:
-            _run_tests(tests, _Watch(note, durations or {}), Path(folder), write_bytecode=change is None)
-        _, status = os.waitpid(child, 0)
-        failed = note.read_text(encoding="utf-8") if note.exists() else ""
-        log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
-    seconds = time.monotonic() - began
-    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
-        return Verdict(None, seconds, json.loads(failed))
-    if os.WIFSIGNALED(status):
-        return Verdict(f"{failed} (signal {os.WTERMSIG(status)})", seconds)
-    if os.WEXITSTATUS(status) in (1, 2):  # a failure, or an error while collecting
-        return Verdict(failed or "collection", seconds)
-    raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{log[-2000:]}")
+    def judge(
+        self, change: Change | None, tests: Sequence[str], durations: Mapping[str, float] | None = None
+    ) -> Verdict:
+        """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is.
 
+        `durations` of single tests, where known, put the quick ones of a file first.
+        """
+        if "pcqr" in sys.modules:
+            raise RuntimeError("pcqr is imported already: the tests would not see the change")
+        began = time.monotonic()
+        with self._applied(change), tempfile.TemporaryDirectory() as folder:
+            note = Path(folder) / "failed"
+            child = os.fork()
+            if child == 0:
+                watch = _Watch(self.path, note, durations or {}, 0.0 if change is None else TEST_LIMIT)
+                _run_tests(tests, watch, Path(folder), write_bytecode=change is None)
+            _, status = os.waitpid(child, 0)
+            failed = note.read_text(encoding="utf-8") if note.exists() else ""
+            log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+        seconds = time.monotonic() - began
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
+            return Verdict(None, seconds, json.loads(failed))
+        if os.WIFSIGNALED(status):
+            return Verdict(f"{failed} (signal {os.WTERMSIG(status)})", seconds)
+        broken = (1, 2) if change is None else (1, 2, 3, 4)  # in a test, while collecting, or in a plugin before
+        if os.WEXITSTATUS(status) in broken:
+            return Verdict(failed or "collection", seconds)
+        raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{log[-2000:]}")
 
-@contextmanager
-def _applied(change: Change | None) -> Iterator[None]:
-    if change is None:
-        yield
-        return
-    original, target = SOURCES / change.path, COPY / change.path
-    target.write_bytes(change.applied_to(original.read_bytes()))
-    try:
-        yield
-    finally:
-        shutil.copy2(original, target)
+    @contextmanager
+    def _applied(self, change: Change | None) -> Iterator[None]:
+        if change is None:
+            yield
+            return
+        original, target = SOURCES / change.path, self.path / change.path
+        target.write_bytes(change.applied_to(original.read_bytes()))
+        try:
+            yield
+        finally:
+            shutil.copy2(original, target)
 
 
 def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytecode: bool) -> None:
@@ -110,8 +123,9 @@ def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytec
         os.chdir(ROOT)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
         sys.dont_write_bytecode = not write_bytecode  # a stale .pyc of a changed file would hide the next change
-        sys.path.insert(0, str(COPY))
-        os.environ.update(PYTHONPATH=str(COPY), CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
+        sys.path.insert(0, str(watch.sources))
+        paths = os.pathsep.join(filter(None, (str(watch.sources), os.environ.get("PYTHONPATH"))))
+        os.environ.update(PYTHONPATH=paths, CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
         code = int(pytest.main([*OPTIONS, *tests], plugins=[watch]))
     except BaseException:
         traceback.print_exc()
@@ -120,9 +134,13 @@ def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytec
 
 
 class _Watch:
-    """Writes to `note` which test is running, or has failed; at the end, when none has, how long each of them took."""
+    """Writes to `note` which test is running, or has failed; at the end, when none has, how long each of them took.
 
-    def __init__(self, note: Path, durations: Mapping[str, float]) -> None:
+    `sources` is the copy that the tests must import, `limit` the CPU time of each in seconds; 0: any.
+    """
+
+    def __init__(self, sources: Path, note: Path, durations: Mapping[str, float], limit: float) -> None:
+        self.sources, self._limit = sources, limit
         self._note, self._known = note, durations
         self._taken: dict[str, float] = {}
 
@@ -139,12 +157,12 @@ class _Watch:
 
     def pytest_collection_finish(self) -> None:
         module = sys.modules.get("pcqr")
-        if module is not None and not str(module.__file__).startswith(str(COPY)):
+        if module is not None and not str(module.__file__).startswith(str(self.sources)):
             pytest.exit(f"the tests import {module.__file__}, not the copy", returncode=70)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note.write_text(nodeid, encoding="utf-8")
-        signal.setitimer(signal.ITIMER_PROF, TEST_LIMIT)
+        signal.setitimer(signal.ITIMER_PROF, self._limit)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._taken[report.nodeid] = self._taken.get(report.nodeid, 0.0) + report.duration

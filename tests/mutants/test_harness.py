@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from mutants import mirror, report
+from mutants import code, mirror, report
 from mutants.patterns import Change, changes
+from mutants.runner import Verdict
 from mutants.selection import ROOMS, ROOT, SHARES, Explanations, by_pattern, named, sample
 
 SOURCE = '''
@@ -94,26 +96,40 @@ def test_tests_that_judge_exist_and_mirrors_come_first() -> None:
 JUDGE = """
 import sys
 from pathlib import Path
-from mutants import runner
+from mutants import judging, runner
 from mutants.patterns import Change
-runner.COPY, runner.SLOW_TO_IMPORT = Path(sys.argv[1]), ("pytest",)
-runner.prepare()
-path, old = "pcqr/mechanisms/votes.py", "return votes.index(max(votes))"
-source = (runner.SOURCES / path).read_bytes()
-for new in (old.replace("max", "min"), old.replace("votes.", "+votes.")):
-    change = Change(path, "plurality", "", 1, source.index(old.encode()), old, new)
-    print(runner.judge(change, ["tests/mechanisms/test_votes.py"]).caught_by)
-print((runner.COPY / path).read_bytes() == source)
+runner.SLOW_TO_IMPORT = ("pytest",)
+judging.COPIES = Path(sys.argv[1])
+judging.tests_for = lambda path: (["tests/mechanisms/test_votes.py" if "votes" in path else "tests/test_unit.py"], [])
+sources = {path: (runner.SOURCES / path).read_bytes() for path in ("pcqr/mechanisms/votes.py", "pcqr/unit.py")}
+votes, unit = sources
+changes = [
+    Change(path, "", "", 1, sources[path].index(old.encode()), old, new)
+    for path, old, new in (
+        (votes, "return votes.index(max(votes))", "return votes.index(min(votes))"),
+        (votes, "return votes.index(max(votes))", "return votes.index(+max(votes))"),
+        (unit, "RECORD = Unit(", "RECORD = Unit(1, "),
+    )
+]
+for chosen, jobs in ((changes, 2), (changes[:1], 1)):
+    told = dict(judging.judged(chosen, jobs))
+    print(*(told[change].caught_by for change in chosen))
+for copy in ("0", "1"):
+    print(all((judging.COPIES / copy / "src" / path).read_bytes() == source for path, source in sources.items()))
 """
 
 
 def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back(tmp_path: Path) -> None:
-    """In a process of its own: a change is seen only by one that has not imported pcqr."""
+    """In a process of its own: a change is seen only by one that has not imported pcqr. By two jobs, then by one."""
     command = [sys.executable, "-c", JUDGE, str(tmp_path)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
-    bad, harmless, is_back = told.stdout.split("\n")[:3]
+    by_two, by_one, *are_back = told.stdout.splitlines()
+    bad, harmless, other = by_two.split()
     assert bad.startswith("tests/mechanisms/test_votes.py::")
-    assert (harmless, is_back) == ("None", "True")
+    assert harmless == "None"
+    assert other == "collection"
+    assert by_one.startswith("tests/mechanisms/test_votes.py::")
+    assert are_back == ["True", "True"]
 
 
 def test_the_table_counts_and_lists_survivors() -> None:
@@ -134,3 +150,85 @@ def test_the_table_counts_and_lists_survivors() -> None:
 def test_stored_survivors_are_explained() -> None:
     explained = Explanations.read()
     assert [result for result in report.read() if result.caught_by is None and not explained.of(result.name)] == []
+
+
+CODE = '''
+"""What it is."""
+LEAST = 2
+
+
+class Vote:
+    """A vote."""
+
+    most = 3
+
+    def count(self, x):
+        """Count."""
+        return x + LEAST
+
+    def other(self, x):
+        return x
+'''
+TEST = """
+def test_count():
+    assert count(1) == 3
+
+
+def test_other():
+    assert other(1) == 1
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str | None]]:
+    """The fingerprint of a change of `Vote.count`, caught by `test_count`, with this code and these tests."""
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+    (tmp_path / "src" / "pcqr").mkdir(parents=True)
+
+    def fingerprint(source: str, tests: str, caught_by: str | None = "test_x.py::test_count[1]") -> str | None:
+        (tmp_path / "src" / "pcqr" / "x.py").write_text(source, encoding="utf-8")
+        (tmp_path / "test_x.py").write_text(tests, encoding="utf-8")
+        code._parsed.cache_clear()
+        (change,) = (each for each in changes("pcqr/x.py", source) if each.new == "(x - LEAST)")
+        return code.fingerprint(change, caught_by)
+
+    yield fingerprint
+    code._parsed.cache_clear()
+
+
+def test_a_verdict_rests_on_its_function_and_its_test_alone(written: Callable[..., str | None]) -> None:
+    before = written(CODE, TEST)
+    assert before is not None
+    elsewhere = CODE.replace("return x\n", "return x + 1\n").replace("LEAST = 2", "LEAST = 5").replace("most = 3", "")
+    assert written(elsewhere.replace("Count.", "Counts."), TEST.replace("other(1) == 1", "other(2) == 2")) == before
+    assert written(CODE.replace("x + LEAST", "x + LEAST * 2").replace("LEAST * 2", "LEAST  # new"), TEST) == before
+    assert written(CODE.replace("return x + LEAST", "x = 2 * x\n        return x + LEAST"), TEST) != before
+    assert written(CODE, TEST.replace("count(1) == 3", "count(1)")) != before
+    assert written(CODE, TEST.replace("test_count", "test_counted")) is None
+    survivor = written(CODE, TEST, None)
+    assert survivor == written(CODE, "", None) != before
+
+
+def test_a_change_outside_functions_rests_on_its_statement(tmp_path: Path, written: Callable[..., str | None]) -> None:
+    written(CODE, TEST)
+    for new, same, other in (("4", "return x\n", "most = 3"), ("3", "most = 3", "LEAST = 2")):
+        change = next(each for each in changes("pcqr/x.py", CODE) if (each.operator, each.new) == ("constant", new))
+        before = code.fingerprint(change, None)
+        for text, is_same in ((same, True), (other, False)):
+            source = CODE.replace(text, text.replace("x\n", "x + 7\n").replace("= ", "= 7 + "))
+            (tmp_path / "src" / "pcqr" / "x.py").write_text(source, encoding="utf-8")
+            code._parsed.cache_clear()
+            assert (code.fingerprint(change, None) == before) is is_same
+        written(CODE, TEST)
+
+
+def test_missing_are_those_without_a_result_of_the_code_as_it_stands(written: Callable[..., str | None]) -> None:
+    rests_on = written(CODE, TEST)
+    found = changes("pcqr/x.py", CODE)
+    (change,) = (each for each in found if each.new == "(x - LEAST)")
+    result = report.Result.of(change, Verdict("test_x.py::test_count[1]", 0.0))
+    assert result.rests_on == rests_on
+    assert report.current(found, {change.name: result}) == [change]
+    written(CODE, TEST.replace("== 3", "> 0"))
+    assert report.current(found, {change.name: result}) == []
+    assert report.current(found, {}) == []

@@ -26,9 +26,14 @@ import textwrap
 from functools import reduce
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))  # run as a script, it finds no `mutants`
+
+from mutants.shape import shape  # noqa: E402
+
 UNIMPORTED = "pcqr.gpu."
 """Modules that need torch, which need not be there."""
-NOTES = Path(__file__).parents[2] / "proofs"
+NOTES = ROOT / "proofs"
 CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<digest>[0-9a-f]{8}))? -->")
 
 
@@ -44,7 +49,7 @@ def digest(module: str, name: str) -> str:
 
 
 def _hashed(tree: ast.Module) -> str:
-    return hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:8]
+    return hashlib.sha256(repr(shape(tree)).encode()).hexdigest()[:8]
 
 
 def parsed(module: str, name: str) -> ast.Module:
@@ -59,20 +64,6 @@ def parsed(module: str, name: str) -> ast.Module:
             raise AttributeError(f"{module} has no {name}")
         outer = inner[0]
     return ast.Module([outer], type_ignores=[]) if not isinstance(outer, ast.Module) else outer
-
-
-def _shape(node: object) -> object:
-    """A node as nested tuples. Docstrings and empty fields are left out: the latter differ between Pythons."""
-    if isinstance(node, list):
-        return tuple(_shape(item) for item in node if not _is_docstring(item))
-    if isinstance(node, ast.AST):
-        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
-        return (type(node).__name__, *((name, _shape(value)) for name, value in fields))
-    return node
-
-
-def _is_docstring(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def moved(text: str) -> list[str]:
