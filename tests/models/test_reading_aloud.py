@@ -191,6 +191,17 @@ class TestPicture:
         assert (edge == 1.0).all()
         assert (pixels < 0.5).any()
 
+    def test_a_long_heading_is_broken_into_lines_instead_of_widening_the_picture(self, tmp_path: Path) -> None:
+        words = Vocabulary(SCHEMA, ("no", "yes"))
+        sizes = []
+        for times in (1, 40):
+            path = tmp_path / f"{times}.png"
+            draw_tree(ROOT, words, path, Caption("a long name, " * times, ("what is treated as public, " * times,)))
+            sizes.append(imread(path).shape)
+        (low, narrow, _), (high, wide, _) = sizes
+        assert wide <= 1.1 * narrow
+        assert high > low
+
     def test_names_that_the_font_does_not_have_and_names_without_outlines(self, tmp_path: Path) -> None:
         words = Vocabulary(SCHEMA, ("\u2800", "収入"))
         draw_tree(ROOT, words, tmp_path / "boxes.png", Caption("年齢", ("", "a note")))

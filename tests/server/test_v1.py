@@ -16,12 +16,17 @@ from pcqr.plan import Usage
 from pcqr.release import Account
 from pcqr.schema.decoding import decoded
 from pcqr.server.keys import KeyFile
+from pcqr.server.settings import Settings
 
 PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}
 
 
 def test_everything_that_is_served_is_listed(client: httpx.Client) -> None:
-    told = client.get("/v1/releases").json()["releases"]
+    reply = client.get("/v1/releases").json()
+    told = reply["releases"]
+    assert reply["role"] == "holder"  # without keys
+    limits = Settings()
+    assert {(each["most_rows"], each["most_bytes"]) for each in told} == {(limits.most_rows, limits.most_bytes)}
     by_name = {each["name"]: each for each in told}
     assert set(by_name) == {"ages", "clinic", "tree"}
     ages, clinic, tree = by_name["ages"], by_name["clinic"], by_name["tree"]
@@ -278,6 +283,8 @@ def test_the_holder_is_told_what_each_key_may_have_and_what_was_asked_without_a_
         }
         assert seen["untimed"] == {"queries": 4, "unstable": before.count("unstable"), "labels": None}
         assert told(ward)["askers"] is None
+        for key, role in ((holder, "holder"), (ward, "asker")):
+            assert client.get("/v1/releases", headers={"authorization": f"Bearer {key}"}).json()["role"] == role
 
 
 def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_path: Path) -> None:

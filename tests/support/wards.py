@@ -64,3 +64,25 @@ def publish_model(folder: Path) -> Path:
     learner = pcqr.SemiPrivateLearner(DecisionTrees(depth=2), epsilon=1.0).fit(*people(), schema=SCHEMA)
     PublishedModel.from_learner(learner).save(folder)
     return folder
+
+
+WIDE = pcqr.Schema(tuple(Column(f"measurement {place + 1}", bounds=(0, 100)) for place in range(60)))
+ODD_COLUMNS = ("__proto__", "constructor", "toString")
+ODD_LABELS = ("constructor", "=1+1")
+
+
+def publish_wide_model(folder: Path) -> None:
+    """Sixty columns, of which the first decides. Its labels are long, one of them in one word."""
+    _publish_stump(folder, WIDE, ("a diagnosis that has a long name, " * 8, "Pneumonoultramicroscopic" * 8))
+
+
+def publish_odd_model(folder: Path) -> None:
+    """Names that every object of JavaScript has, and one that a spreadsheet would run."""
+    schema = pcqr.Schema((*(Column(name, bounds=(0, 100)) for name in ODD_COLUMNS), *SCHEMA.columns[1:2]))
+    _publish_stump(folder, schema, ODD_LABELS)
+
+
+def _publish_stump(folder: Path, schema: pcqr.Schema, labels: tuple[str, str]) -> None:
+    width = len(schema.feature_names)
+    hypothesis = Stumps().learn([[20.0] * width, [60.0] * width], [0, 1])
+    PublishedModel(hypothesis, labels, schema, pcqr.Guarantee(1.0)).save(folder)

@@ -6,6 +6,7 @@ steps: first blocks that know their size, then a page around them.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 # Lengths in points; one unit of the axes is one point.
 NOTE, MARGIN = 11.0, 14.0
+
+# Letters in a line of the heading: names may be long, and a picture as wide as they are would be read by nobody.
+TITLE_LETTERS, NOTE_LETTERS = 60, 100
 
 
 @dataclass(frozen=True)
@@ -44,18 +48,26 @@ def write_page(path: Path, caption: Caption, lay_out: Callable[[], Block]) -> No
         raise ParameterError("path", f"a name that ends in {', '.join(SUFFIXES)}", str(path))
     with house_style():
         block = lay_out()
-        above = 3.0 * TITLE + NOTE * len(caption.notes)
-        wide = max(block.width, text_width([caption.title], TITLE, bold=True), text_width(caption.notes, TINY))
+        title = textwrap.wrap(caption.title, TITLE_LETTERS) or [""]
+        notes = [
+            (line, WARNING if caption.warning and place == 0 else MUTED)
+            for place, note in enumerate(caption.notes)
+            for line in textwrap.wrap(note, NOTE_LETTERS) or [""]
+        ]
+        below_title = 1.6 * TITLE + 1.35 * TITLE * (len(title) - 1)
+        above = below_title + 1.4 * TITLE + NOTE * len(notes)
+        lines = [line for line, _ in notes]
+        wide = max(block.width, text_width(title, TITLE, bold=True), text_width(lines, TINY))
         width, height = wide + 2 * MARGIN, above + block.height + 2 * MARGIN
         figure = new_figure(width / 72.0, height / 72.0, dpi=200)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_xlim(-MARGIN, wide + MARGIN)
         axes.set_ylim(height - MARGIN, -MARGIN)
         axes.set_axis_off()
-        write(axes, 0.0, 0.0, caption.title, size=TITLE, weight="bold", va="top")
-        for place, note in enumerate(caption.notes):
-            colour = WARNING if caption.warning and place == 0 else MUTED
-            write(axes, 0.0, 1.6 * TITLE + NOTE * place, note, size=TINY, color=colour, va="top")
+        for place, line in enumerate(title):
+            write(axes, 0.0, 1.35 * TITLE * place, line, size=TITLE, weight="bold", va="top")
+        for place, (line, colour) in enumerate(notes):
+            write(axes, 0.0, below_title + NOTE * place, line, size=TINY, color=colour, va="top")
         block.draw(axes, 0.0, above)
         save(figure, path)
 

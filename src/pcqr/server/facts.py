@@ -45,6 +45,7 @@ def facts(served: Served, settings: Settings) -> dict[str, Any]:
         "features": served.features,
         "classes": list(served.classes),
         "most_rows": settings.most_rows,
+        "most_bytes": settings.most_bytes,
     }
     return told | (_model_facts(served) if isinstance(served, ServedModel) else _release_facts(served))
 

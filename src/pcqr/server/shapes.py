@@ -63,6 +63,7 @@ class ReleaseFacts(BaseModel):
         description="What its `answer` says where the vote was unstable: nothing, or the coin. null for a model."
     )
     most_rows: int = Field(description="The most rows that a request may have.")
+    most_bytes: int = Field(description="The most bytes that the body of a request may have.")
 
 
 class ReleaseDetail(ReleaseFacts):
@@ -76,6 +77,7 @@ class ReleaseDetail(ReleaseFacts):
 
 class Releases(BaseModel):
     releases: list[ReleaseFacts]
+    role: Literal["asker", "holder"] = Field(description="What the key of this request may see.")
 
 
 class Moment(BaseModel):

@@ -37,9 +37,10 @@ router = APIRouter(prefix="/v1", tags=["pcqr"])
 
 @router.get("/releases", response_model=shapes.Releases, responses=problems())
 def releases(request: Request) -> Any:
-    """Everything that is served."""
+    """Everything that is served, and what the key of this request may see."""
     settings = settings_of(request)
-    return {"releases": [facts(served, settings) for served in service_of(request).all]}
+    told = [facts(served, settings) for served in service_of(request).all]
+    return {"releases": told, "role": asker_of(request.scope).role}
 
 
 @router.get(

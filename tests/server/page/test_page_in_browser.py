@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from support import wards
-from support.browser import PHONE, Visit, chromium, visiting
+from support.browser import PHONE, Visit, upload, visiting
 from support.serving import serving
 from support.wards import HOSTILE, LABELS
 
@@ -36,31 +35,9 @@ VIEWS = {
     "planner": "#/plan",
     "key": "#/key",
     "unknown": "#/of/none/overview",
+    "odd names": "#/of/constructor/ask",
+    "many columns": "#/of/wide/upload",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: ARG001 (skips first)
-    """A server with an open release, one that is all but spent, and a published tree."""
-    folder = tmp_path_factory.mktemp("wards")
-    wards.keep_release(folder / "wards", wards.agnostic())
-    wards.keep_release(folder / "spent", wards.agnostic(unstable=1))
-    wards.publish_model(folder / "tree")
-    places = [Place(name, folder / name / "release", anchor=folder / name / "anchor") for name in ("wards", "spent")]
-    with serving(*places, Place("tree", folder / "tree")) as found:
-        yield found
-
-
-@pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Visit]:
-    with visiting(browser, address) as found:
-        yield found
 
 
 def fill(page: Page, age: float, **others: str) -> None:
@@ -89,10 +66,6 @@ def plan_at_once(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     page.route("**/v1/plan?*", tell)
 
 
-def upload(page: Page, text: str, name: str = "people.csv") -> None:
-    page.get_by_label("CSV file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": text.encode()})
-
-
 # What people do ------------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +75,8 @@ def test_the_promise_and_the_budget_are_said_in_words(visit: Visit) -> None:
     main = page.get_by_role("main")
     for words in ("Who is protected", "ε = 8", "δ = 9.6·10⁻⁷", "This is not private", "of 4 unstable answers"):
         expect(main).to_contain_text(words)
+    expect(main).to_contain_text("give or take a probability of 9.6·10⁻⁷")
+    assert not re.search(r"\de[-+]?\d", main.inner_text()), "one notation for one number"
     page.get_by_role("link", name=re.compile("^tree")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("tree")
     expect(main).to_contain_text("There is no exception")
@@ -160,6 +135,14 @@ def test_a_file_is_priced_first_and_asked_on_a_clear_word(visit: Visit) -> None:
         told = list(csv.DictReader(file))
     assert [row["row"] for row in told] == ["1", "2", "3", "4", "5"]
     assert [row["label"] for row in told if row["kind"] == "stable"].count(LABELS[0]) == 2
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Answers", exact=True).click()
+        page.get_by_role("button", name="Download as CSV").click()
+    with waiting.value.path().open(encoding="utf-8", newline="") as file:
+        logged = list(csv.DictReader(file))
+    assert waiting.value.suggested_filename == "wards-answers.csv"
+    assert [row["label"] for row in logged if row["age"] in ("5", "10")] == [LABELS[0]] * 2
+    assert {"number", "time", "asker", *wards.SCHEMA.names, "label", "coin", "kind"} == logged[0].keys()
 
 
 def test_the_published_model_is_a_picture_and_rules(visit: Visit) -> None:
@@ -167,6 +150,10 @@ def test_the_published_model_is_a_picture_and_rules(visit: Visit) -> None:
     picture = page.get_by_role("img", name="The classifier that tree published")
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
     expect(page.get_by_role("region", name="Rules", exact=True)).to_contain_text("if age")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the picture").click()
+    assert waiting.value.suggested_filename == "tree-picture.svg"
+    assert "</svg>" in waiting.value.path().read_text(encoding="utf-8")
     page.get_by_role("link", name="Ask", exact=True).click()
     fill(page, 90)
     page.get_by_role("button", name="Ask for the label").click()
@@ -199,16 +186,27 @@ def test_a_spent_budget_is_clear_and_what_was_asked_before_is_still_answered(vis
     page = visit.go("#/of/spent/upload")
     upload(page, wards.as_csv(wards.rows([90, *np.linspace(39, 41, 81)])))
     page.get_by_role("button", name=re.compile("Ask .* queries")).click()
-    expect(page.get_by_role("region", name="This release has halted").first).to_be_visible()
-    expect(page.locator(".head .chip")).to_have_text("Halted")
-    expect(page.locator("#served [aria-current=true] .facts")).to_have_text("Halted")
-    expect(page.locator("#standing")).to_contain_text("used up")
+    over = page.get_by_role("region", name="This release is exhausted").first
+    expect(over).to_be_in_viewport()
+    expect(over.get_by_role("link", name="tree", exact=True)).to_have_attribute("href", "#/of/tree/ask")
+    expect(over.get_by_role("link", name="Look at the answers")).to_have_attribute("href", "#/of/spent/answers")
+    expect(over).to_contain_text("pcqr fit")  # nobody has a key: the reader is the holder
+    expect(over.get_by_role("link", name="wide")).to_have_count(0)
+    expect(page.locator(".head .chip")).to_have_text("Exhausted")
+    expect(page.locator("#served [aria-current=true] .facts")).to_have_text("Exhausted")
+    expect(page.locator("#standing")).to_contain_text("exhausted")
     page.get_by_role("link", name="Overview").click()
-    expect(page.get_by_text("Halted", exact=True).last).to_be_visible()
+    expect(over).to_be_visible()
     page.get_by_role("link", name="Ask", exact=True).click()
+    expect(over).to_be_visible()
     fill(page, 3)
-    page.get_by_role("button", name="Ask for the label").click()
-    expect(page.get_by_role("region", name="Answer")).to_contain_text("This release has halted")
+    button, answer = page.get_by_role("button", name="Ask for the label"), page.get_by_role("region", name="Answer")
+    button.click()
+    expect(answer).to_contain_text("This query is new")
+    page.get_by_label("age").fill("90")
+    page.get_by_label(wards.SCHEMA.names[2]).fill("2024-01-15")
+    button.click()
+    expect(answer).to_contain_text("This was asked before")
     assert all("410" in text for text in visit.refused)
 
 
@@ -233,7 +231,7 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
     with serving(place, keys=keys.path) as address, visiting(browser, address) as visit:
         page = visit.go("#/of/wards/account")
         main, field = page.get_by_role("main"), page.get_by_label("Your key")
-        expect(main).to_contain_text("This server wants a key")
+        expect(main).to_contain_text("This server needs a key")
         assert visit.violations() == []
 
         def enter(key: str) -> None:
@@ -246,6 +244,9 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
         expect(field).to_have_accessible_description(re.compile("not known here"))
         enter(asker)
         expect(main).to_contain_text("Only the data holder sees this")
+        tabs = page.get_by_role("navigation", name="Views of wards")
+        expect(tabs.get_by_role("link", name="Answers")).to_be_visible()
+        expect(tabs.get_by_role("link", name="Account")).to_have_count(0)
         visit.go("#/of/wards/upload")
         upload(page, wards.as_csv(wards.rows([5, 6, 7, 90])))
         page.get_by_role("button", name="Ask 4 queries").click()
@@ -258,6 +259,7 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
         expect(main).to_contain_text("It is an asker's")
         enter(holder)
         row = page.get_by_role("region", name="Who asked", exact=True).get_by_role("row").filter(has_text="dr-lee")
+        expect(tabs.get_by_role("link", name="Account")).to_be_visible()
         expect(row.get_by_role("cell")).to_have_text(["2", "2", re.compile("^[0-9]$"), "any number"])
         assert visit.violations() == []
         page.set_viewport_size({"width": PHONE, "height": 800})
@@ -265,7 +267,7 @@ def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> 
         assert holder not in page.url
         page.get_by_role("link", name="Key in use").click()
         page.get_by_role("button", name="Forget it").click()
-        expect(main).to_contain_text("This server wants a key")
+        expect(main).to_contain_text("This server needs a key")
 
 
 def test_what_was_asked_in_the_directory_is_said_beside_the_curves(browser: Browser, tmp_path: Path) -> None:
@@ -277,6 +279,7 @@ def test_what_was_asked_in_the_directory_is_said_beside_the_curves(browser: Brow
     with serving(place) as address, visiting(browser, address) as visit:
         main = visit.go("#/of/wards/overview").get_by_role("main")
         expect(main).to_contain_text("2 queries were asked in its directory, where no time is noted")
+        expect(main).not_to_contain_text("Nothing has been asked")
         assert visit.violations() == []
 
 
@@ -311,6 +314,8 @@ def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, address: str) -> 
         for name, view in VIEWS.items():
             visit.go(view)
             assert not visit.is_wider_than_its_window, name
+        visit.go(VIEWS["model"])
+        assert visit.page.get_by_role("img").evaluate("image => image.getBoundingClientRect().right <= innerWidth")
         page = visit.go(VIEWS["file"])
         upload(page, wards.as_csv(wards.rows([90])))
         page.get_by_role("button", name=re.compile("^(Ask|Get) 1 ")).click()
@@ -380,7 +385,7 @@ def test_hostile_names_and_cells_stay_text(visit: Visit) -> None:
     expect(page.get_by_role("listitem").filter(has_text="age 77")).to_contain_text(HOSTILE)
     visit.go("#/of/wards/upload")
     upload(page, f"age,{HOSTILE}\n1,2\n", name=f"{HOSTILE}.csv")
-    expect(page.get_by_role("main")).to_contain_text("refused")
+    expect(page.get_by_role("main")).to_contain_text("The columns must be those of the schema")
     visit.go(f"#/of/{HOSTILE}/overview")
     visit.go("#/of/tree/model")
     expect(page.get_by_role("region", name="Rules", exact=True)).to_contain_text(HOSTILE)

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { bar, legend } from "./chart.js";
 import { make, scrolling, table } from "./dom.js";
 import { notice } from "./states.js";
-import { counted, small, roundedUp, when } from "./words.js";
+import { counted, delta, epsilon, when } from "./words.js";
 
 export async function account(one) {
   const found = await api.account(one.name).catch((error) => {
@@ -16,15 +16,15 @@ export async function account(one) {
       "No account",
       found.why ?? "This release was made without one, so nothing says what else was spent on the same table.",
     );
-  const loss = "rho" in found.limit ? "rho" : "epsilon";
+  const loss = Object.hasOwn(found.limit, "rho") ? "rho" : "epsilon";
   const sign = loss === "rho" ? "ρ" : "ε";
   const charges = found.charges ?? [];
   const rows = charges.map((charge) => [
     String(charge.number),
     when(charge.time),
     charge.what,
-    roundedUp(charge.epsilon),
-    small(charge.delta),
+    epsilon(charge.epsilon),
+    delta(charge.delta),
   ]);
   return make(
     "section",
@@ -33,15 +33,15 @@ export async function account(one) {
     make(
       "p",
       { class: "promise-lead" },
-      `Over all releases, at most ε = ${roundedUp(found.epsilon)} and δ = ${small(found.delta)} may ever be spent on this table.`,
+      `Over all releases, at most ε = ${epsilon(found.epsilon)} and δ = ${delta(found.delta)} may ever be spent on this table.`,
     ),
     bar([{ tone: "published", value: found.spent[loss] }], found.limit[loss]),
     legend([
       {
         tone: "published",
-        words: `${sign} = ${roundedUp(found.spent[loss])} spent in ${counted(charges.length, "release")}`,
+        words: `${sign} = ${epsilon(found.spent[loss])} spent in ${counted(charges.length, "release")}`,
       },
-      { tone: "rest", words: `${sign} = ${Number(found.left[loss].toPrecision(3))} left` },
+      { tone: "rest", words: `${sign} = ${Number(found.left[loss].toPrecision(3))} remaining` },
     ]),
     scrolling("Charges", table("Charges", ["number", "time", "release", "ε", "δ"], rows, { numeric: [3, 4] })),
   );

@@ -42,17 +42,17 @@ async function request(path, { method = "GET", body = null, type = null, token =
     throw new Refused(0, "away", "The server does not answer.");
   }
   if (reply.ok) return reply;
-  let told = {};
+  let problem = null;
   try {
-    told = await reply.json();
+    problem = await reply.json();
   } catch {
     // a proxy's page, or nothing: the status has to do
   }
   throw new Refused(
     reply.status,
-    told.code ?? "unknown",
-    told.error ?? `The server answered with status ${reply.status}.`,
-    told.details ?? {},
+    problem?.code ?? "unknown",
+    problem?.error ?? `The server answered with status ${reply.status}.`,
+    problem?.details ?? {},
   );
 }
 
@@ -71,7 +71,8 @@ const asked = (values) => {
   return new URLSearchParams(given).toString();
 };
 
-export const releases = async () => (await json("/v1/releases")).releases;
+// { releases, role }: everything that is served, and what the key may see.
+export const listing = () => json("/v1/releases");
 export const release = (name) => json(of(name));
 export const budget = (name) => json(`/v1/budget?${asked({ release: name })}`);
 export const account = (name) => json(`/v1/account?${asked({ release: name })}`);

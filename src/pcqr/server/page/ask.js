@@ -1,56 +1,51 @@
 // One query, and its answer in words.
 
 import * as api from "./api.js";
-import { make, say } from "./dom.js";
+import { make, reveal, say } from "./dom.js";
 import { columnsOf, form } from "./form.js";
-import { notice, refusal, restate, waiting } from "./states.js";
-import { KINDS, usage } from "./words.js";
+import { exhausted, refusal, restate, waiting } from "./states.js";
+import { kindOf, usage } from "./words.js";
 
 const entered = new Map(); // what was typed, by release, for as long as the page is open
+const LONG = 40; // letters of a label from which on it is written smaller
 
-export function ask(one) {
+export function ask(one, context) {
   const columns = columnsOf(one);
   if (!entered.has(one.name)) entered.set(one.name, new Map());
+  const wasExhausted = one.state === "halted";
   const shown = make("div", { class: "stack" }, hint());
-  const put = (content) => shown.replaceChildren(content);
+  const put = (content) => {
+    shown.replaceChildren(content);
+    reveal(shown);
+  };
   let last = { text: null, token: null };
   const act = async (cells, refuse) => {
-    const row = one.columns || one.feature_names ? Object.fromEntries(cells) : cells.map(([, value]) => value);
+    const row = one.columns ? Object.fromEntries(cells) : cells.map(([, value]) => value);
     const text = JSON.stringify(row);
     if (text !== last.text) last = { text, token: api.newToken() }; // the same again after a lost reply is one query
     put(waiting("Asking …"));
     try {
-      const told = await api.ask(one.name, [row], last.token);
+      const reply = await api.ask(one.name, [row], last.token);
       last = { text: null, token: null };
-      put(answer(one, told.answers[0], told));
+      put(answer(one, reply.answers[0], reply));
       restate(one);
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
-      const isMarked = error.code === "bad_value" && refuse(error.details.column, error.message);
-      put(isMarked ? hint() : refusal(error));
-      if (error.code === "budget_exhausted") restate(one);
+      if (error.code === "bad_value" && refuse(error.details.column, error.message)) return shown.replaceChildren(hint());
+      const isNews = error.code === "budget_exhausted" && !wasExhausted;
+      put(isNews ? exhausted(one, context) : refusal(error));
+      if (isNews) restate(one);
     }
   };
   return [
-    one.state === "halted" ? halted() : null,
+    wasExhausted ? exhausted(one, context) : null,
     make(
       "div",
       { class: "halves" },
       form(columns, { button: "Ask for the label", cost: costOf(one), kept: entered.get(one.name), act }),
-      make("section", { "aria-label": "Answer", class: "stack" }, shown),
+      make("section", { "aria-label": "Answer", class: "stack beside" }, shown),
     ),
   ].filter(Boolean);
-}
-
-export function halted() {
-  return notice(
-    "This release has halted",
-    [
-      "Its unstable answers are used up, for good: that is what keeps its promise.",
-      "Queries that were asked before still get their answer.",
-    ],
-    { tone: "unstable" },
-  );
 }
 
 const hint = () =>
@@ -64,26 +59,28 @@ const hint = () =>
 function costOf(one) {
   if (one.kind === "model" || one.state === "published") return "Costs nothing: the classifier is public.";
   if (one.state === "halted") return "Costs nothing.";
+  if (!one.left) return "";
   if (one.left.unstable === null) return one.left.queries === null ? "Costs nothing." : "Uses up one query.";
-  return "Uses up one unstable answer at most; asked before, it costs nothing.";
+  return "Uses up at most one unstable answer. What was asked before costs nothing.";
 }
 
-export function answer(one, { label, coin, kind }, { left }) {
-  const known = KINDS[kind] ?? { name: kind, meaning: "", cost: "" };
+function answer(one, { label, coin, kind }, { left }) {
+  const { name, meaning, tone } = kindOf(kind);
   const none = label === null || label === undefined;
   const words = none ? "No clear answer" : String(label);
-  say(`${words}. ${known.meaning} ${known.cost}`);
+  const price = cost(one, kind, left);
+  say(`${words}. ${meaning} ${price}`);
   return make(
     "div",
-    { class: `card stack tight answer answer-${kind in KINDS ? kind : "repeated"}` },
+    { class: `card stack tight answer answer-${tone}` },
     make(
       "div",
       { class: "title" },
       make("h2", {}, "The answer"),
-      make("span", { class: `chip chip-${kind in KINDS ? kind : "repeated"}` }, known.name),
+      make("span", { class: `chip chip-${tone}` }, name),
     ),
-    make("p", { class: "answer-label" }, words),
-    make("p", {}, known.meaning),
+    make("p", { class: `answer-label ${words.length > LONG ? "answer-long" : ""}` }, words),
+    make("p", {}, meaning),
     none && coin !== null && coin !== undefined
       ? make(
           "p",
@@ -93,9 +90,9 @@ export function answer(one, { label, coin, kind }, { left }) {
           ". It says nothing about the records.",
         )
       : null,
-    make("p", {}, cost(one, kind, left)),
+    make("p", {}, price),
     left && one.kind === "release" && one.state !== "published"
-      ? make("p", { class: "muted small" }, `Left: ${usage(left)}.`)
+      ? make("p", { class: "muted small" }, `Remaining: ${usage(left)}.`)
       : null,
   );
 }
@@ -107,6 +104,6 @@ function cost(one, kind, left) {
     ? kind === "unstable"
       ? "It used up one query and one unstable answer."
       : "It used up one query."
-    : (KINDS[kind]?.cost ?? "");
+    : kindOf(kind).cost;
   return `${used} ε and δ stay as they were.`;
 }

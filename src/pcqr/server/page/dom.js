@@ -31,9 +31,18 @@ export function fresh(stem) {
   return `${stem}-${serial}`;
 }
 
-// Tell a screen reader, without moving anything.
+// Tell a screen reader, without moving anything. The same sentence twice is said twice.
 export function say(sentence) {
-  document.getElementById("said").textContent = sentence;
+  const place = document.getElementById("said");
+  place.textContent = "";
+  setTimeout(() => {
+    place.textContent = sentence;
+  }, 50);
+}
+
+// Scroll until what has just appeared is in sight, and no farther.
+export function reveal(element) {
+  element.scrollIntoView({ block: "nearest" });
 }
 
 export function table(caption, heads, rows, { numeric = [], shown = false } = {}) {

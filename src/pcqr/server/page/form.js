@@ -1,21 +1,17 @@
 // Fields built from a schema: what may be entered, said beside each field; problems are tied to it.
 
 import { fresh, make } from "./dom.js";
-import { count } from "./words.js";
+import { count, counted } from "./words.js";
 
 const MISSING = "\u0000missing"; // no category can be this
 const OTHER = "\u0000other";
+const NAMED = 8; // categories that are named in a sentence
+const LONG = 24; // letters of a category that a field shows
 
-// columns of a release, or of one without a schema: so many numbers.
-export function columnsOf({ columns, features, feature_names: names }) {
-  if (columns) return columns;
-  const size = Array.isArray(features) ? features.length : features;
-  const called = names ?? (Array.isArray(features) ? features : null);
-  return Array.from({ length: size }, (_, place) => ({
-    name: called?.[place] ?? `x${place + 1}`,
-    kind: "numeric",
-    missing: false,
-  }));
+// The columns of a release. Without a schema it has `features` numbers.
+export function columnsOf({ columns, features }) {
+  const numbered = (_, place) => ({ name: `x${place + 1}`, kind: "numeric", missing: false });
+  return columns ?? Array.from({ length: features }, numbered);
 }
 
 // A form over `columns`; `kept` remembers what was entered by name. `act(row)` is called with a complete row.
@@ -134,9 +130,18 @@ function inputFor(column, attributes) {
   });
 }
 
-function helpFor(column) {
-  const empty = column.missing ? " May be left empty." : "";
-  if (column.kind === "categorical") return `One of ${count(column.categories.length)} categories.`;
+const helpFor = (column) =>
+  column.kind === "categorical" ? `One of ${counted(column.categories.length, "category", "categories")}.` : allowed(column);
+
+// What a cell of this column may be, in a sentence.
+export function allowed(column) {
+  if (column.kind === "categorical") {
+    const { categories } = column;
+    const some = categories.slice(0, NAMED).map((name) => `“${name}”`);
+    const more = categories.length > NAMED ? `, and ${count(categories.length - NAMED)} more` : "";
+    return `${some.join(", ")}${more}${column.other ? ", or another name" : ""}. May be empty: not known.`;
+  }
+  const empty = column.missing ? " May be empty." : "";
   const [least, most] = column.bounds ?? [null, null];
   const what = column.kind === "date" ? "A date" : "A number";
   return `${what}${least === null ? "" : ` from ${shown(column, least)} to ${shown(column, most)}`}.${empty}`;
@@ -158,12 +163,16 @@ function problemWith(column, input, typed) {
 
 // Bounds refuse nothing: what lies outside counts as the nearest value inside.
 function remarkOn(column, input) {
-  if (column.kind === "categorical" || !column.bounds || input.value === "") return "";
+  if (column.kind === "categorical") {
+    const chosen = input.selectedOptions[0].textContent;
+    return chosen.length > LONG ? `Chosen: ${chosen}` : ""; // the field cuts it off
+  }
+  if (!column.bounds || input.value === "") return "";
   const value = column.kind === "date" ? input.value : Number(input.value);
   const [least, most] = column.bounds;
-  const counts = (bound, words) => `Counts as ${shown(column, bound)}, the ${words} that is told apart.`;
+  const counts = (bound, words) => `Counts as ${shown(column, bound)}, the ${words} value of this column.`;
   return value < least
-    ? counts(least, column.kind === "date" ? "earliest" : "least")
+    ? counts(least, column.kind === "date" ? "earliest" : "smallest")
     : value > most
       ? counts(most, column.kind === "date" ? "latest" : "largest")
       : "";

@@ -62,7 +62,7 @@ export async function keys(go, error = null) {
   });
   const lead =
     error?.code === "missing_key"
-      ? "This server wants a key. Its data holder gives keys out."
+      ? "This server needs a key. Its data holder gives keys out."
       : error
         ? null
         : await standing();
@@ -72,24 +72,22 @@ export async function keys(go, error = null) {
 // What the server makes of the key at hand.
 async function standing() {
   try {
-    const served = await api.releases();
+    const { releases: served, role } = await api.listing();
     if (!api.key.value)
-      return "No key is in use, and this server asks for none: everybody on this machine is its data holder.";
+      return "No key is in use, and this server needs none. Everybody on this machine is its data holder.";
     const budgets = await Promise.all(
       served
         .filter(({ kind }) => kind === "release")
         .slice(0, 5)
         .map(async ({ name }) => [name, await api.budget(name)]),
     );
-    const role = budgets.some(([, { askers }]) => Array.isArray(askers))
-      ? "It is a data holder's."
-      : "It is an asker's.";
-    const told = budgets
+    const whose = role === "holder" ? "It is a data holder's." : "It is an asker's.";
+    const quotas = budgets
       .filter(([, { mine }]) => mine?.allowance)
       .map(([name, { mine }]) => `${name}: used ${usage(mine.used)}, allowed ${usage(mine.allowance)}.`);
-    return ["This server knows your key.", budgets.length ? role : "", ...told].filter(Boolean).join(" ");
+    return ["This server knows your key.", whose, ...quotas].join(" ");
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    return error.code === "missing_key" ? "This server wants a key. Its data holder gives keys out." : refusal(error);
+    return error.code === "missing_key" ? "This server needs a key. Its data holder gives keys out." : refusal(error);
   }
 }

@@ -9,18 +9,22 @@ import { keys } from "./keys.js";
 import { model } from "./model.js";
 import { overview } from "./overview.js";
 import { planner } from "./planner.js";
-import { notice, refusal, waiting } from "./states.js";
+import { address, notice, refusal, waiting } from "./states.js";
 import { upload } from "./upload.js";
-import { STATES, algorithm, standing } from "./words.js";
+import { algorithm, standing, stateName } from "./words.js";
 
 const VIEWS = {
   overview: { title: "Overview", show: overview },
   ask: { title: "Ask", show: ask },
   upload: { title: "Ask with a file", show: upload },
   model: { title: "Model", show: model },
-  answers: { title: "Answers", show: answers, for: "release" },
-  account: { title: "Account", show: account, for: "release" },
+  answers: { title: "Answers", show: answers, kind: "release" },
+  account: { title: "Account", show: account, kind: "release", role: "holder" },
 };
+
+// The views that somebody with this role has of a release or a model.
+const viewsOf = (one, role) =>
+  Object.entries(VIEWS).filter(([, view]) => (view.kind ?? one.kind) === one.kind && (view.role ?? role) === role);
 
 const main = document.getElementById("main");
 const nav = document.getElementById("served");
@@ -29,7 +33,7 @@ let started = false;
 
 function place() {
   const [kind, name, view] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return { kind, name, view: view in VIEWS ? view : "overview" };
+  return { kind, name, view: Object.hasOwn(VIEWS, view ?? "") ? view : "overview" };
 }
 
 function decoded(part) {
@@ -39,8 +43,6 @@ function decoded(part) {
     return part;
   }
 }
-
-const address = (name, view) => `#/of/${encodeURIComponent(name)}/${view}`;
 
 async function show() {
   if (location.hash && !location.hash.startsWith("#/")) return; // a jump within the page
@@ -55,20 +57,21 @@ async function show() {
   put(waiting());
   try {
     if (kind === "key") return landed(put, "Key", ...(await keys(show)));
-    const served = kind === "plan" ? await api.releases().catch(() => []) : await api.releases();
+    const nothing = { releases: [], role: "asker" };
+    const { releases: served, role } = await (kind === "plan" ? api.listing().catch(() => nothing) : api.listing());
     if (mine !== turn) return;
-    listed(served, kind === "of" ? name : served[0]?.name, view);
+    listed(served, role, kind === "of" ? name : served[0]?.name, view);
     if (kind === "plan") return landed(put, "Planner", ...(await planner(served)));
     const chosen = kind === "of" ? served.find((one) => one.name === name) : served[0];
     if (chosen) {
-      listed(served, chosen.name, view);
-      put(head(chosen, view), waiting());
-      return landed(put, `${VIEWS[view].title}, ${chosen.name}`, head(chosen, view), ...(await content(chosen, view)));
+      put(head(chosen, role, view), waiting());
+      const parts = await content(chosen, view, { role, served });
+      return landed(put, `${VIEWS[view].title}, ${chosen.name}`, head(chosen, role, view), ...parts);
     }
     const title = served.length ? "There is no release of this name" : "Nothing is served yet";
     const words = served.length
       ? "Choose one from the list."
-      : "The data holder can start the server with a release or a model: pcqr serve RELEASE.";
+      : "The data holder can start the server with a release or a model (pcqr serve RELEASE).";
     landed(put, title, notice(title, words, { heading: "h1" }));
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
@@ -77,9 +80,9 @@ async function show() {
   }
 }
 
-async function content(chosen, view) {
+async function content(chosen, view, context) {
   try {
-    return [await VIEWS[view].show(chosen, show)].flat();
+    return [await VIEWS[view].show(chosen, context)].flat();
   } catch (error) {
     if (!(error instanceof api.Refused) || ["missing_key", "wrong_key"].includes(error.code)) throw error;
     return [refusal(error, { retry: show })];
@@ -101,10 +104,9 @@ function landed(put, title, ...content) {
   started = true;
 }
 
-function head(one, view) {
+function head(one, role, view) {
   const id = fresh("views");
   const state = one.kind === "model" ? "published" : one.state;
-  const shown = Object.entries(VIEWS).filter(([, { for: kind }]) => !kind || kind === one.kind);
   return make(
     "div",
     { class: "head stack" },
@@ -115,7 +117,7 @@ function head(one, view) {
         "div",
         { class: "title" },
         make("h1", {}, one.name),
-        make("span", { class: `chip chip-${state}`, "data-state-of": one.name }, STATES[state] ?? state),
+        make("span", { class: `chip chip-${state}`, "data-state-of": one.name }, stateName(state)),
       ),
       make(
         "p",
@@ -127,14 +129,14 @@ function head(one, view) {
     make(
       "nav",
       { class: "views", "aria-label": `Views of ${one.name}`, id },
-      shown.map(([key, { title }]) =>
+      viewsOf(one, role).map(([key, { title }]) =>
         make("a", { href: address(one.name, key), "aria-current": key === view ? "page" : null }, title),
       ),
     ),
   );
 }
 
-function listed(served, current, view) {
+function listed(served, role, current, view) {
   const part = (title, kind) => {
     const ones = served.filter((one) => one.kind === kind);
     if (!ones.length) return [];
@@ -145,13 +147,13 @@ function listed(served, current, view) {
         make(
           "a",
           {
-            href: address(one.name, VIEWS[view].for && VIEWS[view].for !== one.kind ? "overview" : view),
+            href: address(one.name, viewsOf(one, role).some(([key]) => key === view) ? view : "overview"),
             "aria-current": one.name === current && place().kind !== "plan" ? "true" : null,
           },
           make("span", { class: "name" }, one.name),
           one.kind === "model"
             ? make("span", { class: "facts" }, "classifier")
-            : make("span", { class: "facts", "data-state-of": one.name }, STATES[one.state] ?? one.state),
+            : make("span", { class: "facts", "data-state-of": one.name }, stateName(one.state)),
         ),
       );
     return [make("div", {}, make("h2", {}, title), make("ul", {}, ones.map(item)))];

@@ -2,22 +2,22 @@
 
 import * as api from "./api.js";
 import { download, make } from "./dom.js";
-import { notice } from "./states.js";
+import { notice, refusal } from "./states.js";
+import { publishes } from "./words.js";
 
 export async function model(one) {
   if (one.kind === "release" && one.state !== "published") {
-    const universal = one.algorithm === "UniversalRelease";
     return notice(
       "There is no published model",
-      universal
-        ? "This release publishes a classifier after its last vote. It will be shown here, and it is anybody's to keep."
+      publishes(one)
+        ? "This release publishes a classifier after its last vote. It will be shown here, and anybody may keep it."
         : "This release gives single answers and publishes no classifier.",
     );
   }
   const facts = await api.release(one.name);
-  const drawn = facts.picture ? await api.picture(one.name).catch(() => null) : null;
+  const drawn = facts.picture ? await api.picture(one.name).catch(asRefusal) : null;
   return [
-    drawn ? picture(one, drawn) : null,
+    typeof drawn === "string" ? picture(one, drawn) : drawn,
     facts.rules ? rules(one, facts.rules) : null,
     drawn || facts.rules
       ? null
@@ -25,19 +25,40 @@ export async function model(one) {
   ].filter(Boolean);
 }
 
-// As an image of its own, in which no script runs and which loads nothing.
+function asRefusal(error) {
+  if (!(error instanceof api.Refused)) throw error;
+  return refusal(error);
+}
+
+// As an image of its own, in which no script runs and which loads nothing. It fits the page, or has its own size.
 function picture(one, drawn) {
+  const paper = make(
+    "div",
+    { class: "paper", tabindex: "0", role: "region", "aria-label": "Picture of the model" },
+    make("img", {
+      src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn)}`,
+      alt: `The classifier that ${one.name} published. The rules below say the same in words.`,
+    }),
+  );
+  const larger = make("button", { type: "button", "aria-pressed": "false" }, "Full size");
+  larger.addEventListener("click", () => {
+    const isLarge = paper.classList.toggle("paper-large");
+    larger.setAttribute("aria-pressed", String(isLarge));
+  });
   return make(
     "section",
     { class: "card stack", "aria-labelledby": "picture" },
     make("h2", { id: "picture" }, "The model as a picture"),
+    paper,
     make(
       "div",
-      { class: "paper", tabindex: "0", role: "region", "aria-label": "Picture of the model" },
-      make("img", {
-        src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn)}`,
-        alt: `The classifier that ${one.name} published. The rules below say the same in words.`,
-      }),
+      { class: "acts" },
+      make(
+        "button",
+        { type: "button", on: { click: () => download(`${one.name}-picture.svg`, drawn, "image/svg+xml") } },
+        "Download the picture",
+      ),
+      larger,
     ),
     make("p", { class: "muted" }, "It is public: anybody may keep it and apply it for ever, at no cost."),
   );

@@ -3,21 +3,32 @@
 import * as api from "./api.js";
 import { bar, chart, legend, numbers, times } from "./chart.js";
 import { draw, make, scrolling, table } from "./dom.js";
-import { notice } from "./states.js";
-import { beliefs, count, counted, moment, percent, roundedUp, small, usage } from "./words.js";
+import { exhausted, notice } from "./states.js";
+import {
+  beliefs,
+  count,
+  counted,
+  delta as asDelta,
+  epsilon as asEpsilon,
+  moment,
+  percent,
+  publishes,
+  renumbered,
+  usage,
+  when,
+} from "./words.js";
 
-export async function overview(one) {
+export async function overview(one, context) {
   const spent = one.kind === "model" ? [] : budget(one, await api.budget(one.name));
-  return [warnings(one.guarantee), promise(one), ...spent].filter(Boolean);
+  const over = one.state === "halted" ? exhausted(one, context) : null;
+  return [over, warnings(one.guarantee), promise(one), ...spent].filter(Boolean);
 }
-
-const publishes = ({ algorithm }) => algorithm === "UniversalRelease";
 
 function warnings({ is_private: isPrivate }) {
   if (isPrivate === false)
     return notice(
       "This is not private",
-      "Its randomness was seeded, so it can be drawn again. It is good for trying things out, and for nothing else.",
+      "Its randomness was seeded, so it can be drawn again. Use it to try things out, and for nothing else.",
       { tone: "warning" },
     );
   return null;
@@ -31,10 +42,10 @@ function promise(one) {
   const shown =
     one.kind === "model"
       ? "the classifier and everything that can be computed from it"
-      : "every answer, every refusal, the moment at which it halts or publishes, and the published classifier";
+      : "every answer, every refusal, the moment at which it is exhausted or publishes, and the published classifier";
   const public_ = [
     "The number of records, the columns, the names of labels and the queries are treated as public.",
-    ...assumptions.map((text) => `Treated as public, too: ${text}.`),
+    ...assumptions.map((text) => `Treated as public, too: ${renumbered(text)}.`),
   ];
   return make(
     "section",
@@ -43,7 +54,7 @@ function promise(one) {
     make(
       "p",
       { class: "promise-lead" },
-      `Whatever this ${one.kind} shows would have been shown with nearly the same chance had any ${whom} been another one.`,
+      `If any ${whom} were another one, this ${one.kind} would show the same with nearly the same chance.`,
     ),
     make(
       "div",
@@ -56,19 +67,19 @@ function promise(one) {
         `It covers ${shown}, for ever, whoever asks and whatever they know already.`,
       ),
       part(
-        make("span", { class: "symbol" }, `ε = ${roundedUp(epsilon, 6)}`),
-        `Seeing all of it changes the odds of any guess about ${whom} by a factor of at most ${epsilon < 20 ? roundedUp(Math.exp(epsilon)) : `e^${roundedUp(epsilon)}`}.`,
+        make("span", { class: "symbol" }, `ε = ${asEpsilon(epsilon)}`),
+        `Seeing all of it changes the odds of any guess about ${whom} by a factor of at most ${epsilon < 20 ? asEpsilon(Math.exp(epsilon)) : `e^${asEpsilon(epsilon)}`}.`,
         belief(least, most),
         `A guess that was worth 50 % can end up anywhere from ${percent(least)} to ${percent(most)}.`,
       ),
       delta > 0
         ? part(
-            make("span", { class: "symbol" }, `δ = ${small(delta)}`),
-            "Roughly, the chance that more than that is given away. Exactly, it is what may be added to each probability in the definition.",
+            make("span", { class: "symbol" }, `δ = ${asDelta(delta)}`),
+            "Roughly, the chance that more than that becomes known. Exactly, the definition adds it to each probability.",
           )
         : part(make("span", { class: "symbol" }, "δ = 0"), "There is no exception: the bound holds whatever happens."),
     ),
-    make("p", { class: "muted" }, make("strong", {}, "In one sentence. "), words),
+    make("p", { class: "muted" }, make("strong", {}, "In one sentence. "), renumbered(words)),
     make(
       "div",
       { class: "stack tight" },
@@ -78,8 +89,8 @@ function promise(one) {
         { class: "plain columns" },
         [
           "That an answer is right: votes and classifiers err.",
-          "That nothing is learnt about people in general. What is true of many records can be told, and may be true of you as well.",
-          "How long a reply takes, and whatever leaves the holder's machine by another way.",
+          "That nothing is learnt about people in general. What is true of many records can be learnt, and may be true of you as well.",
+          "Anything about how long a reply takes, or about what leaves the holder's machine by another path.",
           ...public_,
         ].map((text) => make("li", {}, text)),
       ),
@@ -147,33 +158,32 @@ function budget(one, { spent, left, untimed = null, history = [], mine = null, a
               { tone: "unstable", words: `${count(unstable)} used` },
               {
                 tone: "rest",
-                words: `${count(left.unstable)} left before it ${publishes(one) ? "publishes" : "halts"}`,
+                words: `${count(left.unstable)} remaining before it ${publishes(one) ? "publishes" : "is exhausted"}`,
               },
             ]),
           ),
       make("p", { class: "muted" }, summary(one, queries, left)),
-      curves(history, allowed),
+      curves(history, allowed, queries),
       elsewhere(untimed, history),
     ),
-    own(mine),
+    quota(mine),
     others(askers),
   ].filter(Boolean);
 }
 
 function summary(one, queries, left) {
   const planned = one.planned_queries ? ` It was planned for ${counted(one.planned_queries, "query", "queries")}.` : "";
-  const fixed = "ε and δ were paid once, when the release was made: asking adds nothing to them.";
+  const fixed = "ε and δ were spent once, when the release was made. Asking adds nothing to them.";
   if (one.state === "published")
     return `${counted(queries, "query was", "queries were")} put to the vote. ${fixed}${planned}`;
-  return `${counted(queries, "query was", "queries were")} put to the vote; left are ${usage(left)}. ${fixed}${planned}`;
+  return `${counted(queries, "query was", "queries were")} put to the vote. Remaining: ${usage(left)}. ${fixed}${planned}`;
 }
 
-function curves(history, allowed) {
+function curves(history, allowed, queries) {
   const points = history
     .map((at) => [moment(at.time)?.getTime() ?? null, at.queries, at.unstable])
     .filter(([at]) => at !== null);
-  if (points.length < 2)
-    return make("p", { class: "muted" }, "When some queries have been answered by this server, curves over time appear here.");
+  if (points.length < 2) return make("p", { class: "muted" }, noCurve(history, queries));
   const last = points.at(-1);
   const panel = (title, place, tone, limit) =>
     chart({
@@ -198,14 +208,21 @@ function curves(history, allowed) {
   );
 }
 
+// A curve needs two moments at which this server answered new queries.
+function noCurve([only], queries) {
+  const from = "Curves over time appear once this server has answered new queries at two moments.";
+  if (!queries) return `Nothing has been asked yet. ${from}`;
+  return only ? `So far it answered new queries at one moment, ${when(only.time)}. ${from}` : from;
+}
+
 // What was asked in the directory itself has no time: the curves begin with it.
 function elsewhere(untimed, history) {
   if (!untimed?.queries) return null;
-  const asked = `${counted(untimed.queries, "query was", "queries were")} asked in its directory, where no time is noted`;
-  return make("p", { class: "muted" }, history.length > 1 ? `${asked}: the curves begin with them.` : `${asked}.`);
+  const asked = `${counted(untimed.queries, "query was", "queries were")} asked in its directory, where no time is noted.`;
+  return make("p", { class: "muted" }, history.length > 1 ? `${asked} The curves begin with them.` : asked);
 }
 
-function own(mine) {
+function quota(mine) {
   if (!mine || ((mine.allowance?.queries ?? null) === null && (mine.allowance?.unstable ?? null) === null)) return null;
   return make(
     "section",

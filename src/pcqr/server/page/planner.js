@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { chart, legend, numbers } from "./chart.js";
 import { fresh, make, say, scrolling, table } from "./dom.js";
 import { refusal, waiting } from "./states.js";
-import { algorithm, count, percent, roundedUp } from "./words.js";
+import { algorithm, count, epsilon, own, percent, renumbered } from "./words.js";
 
 const CLASSES = {
   thresholds: "One number: above it, or below.",
@@ -25,7 +25,7 @@ const FIELDS = [
     help: "Numbers that a row is made of, once it is encoded.",
   },
   { name: "epsilon", title: "Privacy budget ε", above: 0, help: "Smaller is more private; 1 is a common choice." },
-  { name: "delta", title: "δ", above: 0, below: 1, help: "Far below one over the number of records, such as 1e-6." },
+  { name: "delta", title: "δ", above: 0, below: 1, help: "Far below one over the number of records, such as 10⁻⁶ (typed 1e-6)." },
   { name: "queries", title: "Queries", least: 1, whole: true, help: "How many answers are planned for." },
 ];
 const VARIED = ["epsilon", "records", "queries"];
@@ -98,7 +98,7 @@ export async function planner(served) {
       make(
         "p",
         { class: "muted" },
-        "What answers by votes can be expected to give with your numbers, before anything private is touched.",
+        "What to expect of answers by votes with your numbers, before anything private is touched.",
       ),
     ),
     form,
@@ -180,7 +180,9 @@ function outlook(told) {
   const best = told.recommendation;
   const expected = told.algorithms.filter((one) => one.expected);
   // one name for one thing
-  const reason = told.algorithms.reduce((text, one) => text.replaceAll(one.algorithm, one.estimator), best.reason);
+  const reason = renumbered(
+    told.algorithms.reduce((text, one) => text.replaceAll(one.algorithm, one.estimator), best.reason),
+  );
   const aim = percent(told.asked.alpha);
   const needed =
     told.needed === null
@@ -194,7 +196,7 @@ function outlook(told) {
       { class: "card stack", "aria-labelledby": "advice" },
       make("h2", { id: "advice" }, best.estimator ? `Answers by votes: ${best.estimator}` : "Answers by votes"),
       make("p", {}, reason),
-      expected.length ? scrolling("ways to answer", ways(expected, best.estimator)) : null,
+      expected.length ? scrolling("options to answer", options(expected, best.estimator)) : null,
       make(
         "p",
         { class: "muted small" },
@@ -215,7 +217,7 @@ function published({ way, estimator, reason, loss, tables, extrapolated, notes }
     "section",
     { class: "card stack tight", "aria-labelledby": "published" },
     make("h2", { id: "published" }, `Best on real tables: ${way} (${estimator})`),
-    make("p", {}, reason),
+    make("p", {}, renumbered(reason)),
     make("p", {}, lost),
     notes.length
       ? make(
@@ -225,22 +227,22 @@ function published({ way, estimator, reason, loss, tables, extrapolated, notes }
           make(
             "ul",
             { class: "plain" },
-            notes.map((note) => make("li", {}, note)),
+            notes.map((note) => make("li", {}, renumbered(note))),
           ),
         )
       : null,
   );
 }
 
-function ways(expected, best) {
+function options(expected, best) {
   const rows = expected.map(({ estimator, expected: model, proved }) => [
-    make("span", { class: "way" }, estimator, make("span", { class: "muted small" }, algorithm(estimator))),
+    make("span", { class: "option" }, estimator, make("span", { class: "muted small" }, algorithm(estimator))),
     percent(model.unanswered_share),
     percent(model.excess_error),
-    proved === null ? "–" : `≤ ${roundedUp(proved)}`,
+    proved === null ? "–" : `≤ ${epsilon(proved)}`,
   ]);
-  const heads = ["way", "without an answer, expected", "extra error, expected", "extra error, proved"];
-  const content = table("Ways to answer", heads, rows, { numeric: [1, 2, 3] });
+  const heads = ["option", "without an answer, expected", "extra error, expected", "extra error, proved"];
+  const content = table("Options to answer", heads, rows, { numeric: [1, 2, 3] });
   expected.forEach(({ estimator }, place) =>
     content.tBodies[0].rows[place].classList.toggle("best", estimator === best),
   );
@@ -257,7 +259,7 @@ async function filled(panels, asked, isShown) {
       if (over === "epsilon") panel.after(proof(asked, curves));
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
-      panel.replaceChildren(make("p", { class: "muted" }, `Not drawn. ${error.message}`));
+      panel.replaceChildren(make("p", { class: "muted" }, `Not drawn. ${renumbered(error.message)}`));
     }
   }
 }
@@ -273,7 +275,7 @@ function around(panels) {
   );
 }
 
-// The expected extra error of each way while one number varies.
+// The expected extra error of each option while one number varies.
 function curve(asked, { over, at, expected }) {
   const axis = numbers(VARIED_WORDS[over], { scale: "log" });
   const shares = { ...numbers("extra error"), least: 0.05, tick: percent, format: percent };
@@ -281,7 +283,7 @@ function curve(asked, { over, at, expected }) {
     .filter(([, values]) => values.some((value) => value !== null))
     .map(([name, values]) => ({
       name,
-      tone: TONES[name] ?? "others",
+      tone: own(TONES, name) ?? "others",
       points: at.map((place, index) => [place, values[index]]),
     }));
   const ends = ({ name, points }) => {

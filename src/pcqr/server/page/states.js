@@ -2,19 +2,66 @@
 
 import * as api from "./api.js";
 import { make, say } from "./dom.js";
-import { STATES, standing, usage } from "./words.js";
+import { renumbered, standing, stateName, usage } from "./words.js";
 
 export function waiting(words = "One moment …") {
   return make("p", { class: "waiting" }, words);
 }
 
-export function notice(title, sentences, { tone = "", acts = [], heading = "h2" } = {}) {
+// Where a view of a release or a model is.
+export const address = (name, view) => `#/of/${encodeURIComponent(name)}/${view}`;
+
+export function notice(title, sentences, { tone = "", acts = [], steps = [], heading = "h2" } = {}) {
   return make(
     "section",
     { class: `notice stack tight ${tone && `notice-${tone}`}`, "aria-label": title },
     make(heading, {}, title),
     [sentences].flat().map((sentence) => make("p", {}, sentence)),
+    steps.length
+      ? make(
+          "ul",
+          { class: "plain" },
+          steps.map((step) => make("li", {}, step)),
+        )
+      : null,
     acts.length ? make("p", { class: "acts" }, acts) : null,
+  );
+}
+
+// No new query gets an answer: say what can be done instead.
+export function exhausted(one, { role, served }) {
+  const named = ({ columns, features }) => JSON.stringify(columns?.map(({ name }) => name) ?? features);
+  const link = (name, view, words) => make("a", { href: address(name, view) }, words);
+  const others = served.filter(
+    (other) =>
+      other.name !== one.name &&
+      (other.kind === "model" || ["open", "published"].includes(other.state)) &&
+      named(other) === named(one),
+  );
+  say("This release is exhausted. Queries that were asked before still get their answer.");
+  return notice(
+    "This release is exhausted",
+    "It has given as many answers as its promise allows, and gives no new ones. What you can do:",
+    {
+      tone: "unstable",
+      steps: [
+        "Ask again what was asked before. The log answers it, at no cost.",
+        [link(one.name, "answers", "Look at the answers so far"), ", or download them."],
+        others.length
+          ? [
+              "Ask another one with the same columns: ",
+              others.map(({ name }, place) => [place ? ", " : "", link(name, "ask", name)]),
+              ".",
+            ]
+          : null,
+        role === "holder"
+          ? [
+              "Make another release (pcqr fit), or publish a classifier (pcqr publish). Either costs ε anew: ",
+              link(one.name, "account", "what does the account still allow?"),
+            ]
+          : "Ask the data holder for another release, or for a published classifier.",
+      ].filter(Boolean),
+    },
   );
 }
 
@@ -36,13 +83,13 @@ function explained(error, retry) {
         title: "The server does not answer",
         sentences: [
           "It may have been stopped, or the connection is lost.",
-          "Nothing was lost: whatever it answered is in its log.",
+          "Its log has every answer that it gave, so nothing is lost.",
         ],
         acts: again(retry),
       };
     case "missing_key":
       return {
-        title: "This server wants a key",
+        title: "This server needs a key",
         sentences: "Its data holder gives keys out.",
         tone: "",
         acts: toKey(),
@@ -57,7 +104,7 @@ function explained(error, retry) {
       return { title: "Only the data holder sees this", sentences: "Your key is an asker's.", tone: "" };
     case "quota_spent":
       return {
-        title: "The quota of your key is used up",
+        title: "The quota of your key is exhausted",
         sentences: [
           quota(details),
           "The data holder can raise it. Queries that were asked before still get their answer.",
@@ -66,11 +113,8 @@ function explained(error, retry) {
       };
     case "budget_exhausted":
       return {
-        title: "This release has halted",
-        sentences: [
-          "Its unstable answers are used up, for good: that is what keeps its promise.",
-          "Queries that were asked before still get their answer.",
-        ],
+        title: "This release is exhausted",
+        sentences: "This query is new, so it gets no answer. Queries that were asked before still get theirs.",
         tone: "unstable",
       };
     case "overloaded":
@@ -79,13 +123,13 @@ function explained(error, retry) {
     case "internal":
       return {
         title: "The server failed",
-        sentences: "Its log says more. Sending the same again asks nothing twice.",
+        sentences: "Its log says more. You can send the same again: nothing is counted twice.",
         acts: again(retry),
       };
     default:
       return {
         title: "The server refused this",
-        sentences: error.message,
+        sentences: renumbered(error.message),
         acts: error.status >= 500 ? again(retry) : [],
       };
   }
@@ -96,14 +140,15 @@ function quota({ allowance, used }) {
   return `Used: ${usage(used)}. Allowed: ${usage(allowance)}.`;
 }
 
-// An answer has changed what is left, or even halted or published the release: head and list say so, too.
+// An answer has changed what remains, or even exhausted or published the release: head and list say so, too.
 export async function restate(one) {
-  const now = (await api.releases().catch(() => [])).find(({ name }) => name === one.name);
-  if (!now || now.kind === "model") return; // a server that is away is told of by the next view
+  const { releases } = await api.listing().catch(() => ({ releases: [] }));
+  const now = releases.find(({ name }) => name === one.name);
+  if (!now || now.kind === "model") return; // the next view says that the server is away
   Object.assign(one, now);
   for (const place of document.querySelectorAll("[data-state-of]"))
     if (place.dataset.stateOf === one.name) {
-      place.textContent = STATES[one.state] ?? one.state;
+      place.textContent = stateName(one.state);
       if (place.classList.contains("chip")) place.className = `chip chip-${one.state}`;
     }
   const place = document.getElementById("standing");

@@ -1,4 +1,4 @@
-// Numbers, promises and kinds of answers in plain words.
+// Numbers, promises and kinds of answers in plain words: every number on the page is written by a function of this file.
 
 const whole = new Intl.NumberFormat("en");
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -29,8 +29,17 @@ export function inPowers(value, digits = 2) {
   return Number(digit) === 1 ? `10${raised}` : `${Number(digit)}·10${raised}`;
 }
 
-// δ: as people write it, and never rounded down.
-export const small = (value) => inPowers(Number(roundedUp(value, 2)));
+// ε and factors of odds: three digits, never rounded down.
+export const epsilon = (value) => inPowers(Number(roundedUp(value)), 3);
+
+// δ: two digits, never rounded down.
+export const delta = (value) => inPowers(Number(roundedUp(value, 2)));
+
+// The server's sentences write 9.53e-07. The page has one notation for one number.
+export const renumbered = (sentence) =>
+  sentence.replace(/\d+(?:\.\d+)?e[+-]?\d+/g, (number) =>
+    Number(number) < 1 ? delta(Number(number)) : epsilon(Number(number)),
+  );
 
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "below 0.1\u00a0%";
@@ -40,10 +49,11 @@ export function percent(share) {
 }
 
 export function usage(numbers) {
-  const { queries, unstable } = numbers ?? { queries: null, unstable: null };
+  const { queries = null, unstable = null, labels = null } = numbers ?? {};
   const asked = queries === null ? "any number of queries" : counted(queries, "query", "queries");
-  if (unstable === null) return asked;
-  const close = counted(unstable, "unstable answer");
+  const close = unstable === null ? null : counted(unstable, "unstable answer");
+  if (labels !== null) return `${[asked, close].filter(Boolean).join(", ")} and ${counted(labels, "label")}`;
+  if (close === null) return asked;
   if (queries !== null) return `${asked} and ${close}`;
   return unstable ? `${close} and any number of stable ones` : close;
 }
@@ -58,42 +68,53 @@ export function when(value) {
   return time === null ? String(value) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
-export const STATES = { open: "Open", published: "Published", halted: "Halted", failed: "Not available" };
+// The value of a table's own name. Names come from addresses and servers: "constructor" must not find the prototype's.
+export const own = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
+
+const STATES = { open: "Open", published: "Published", halted: "Exhausted", failed: "Not available" };
+
+export const stateName = (state) => own(STATES, state) ?? state;
 
 // What a release or a model is doing now, in a sentence.
 export function standing({ kind, state, left }) {
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
   if (state === "published")
     return "Its classifier is public: it answers any number of queries, and nothing is used up.";
-  if (state === "halted")
-    return "Its unstable answers are used up. Only queries that were asked before still get their answer.";
-  if (state === "failed") return "Its log cannot be read or written now. It is tried again; the holder must see to it.";
-  return `Left: ${usage(left)}.`;
+  if (state === "halted") return "It is exhausted. Queries that were asked before still get their answer.";
+  if (state === "failed")
+    return "Its log cannot be read or written now. The server tries again. If this lasts, tell the data holder.";
+  return `Remaining: ${usage(left)}.`;
 }
 
-export const KINDS = {
+const KINDS = {
   stable: {
     name: "stable",
-    meaning: "So many votes agree that the label would be the same with any other record in place of one.",
+    meaning: "So many votes agree that replacing any one record would not change this label.",
     cost: "It cost nothing: stable answers use nothing up.",
   },
   unstable: {
     name: "unstable",
-    meaning: "The votes were too close to call, so there is no label to tell.",
+    meaning: "The votes were too close to call, so there is no label.",
     cost: "It used up one unstable answer.",
   },
   published: {
     name: "published",
-    meaning: "The published classifier gave this label. It gives the same one to anybody, for ever.",
-    cost: "It cost nothing: the classifier is paid for.",
+    meaning: "The published classifier gave this label. It gives everybody the same one, for ever.",
+    cost: "It cost nothing: the classifier is public.",
   },
   repeated: {
     name: "repeated",
     meaning: "This was asked before. The log gave the same answer as then.",
     cost: "It cost nothing.",
   },
-  unanswered: { name: "unanswered", meaning: "The release had halted, or the key had used up what it may ask.", cost: "It cost nothing." },
+  unanswered: { name: "unanswered", meaning: "", cost: "" },
 };
+
+// What is known of a kind of answer; `tone` is its colour.
+export function kindOf(kind) {
+  const known = own(KINDS, kind);
+  return known ? { ...known, tone: kind } : { name: String(kind), meaning: "", cost: "", tone: "repeated" };
+}
 
 const ALGORITHMS = {
   AgnosticRelease: "Votes of teachers on relabelled records",
@@ -105,7 +126,10 @@ const ALGORITHMS = {
   PrivateClassifier: "A published classifier",
 };
 
-export const algorithm = (name) => ALGORITHMS[name] ?? name ?? "";
+export const algorithm = (name) => own(ALGORITHMS, name) ?? name ?? "";
+
+// Does a release publish a classifier in the end?
+export const publishes = ({ algorithm: name }) => name === "UniversalRelease";
 
 // What a guess of one half can become: the odds change by at most e^ε.
 export function beliefs(epsilon) {
