@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +59,8 @@ def test_names_that_every_object_has_can_be_names_of_models_columns_and_labels(v
     page.get_by_label("ward", exact=True).select_option("north")
     with page.expect_request("**/ask") as waiting:
         page.get_by_role("button", name="Ask for the label").click()
-    assert waiting.value.post_data_json["rows"] == [dict.fromkeys(wards.ODD_COLUMNS, 7) | {"ward": "north"}]
+    sent: Any = waiting.value.post_data_json
+    assert sent["rows"] == [dict.fromkeys(wards.ODD_COLUMNS, 7) | {"ward": "north"}]
     expect(page.locator(".answer-label")).to_have_text("constructor")
     for name in ("__proto__", "toString"):
         expect(visit.go(f"#/of/{name}/ask").get_by_role("main")).to_contain_text("There is no release of this name")
