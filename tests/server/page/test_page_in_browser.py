@@ -223,6 +223,17 @@ def test_a_server_that_is_away_can_be_tried_again(visit: Visit) -> None:
     visit.errors.clear()
 
 
+def test_a_reply_that_the_page_does_not_understand_is_no_endless_wait(visit: Visit) -> None:
+    page = visit.page
+    page.route("**/v1/releases", lambda route: route.fulfill(json={"releases": 5, "role": "holder"}))
+    expect(visit.go().get_by_role("region", name="The page failed")).to_be_visible()
+    page.route("**/v1/releases", lambda route: route.fulfill(status=502, json=None))
+    page.reload()
+    expect(page.get_by_role("region", name="The server refused this")).to_contain_text("status 502")
+    assert len(visit.errors) == 1
+    visit.errors.clear()
+
+
 def test_a_key_opens_what_its_role_may_see(browser: Browser, tmp_path: Path) -> None:
     wards.keep_release(tmp_path / "wards", wards.agnostic())
     keys = KeyFile(tmp_path / "keys.json")

@@ -6,9 +6,9 @@ import { publishes } from "./words.js";
 // page compares them across parts by their text, and a row that two parts write differently counts as new in both.
 export function together(one, { table, parts }, costs) {
   if (costs.length === 1) return { ...costs[0], isBound: false };
-  const { left } = costs[0];
-  const limits = [left.queries, left.unstable, left.labels].filter((limit) => typeof limit === "number");
-  const surely = Math.min(...limits); // Infinity: there is no limit
+  const { left, quota = null } = costs[0];
+  const limits = (counts) => [counts?.queries, counts?.unstable, counts?.labels].filter(Number.isInteger);
+  const surely = Math.min(...limits(left), ...limits(quota)); // Infinity: there is no limit
   const seen = new Set();
   const sum = (of) => costs.reduce((all, cost) => all + of(cost), 0);
   const found = { requested: table.rows.length, new: 0, published: sum((cost) => cost.published), certain: 0 };
@@ -25,9 +25,10 @@ export function together(one, { table, parts }, costs) {
     before += here;
   });
   found.new = before;
-  const isSure = costs.every((cost) => cost.is_certain) && (found.new <= surely || publishes(one));
-  const most = left.unstable ?? Infinity;
+  const isSure = costs.every((cost) => cost.is_certain) && (found.new <= surely || (publishes(one) && !quota));
+  const most = Math.min(left.unstable ?? Infinity, quota?.unstable ?? Infinity);
   const expected = (of) => (costs.every((cost) => of(cost) !== null) ? Math.min(most, sum(of)) : null);
+  const unstable = expected((cost) => cost.expected_unstable);
   const range = costs.every((cost) => cost.unstable_range)
     ? [expected((cost) => cost.unstable_range[0]), expected((cost) => cost.unstable_range[1])]
     : null;
@@ -38,9 +39,11 @@ export function together(one, { table, parts }, costs) {
     repeated: found.requested - found.new - found.published,
     certain: isSure ? found.requested : found.certain,
     left,
-    expected_unstable: expected((cost) => cost.expected_unstable),
+    quota,
+    expected_unstable: unstable,
     unstable_range: range,
     chance_of_halting: null, // no part knows of the others
+    is_exhausting: costs.some((cost) => cost.is_exhausting) || (!publishes(one) && unstable === left.unstable),
     beyond_plan: Math.max(0, found.new - planned),
   };
 }

@@ -26,6 +26,8 @@ const VIEWS = {
 const viewsOf = (one, role) =>
   Object.entries(VIEWS).filter(([, view]) => (view.kind ?? one.kind) === one.kind && (view.role ?? role) === role);
 
+const FAILED =
+  "It did not understand the server, perhaps because one of them is newer. Load the page again. If that does not help, use pcqr ask.";
 const main = document.getElementById("main");
 const nav = document.getElementById("served");
 let turn = 0; // of navigation: what arrives for an earlier one is dropped
@@ -74,7 +76,10 @@ async function show() {
       : "The data holder can start the server with a release or a model (pcqr serve RELEASE).";
     landed(put, title, notice(title, words, { heading: "h1" }));
   } catch (error) {
-    if (!(error instanceof api.Refused)) throw error;
+    if (!(error instanceof api.Refused)) {
+      landed(put, "Not shown", notice("The page failed", FAILED, { tone: "warning", heading: "h1" }));
+      throw error; // for the console
+    }
     if (["missing_key", "wrong_key"].includes(error.code)) return landed(put, "Key", ...(await keys(show, error)));
     landed(put, "Not shown", refusal(error, { retry: show, heading: "h1" }));
   }

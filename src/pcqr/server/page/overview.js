@@ -127,7 +127,7 @@ function budget(one, { spent, left, untimed = null, history = [], mine = null, a
   const published = one.state === "published";
   const tiles = [
     ["stable", count(queries - unstable), "stable answers"],
-    ["unstable", count(unstable), allowed === null ? "unstable answers" : `of ${count(allowed)} unstable answers`],
+    ["unstable", count(unstable), allowed === null ? "unstable answers" : `of ${counted(allowed, "unstable answer")}`],
     published
       ? ["published", "public", "its classifier answers from now on"]
       : [

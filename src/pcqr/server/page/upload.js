@@ -188,6 +188,7 @@ function sentences(cost, job) {
       `It is asked in ${count(job.parts.length)} parts. You can stop after each of them, and go on later: nothing is counted twice.`,
     );
   if (cost.new > 0) found.push(`Remaining before it: ${usage(cost.left)}.`);
+  if (cost.new > 0 && cost.quota) found.push(`Remaining of your key's quota: ${usage(cost.quota)}.`);
   found.push(
     cost.certain >= cost.requested
       ? "Every row will be answered."
