@@ -94,6 +94,30 @@ def test_a_turn_has_a_bounded_number_of_rows() -> None:
     desk.close()
 
 
+def test_whoever_asks_much_does_not_keep_the_others_waiting() -> None:
+    """Askers take turns, one request each: a long queue of one is not before the first request of another."""
+    release = Fake()
+    desk = Desk(lambda: release)
+
+    def request(value: float, asker: str | None) -> Asked:
+        return Asked(np.full((desks.MOST_ROWS // 2, 1), value), asker)
+
+    async def ask() -> None:
+        release.may_answer.clear()
+        waiting = [asyncio.create_task(desk.ask(request(0, "ann")))]
+        await asyncio.sleep(0.05)
+        waiting += [asyncio.create_task(desk.ask(request(number, "ann"))) for number in range(1, 7)]
+        waiting += [asyncio.create_task(desk.ask(request(10 + number, "bob"))) for number in range(2)]
+        waiting += [asyncio.create_task(desk.ask(request(20, None)))]
+        await asyncio.sleep(0.05)
+        release.may_answer.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(ask())
+    assert release.turns == [[0.0], [1.0, 10.0], [20.0, 2.0], [11.0, 3.0], [4.0, 5.0], [6.0]]
+    desk.close()
+
+
 def test_whoever_stops_waiting_does_not_disturb_the_others() -> None:
     release = Fake()
     desk = Desk(lambda: release)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 from support.asgi import HOST, Reply, ask, asked, scope
 
+from pcqr.server.bodies import LONG
 from pcqr.server.door import middleware
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
@@ -134,17 +135,26 @@ def test_slow_bodies_take_no_place_among_requests() -> None:
 
 
 def test_all_bodies_together_have_a_limit() -> None:
+    """However many send them. Short ones are let in all the same."""
+
     async def scene() -> list[Reply | None]:
         inner = Endpoint()
-        app, gate = guarded(inner, most_bytes=10, read_seconds=0.1)
-        of = scope("POST", "/", CHUNKED)
-        told = await asyncio.gather(*(asked(app, of.copy(), [b"x" * 10, None]) for _ in range(20)))
+        app, gate = guarded(inner, most_bytes=2 * LONG, read_seconds=0.2)
+        of = [scope("POST", "/", CHUNKED) | {"client": (f"10.0.0.{number}", 5)} for number in range(40)]
+        long = [asyncio.create_task(asked(app, each, [b"x" * 2 * LONG, None])) for each in of]
+        while gate.held_bytes < 32 * LONG:
+            await asyncio.sleep(0)
+        short = await asked(app, scope("POST", "/", CHUNKED), [b"x" * LONG])
+        told = await asyncio.gather(*long)
         assert gate.held_bytes == 0
-        return list(told)
+        return [short, *told]
 
-    codes = [told.code for told in asyncio.run(scene()) if told]
-    assert codes.count("too_slow") == 16
-    assert codes.count("overloaded") == 4
+    short, *long = asyncio.run(scene())
+    assert short is not None
+    assert short.status == 200
+    codes = [told.code for told in long if told]
+    assert codes.count("too_slow") == 32
+    assert codes.count("overloaded") == 8
 
 
 @pytest.mark.parametrize(("path", "status"), [("/v2/health/ready", 503), ("/v2", 503), ("/v2/health/live", 200)])

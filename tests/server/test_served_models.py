@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +22,14 @@ def test_a_head_has_scores_and_probabilities(classes: int) -> None:
     assert [(each["name"], each["shape"]) for each in served.outputs] == [
         ("label", [-1]), ("score", [-1, *width]), ("probability", [-1, classes])
     ]  # fmt: skip
-    found = asyncio.run(served.predict(POINTS, ("score", "probability")))
+    found = served.predict(POINTS, ("score", "probability"))
     assert list(found["label"].cells) == model.predict(POINTS).tolist()
     for name, wanted in (("score", model.decision_function(POINTS)), ("probability", model.predict_proba(POINTS))):
         assert np.array(found[name].cells).reshape(-1, *found[name].width).tolist() == wanted.tolist()
-    assert set(asyncio.run(served.predict(POINTS))) == {"label"}
+    assert set(served.predict(POINTS)) == {"label"}
 
 
 def test_a_tree_has_labels_alone() -> None:
     served = ServedModel("m", TREE, Path("m"))
     assert [each["name"] for each in served.outputs] == ["label"]
-    assert set(asyncio.run(served.predict(POINTS, ("score", "probability")))) == {"label"}
+    assert set(served.predict(POINTS, ("score", "probability"))) == {"label"}

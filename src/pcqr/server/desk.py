@@ -1,7 +1,8 @@
 """The desk of a release: one thread that answers all requests that wait, in one turn of the log.
 
 Handlers run on the event loop and wait for the desk without holding it up. While a turn is on its way to disk, requests
-gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait.
+gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait. Where more
+wait than one turn takes, askers take turns, one request each: nobody waits for all requests of somebody else.
 
 A ledger that cannot be written closes itself, and nothing of that turn is told. The desk opens it anew for the next
 request, or the next look at it, at most once a second: when the disk has room again, the release goes on, and no one
@@ -41,6 +42,32 @@ class _Waiting:
         return int(self.asked.points.shape[0])
 
 
+class _Waiters:
+    """Requests that wait: of one asker in their order, and of the askers one after the other."""
+
+    def __init__(self) -> None:
+        self._by_asker: dict[str | None, deque[_Waiting]] = {}
+
+    def append(self, one: _Waiting) -> None:
+        self._by_asker.setdefault(one.asked.asker, deque()).append(one)
+
+    @property
+    def first(self) -> _Waiting:
+        return next(iter(self._by_asker.values()))[0]
+
+    def pop(self) -> _Waiting:
+        """Take the first. Its asker is the last to have another turn."""
+        asker = next(iter(self._by_asker))
+        own = self._by_asker.pop(asker)
+        one = own.popleft()
+        if own:
+            self._by_asker[asker] = own
+        return one
+
+    def __bool__(self) -> bool:
+        return bool(self._by_asker)
+
+
 class Desk:
     """Answers for one release, which `open_release` opens, and opens again after a failure."""
 
@@ -48,7 +75,7 @@ class Desk:
         self._open = open_release
         self._release: Any = open_release()
         self._book = self._release.book()
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting = _Waiters()
         self._changed = threading.Condition()
         self._is_closing = False
         self._failed_at: float | None = None
@@ -105,10 +132,10 @@ class Desk:
                 self._changed.wait()
             if not self._waiting:
                 return None if self._is_closing else []
-            taken = [self._waiting.popleft()]
+            taken = [self._waiting.pop()]
             rows = taken[0].rows
-            while self._waiting and (rows := rows + self._waiting[0].rows) <= MOST_ROWS:
-                taken.append(self._waiting.popleft())
+            while self._waiting and (rows := rows + self._waiting.first.rows) <= MOST_ROWS:
+                taken.append(self._waiting.pop())
             return taken
 
     def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told[Any]] | None, Exception | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pcqr.server.metrics import Metrics
 from pcqr.server.schedule import Schedule
 from pcqr.server.settings import Settings
+from pcqr.server.shares import Shares
 
 
 class Gate:
@@ -19,4 +20,6 @@ class Gate:
         self.in_flight = 0
         """Requests that were read and not yet answered."""
         self.held_bytes = 0
-        """Of all bodies that are being read, or were read for requests in flight."""
+        """Of all bodies that are being read, or were read for requests in flight, beyond the first bytes of each."""
+        self.shares = Shares()
+        """What each asker has of all that."""

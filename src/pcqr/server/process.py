@@ -10,6 +10,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -32,6 +33,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _OWN_FILES = 128
 """Descriptors that are kept for everything but connections."""
 _BACKLOG = 2048
+_THREADS = 32
+"""For what would hold up the event loop. One asker has a few of them at a time (`shares`)."""
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +66,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, and with limits on TLS handshakes."""
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "pcqr aside"))
         await self.lifespan.startup()
         if self.lifespan.should_exit:
             sys.exit(1)

@@ -11,9 +11,11 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from pcqr.server.bodies import MANY
 from pcqr.server.errors import STATUS, Refusal
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
+from pcqr.server.shares import SHARE, Share
 
 T = TypeVar("T")
 
@@ -71,6 +73,30 @@ def idempotency_token(headers: Mapping[str, str]) -> bytes | None:
     return found.encode()
 
 
-async def aside(act: Callable[[], T], *, is_long: bool) -> T:
-    """`act` at once or, where that would hold up everybody else, in a thread."""
-    return await asyncio.to_thread(act) if is_long else act()
+async def for_rows(request: Request, act: Callable[[], T], rows: int) -> T:
+    """Return what `act` returns, run at once for few rows, and in a thread for many."""
+    return act() if rows <= MANY else await in_thread(request, act)
+
+
+class SharedRoute(APIRoute):
+    """A route whose function runs in a thread: few of one asker at a time, so that others find threads, too."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            async with _share(request).thread(is_long=False):
+                return await handler(request)
+
+        return handled
+
+
+async def in_thread(request: Request, act: Callable[[], T], *, is_long: bool = False) -> T:
+    """Return what `act` returns, run in a thread: one at a time for long work of one asker, and few for short work."""
+    async with _share(request).thread(is_long=is_long):
+        return await asyncio.to_thread(act)
+
+
+def _share(request: Request) -> Share:
+    found: Share = request.scope[SHARE]
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,6 @@ from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
 from pcqr.schema import Schema
 from pcqr.server.askers import Asker
-from pcqr.server.bodies import MANY
 from pcqr.server.desk import Desk
 from pcqr.server.inference import Output
 from pcqr.server.rows import Table, checked
@@ -153,20 +151,9 @@ class ServedModel:
         """The rows, read by the schema."""
         return checked(table, self.schema, self._encoded)
 
-    async def predict(self, points: Points, also: Collection[str] = ()) -> dict[str, Output]:
-        """Labels, and those of the outputs named in `also` that there are. Many rows are predicted in a thread."""
-        if points.shape[0] < MANY:
-            return self._predicted(points, also)
-        return await asyncio.to_thread(self._predicted, points, also)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def _encoded(self, table: Any) -> Points:
-        return self.schema.encode(table)
-
     @np.errstate(all="ignore")
-    def _predicted(self, points: Points, also: Collection[str]) -> dict[str, Output]:
+    def predict(self, points: Points, also: Collection[str] = ()) -> dict[str, Output]:
+        """Labels, and those of the outputs named in `also` that there are."""
         labels = self.model.predict(points).tolist()
         outputs = {"label": Output(self.label_type, as_cells(labels, self.label_type))}
         if self.has_scores and "score" in also:
@@ -176,6 +163,12 @@ class ServedModel:
             found = self.model.predict_proba(points)
             outputs["probability"] = Output(FP64, found.ravel().tolist(), found.shape[1:])
         return outputs
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _encoded(self, table: Any) -> Points:
+        return self.schema.encode(table)
 
 
 def label_type(classes: Sequence[Any]) -> str:

@@ -25,14 +25,14 @@ from pcqr.server.askers import asker_of, check_holder
 from pcqr.server.errors import Refusal
 from pcqr.server.facts import counts, detail, facts, guarantee_facts, picture, state_of
 from pcqr.server.keys import read
-from pcqr.server.routes import problems, service_of, settings_of
+from pcqr.server.routes import SharedRoute, problems, service_of, settings_of
 
 MOST_ANSWERS = 1_000
 MOMENTS = 200
 
 Name = Annotated[str, Query(description="The name of a release.", max_length=64)]
 
-router = APIRouter(prefix="/v1", tags=["pcqr"])
+router = APIRouter(prefix="/v1", tags=["pcqr"], route_class=SharedRoute)
 
 
 @router.get("/releases", response_model=shapes.Releases, responses=problems())

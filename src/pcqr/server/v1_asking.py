@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -17,7 +16,7 @@ from pcqr.server.askers import asker_of
 from pcqr.server.bodies import LONG, MANY, check_encoding
 from pcqr.server.facts import cost_facts, counts
 from pcqr.server.openapi import ASKING, NAME, READING, ROWS, TOKEN, described
-from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
+from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_thread, problems, service_of, settings_of
 from pcqr.server.rows import Table, from_body
 from pcqr.server.served import ServedModel
 from pcqr.server.service import Served
@@ -36,11 +35,16 @@ async def preview(request: Request) -> Response:
     """What rows would cost. Asks for nothing."""
     served = service_of(request).named(request.path_params["name"])
     table, points = await _read(request, served)
+    rows = points.shape[0]
     if isinstance(served, ServedModel):
-        return await _response(cost_facts(_free(points.shape[0])) | {"known": [False] * points.shape[0]})
-    cost = await asyncio.to_thread(served.release.preview, table)
-    known = await asyncio.to_thread(served.release.known, table)
-    return await _response(cost_facts(cost) | {"known": known.tolist()})
+        return await _response(request, cost_facts(_free(rows)) | {"known": [False] * rows}, rows)
+
+    def look() -> tuple[BatchCost, list[bool]]:
+        release = served.release
+        return release.preview(table), release.known(table).tolist()
+
+    cost, known = await in_thread(request, look, is_long=rows > MANY)
+    return await _response(request, cost_facts(cost) | {"known": known}, rows)
 
 
 @router.post(
@@ -55,15 +59,15 @@ async def ask(request: Request) -> Response:
     token = idempotency_token(request.headers)
     _, points = await _read(request, served)
     if isinstance(served, ServedModel):
-        labels = (await served.predict(points))["label"].cells
+        labels = (await for_rows(request, lambda: served.predict(points), points.shape[0]))["label"].cells
         answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
-        return await _response({"answers": answers, "spent": None, "left": None}, len(answers))
+        return await _response(request, {"answers": answers, "spent": None, "left": None}, len(answers))
     asker = asker_of(request.scope)
     told = await served.ask(points, asker, token)
-    await check_whole(told, points.shape[0], served, asker)
+    await check_whole(request, told, points.shape[0], served)
     last = told.replies[-1]
     used = {"spent": counts(last.spent), "left": counts(last.left)}
-    return await _response({"answers": said(told)} | used, points.shape[0])
+    return await _response(request, {"answers": said(told)} | used, points.shape[0])
 
 
 async def _read(request: Request, served: Served) -> tuple[Table, Points]:
@@ -76,7 +80,7 @@ async def _read(request: Request, served: Served) -> tuple[Table, Points]:
         table = from_body(body, content_type, served.schema, served.features, most)
         return table, served.points(table)
 
-    return await aside(read, is_long=len(body) >= LONG)
+    return read() if len(body) < LONG else await in_thread(request, read, is_long=True)
 
 
 def _free(rows: int) -> BatchCost:
@@ -94,6 +98,6 @@ def _free(rows: int) -> BatchCost:
     )
 
 
-async def _response(told: dict[str, Any], rows: int = 1) -> Response:
-    written = await aside(lambda: json.dumps(told).encode(), is_long=rows > MANY)
+async def _response(request: Request, told: dict[str, Any], rows: int) -> Response:
+    written = await for_rows(request, lambda: json.dumps(told).encode(), rows)
     return Response(written, media_type="application/json")

@@ -18,11 +18,11 @@ from pcqr.algorithms.asking import Told
 from pcqr.hypotheses.base import Points
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of
-from pcqr.server.bodies import LONG, MANY, check_encoding
+from pcqr.server.bodies import LONG, check_encoding
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
 from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
-from pcqr.server.routes import PlainRoute, aside, idempotency_token, problems, service_of, settings_of
+from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_thread, problems, service_of, settings_of
 from pcqr.server.rows import from_tensors
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
@@ -125,19 +125,23 @@ async def infer(request: Request) -> Response:
         table = from_tensors(asked.inputs, served.schema, served.features)
         return asked, served.points(table)
 
-    asked, points = await aside(read, is_long=len(body) >= LONG)
+    asked, points = read() if len(body) < LONG else await in_thread(request, read, is_long=True)
     rows = points.shape[0]
     if isinstance(served, ServedModel):
-        outputs = await served.predict(points, [each for each in ("score", "probability") if asked.wants(each)])
-        return await aside(lambda: reply(served.name, asked, outputs, rows, {}), is_long=rows > MANY)
+        also = [each for each in ("score", "probability") if asked.wants(each)]
+
+        def predict() -> Response:
+            return reply(served.name, asked, served.predict(points, also), rows, {})
+
+        return await for_rows(request, predict, rows)
     asker = asker_of(request.scope)
     told = await served.ask(points, asker, token)
-    await check_whole(told, rows, served, asker)
+    await check_whole(request, told, rows, served)
 
     def write() -> Response:
         return reply(served.name, asked, outputs_of(told, served), rows, parameters_of(told))
 
-    return await aside(write, is_long=rows > MANY)
+    return await for_rows(request, write, rows)
 
 
 def outputs_of(told: Told[Any], served: ServedRelease) -> dict[str, Output]:

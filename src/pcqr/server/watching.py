@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 from fastapi import APIRouter
@@ -13,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from pcqr.plan import Usage
 from pcqr.server.askers import check_holder
 from pcqr.server.metrics import Counts, Metrics
-from pcqr.server.routes import PlainRoute, problems
+from pcqr.server.routes import PlainRoute, in_thread, problems
 from pcqr.server.served import ServedRelease
 from pcqr.server.service import Service
 
@@ -25,7 +24,7 @@ async def metrics(request: Request) -> Response:
     """Requests, and what releases have spent, in the text format of Prometheus."""
     check_holder(request.scope)
     found: Metrics = request.app.state.metrics
-    return Response(await asyncio.to_thread(found.text), media_type=CONTENT_TYPE_LATEST)
+    return Response(await in_thread(request, found.text), media_type=CONTENT_TYPE_LATEST)
 
 
 def counts(service: Service) -> Iterator[Counts]:
