@@ -173,6 +173,9 @@ def test_a_margin_is_a_function_of_its_row_alone(largest: float) -> None:
     """Whatever rows come with it: products are exact, at the largest weights, too."""
     weights = np.clip(largest * np.random.default_rng(0).normal(size=(1, DENSE.size)), -(2.0**10), 2.0**10)
     published = Head.of(MAPS["dense"], 2, weights, np.zeros((1, 0, 1)))
+    for part in published._factors:  # 2¹⁶ products with vectors of 16 bits add up to less than 2⁵³
+        assert (part == np.rint(part)).all()
+        assert np.abs(part).max() * 2.0 ** (15 + 16) < 2.0**53
     X = np.random.default_rng(3).normal(size=(300, 3))
     together = published.decision_function(X)
     assert together.tolist() == [float(published.decision_function(x[None])[0]) for x in X]

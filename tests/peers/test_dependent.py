@@ -7,6 +7,7 @@ import math
 import pickle
 from collections.abc import Mapping
 from functools import partial
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from pcqr.audit.exact import law_of
 from pcqr.audit.exact.cases.peers import Votes, neighbouring_votes
 from pcqr.hypotheses import Thresholds
 from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.peers.dependent import Cost, NotReleasable, confident_cost, gaussian_cost
+from pcqr.peers.dependent import Cost, NotReleasable, _log_tail, confident_cost, gaussian_cost
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 
 ORDERS = (1.2, 2.0, 5.0, 20.0)
@@ -130,3 +131,14 @@ def test_other_noise_has_no_such_figure() -> None:
     release = NoisyMaxAggregate(Thresholds(), epsilon=4.0, queries=5, noise="laplace", entropy=0).fit(X, y)
     with pytest.raises(ParameterError, match="noise must be Gaussian"):
         release.data_dependent_epsilon()
+
+
+@pytest.mark.parametrize(("scale", "least"), [(2.5, 1), (2.5, 6), (1.9, 1), (40.0, 3)])
+def test_the_tail_of_one_draw_is_bounded_by_the_closer_of_two_figures(scale: float, least: int) -> None:
+    z = np.arange(-1_000, 1_001)
+    weights = np.exp(-0.5 * (z / scale) ** 2)
+    exact = float(weights[z >= least].sum() / weights.sum())
+    figures = [math.exp(-(least**2) / (2 * scale**2))]
+    if scale**2 >= 4.0:
+        figures.append(NormalDist().cdf(-(least - 0.5) / scale) + 1.0 / (16.0 * scale**2))
+    assert exact <= math.exp(_log_tail(least, scale)) == pytest.approx(min(figures), rel=1e-12)

@@ -14,7 +14,7 @@ from support.heads import any_map, any_points, plain_records, plain_total, slope
 from pcqr.errors import DataError, ParameterError
 from pcqr.records import InMemory, head_sums
 from pcqr.records.counting import MOST_RECORDS
-from pcqr.records.head_kernels import add_scores
+from pcqr.records.head_kernels import _share, add_scores
 from pcqr.records.head_sums import GRID, LARGEST_WEIGHT, HeadSums, cell_length, lengths, on_grid
 from pcqr.records.slopes import MARGINS, slope_table, weight_table
 
@@ -190,3 +190,9 @@ def test_more_records_than_the_proof_allows_are_refused() -> None:
 def test_fewer_records_than_were_promised_are_refused() -> None:
     with pytest.raises(DataError, match="3 rows"):
         HeadSums(any_map(1, 1, 1, 128), [(np.zeros((2, 2)), np.zeros(2, dtype=np.int8))], 3, 1, 2)
+
+
+@pytest.mark.parametrize("residual", [-(2**15), -3, -1, 0, 1, 3, 2**15])
+def test_a_share_is_cut_towards_zero_and_keeps_its_sign(residual: int) -> None:
+    for length in (0, 1, 2**15 - 1, 2**15, 2**20 + 5):
+        assert _share(residual, length) == int(residual * length / 2**15)

@@ -109,8 +109,7 @@ def _range(source: Points | Schema, column: int) -> tuple[float, float, int]:
             return 0.0, 1.0, _indicator_weighs(_GUESSED_SHARE)
         if feature.bounds is None:
             raise ParameterError("columns", "indicators, and numbers with bounds in the schema", feature.name)
-        low, high = feature.bounds
-        return low, high, _NUMBER_WEIGHS if low < high else 0
+        return *feature.bounds, _NUMBER_WEIGHS
     values, rows = np.unique(source[:, column], return_counts=True)
     weight = _indicator_weighs(float(rows[-1] / rows.sum())) if values.size == 2 else _NUMBER_WEIGHS
     return float(values[0]), float(values[-1]), weight if values.size > 1 else 0

@@ -78,6 +78,12 @@ def test_the_auditor_finds_the_claims_kept() -> None:
 STAGE = SampledStage(6, 3, neighbours=2, queries=3, chosen=1, out_of=2, scale=1.0)
 
 
+def test_a_scale_that_saturates_noise_is_refused_with_the_plan() -> None:
+    assert replace(STAGE, scale=2.0**50).scale == 2.0**50
+    with pytest.raises(ParameterError, match="scale"):
+        replace(STAGE, scale=2.0**50 + 1.0)
+
+
 def test_the_nearest_of_the_sample_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [3.0], [1.0], [9.0]]), np.array([0, 1, 2, 2, 0, 1], dtype=np.int8)
     coins = iter([[0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0], [1, 1, 1, 1, 1, 1]])

@@ -307,3 +307,12 @@ def test_a_file_that_goes_while_the_folder_is_listed_is_not_named(
     with pytest.raises(DataError) as caught:
         ParquetParts.of(tmp_path)
     assert "SECRET" not in str(caught.value)
+
+
+def test_every_folder_between_the_table_and_a_file_tells_a_column() -> None:
+    place = Path("table")
+    assert parquet._told(place / "year=2024" / "plain" / "month=%C3%BC" / "part=0.parquet", place) == (
+        *(("year", "2024"), ("month", "ü")),
+    )
+    assert parquet._told(place / "year=2024.parquet", place) == ()
+    assert parquet._told(place, place) == ()
