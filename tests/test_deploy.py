@@ -28,6 +28,7 @@ DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 HOME = "/var/lib/pcqr"
+ANCHORS = "/var/lib/pcqr-anchors"
 
 
 def unit() -> dict[str, list[str]]:
@@ -73,8 +74,25 @@ def test_the_unit_is_hardened_and_waits_for_answers_in_flight() -> None:
     assert found["StateDirectoryMode"] == ["0700"]
     assert int(found["TimeoutStopSec"][0]) > Settings().close_seconds
     variables = " ".join(found["Environment"])
-    for name in ("PCQR_DATA_DIR", "PCQR_STATE_DIR"):
-        assert f"{name}={HOME}" in variables, "the only place that can be written, but for the cache"
+    given = dict(word.split("=", 1) for word in variables.split())
+    assert (given["PCQR_DATA_DIR"], given["PCQR_STATE_DIR"]) == (HOME, ANCHORS)
+    directories = [f"/var/lib/{name}" for name in found["StateDirectory"][0].split()]
+    assert directories == [HOME, ANCHORS], "the only places that can be written, but for the cache"
+
+
+def test_no_deployment_keeps_the_anchors_where_the_releases_are() -> None:
+    """Restored with the releases, an anchor would be as old as they are, and nothing would notice."""
+    assert not Path(ANCHORS).is_relative_to(HOME)
+    (variables,) = instruction("ENV")
+    given = dict(word.split("=", 1) for word in variables.split())
+    assert (given["PCQR_DATA_DIR"], given["PCQR_STATE_DIR"]) == (HOME, ANCHORS)
+    assert json.loads(instruction("VOLUME")[0]) == [HOME, ANCHORS]
+    assert f"-m 0700 {HOME} {ANCHORS}" in DOCKERFILE, "a volume has the owner of the directory that it is made from"
+    mounts = dict(word.split(":") for word in COMPOSE["services"]["pcqr"]["volumes"])
+    assert sorted(mounts.values()) == [HOME, ANCHORS]
+    assert {*mounts, "database"} == set(COMPOSE["volumes"]), "the log, the secrets and the anchors: three volumes"
+    assert f"PCQR_STATE_DIR={ANCHORS}" in PAGE
+    assert f"{HOME}/state" not in PAGE + DOCKERFILE + (DEPLOY / "pcqr.service").read_text(encoding="utf-8")
 
 
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
@@ -96,7 +114,6 @@ def test_what_the_container_runs_is_a_command_for_a_user_of_its_own() -> None:
     assert options["keys"] is not None, "anything but loopback needs keys"
     assert instruction("USER") == ["pcqr"]
     assert str(options["port"]) == instruction("EXPOSE")[0]
-    assert json.loads(instruction("VOLUME")[0]) == [HOME]
 
 
 def test_the_container_is_built_from_files_that_are_there() -> None:
@@ -124,7 +141,7 @@ def test_what_compose_runs_is_a_command_and_its_password_is_in_a_file() -> None:
     options = taken(served["command"])
     assert options["workers"] > 1
     assert options["ledger"] == ["hospital=postgresql://pcqr@database/pcqr?ledger=hospital"]
-    assert served["volumes"] == [f"releases:{HOME}"]
+    assert f"releases:{HOME}" in served["volumes"]
     assert database["environment"]["POSTGRES_PASSWORD_FILE"] == "/run/secrets/database"  # noqa: S105
     assert "/run/secrets/database" in served["entrypoint"][2]
     assert served["entrypoint"][2].endswith('exec pcqr "$$@"')

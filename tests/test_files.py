@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from pcqr.errors import OutputExists, ParameterError
-from pcqr.files import check_not_input, check_output, replacing, write_whole
+from pcqr.files import check_not_input, check_output, on_one_volume, replacing, write_whole
 
 
 @pytest.fixture
@@ -169,3 +172,23 @@ def test_names_that_a_failing_disk_does_not_take_are_said(
         write_whole(tmp_path / "file", "text")
     assert (tmp_path / "file").read_text() == "text"
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_two_places_share_a_volume_or_not(tmp_path: Path) -> None:
+    """What would be restored together: a mount of a file system, wherever in it the places are or would be."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    for other in (tmp_path, tmp_path / "not" / "there", tmp_path / "link" / "file", tmp_path.parent):
+        assert on_one_volume(tmp_path, other)
+    elsewhere = [place for place in (Path("/proc"), Path("/dev/shm")) if place.is_dir()]  # noqa: S108
+    for other in elsewhere:
+        assert on_one_volume(tmp_path, other) == (tmp_path.stat().st_dev == other.stat().st_dev)
+    bound = tmp_path / "bound"
+    bound.mkdir()
+    ask = (
+        f"import pcqr.files as f; from pathlib import Path; print(f.on_one_volume(Path('{tmp_path}'), Path('{bound}')))"
+    )
+    script = f"mount --bind '{tmp_path}' '{bound}' && exec '{sys.executable}' -c \"{ask}\""
+    unshare = shutil.which("unshare")
+    if unshare is not None:  # a bind mount has the device of what is bound, as two volumes of containers may have
+        said = subprocess.run([unshare, "-m", "sh", "-c", script], check=False, capture_output=True, text=True)  # noqa: S603
+        assert said.stdout.strip() in ("False", ""), said.stderr

@@ -63,6 +63,14 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def on_one_volume(one: Path, other: Path) -> bool:
+    """Are both paths, or the directories where they would be, in one mount of one file system?
+
+    Two volumes of containers are two mounts although one disk may hold both. A snapshot of that disk has both.
+    """
+    return _volume(one) == _volume(other)
+
+
 @contextmanager
 def replacing(out: str | Path) -> Iterator[Path]:
     """A path of the same name in a temporary folder beside `out`. When all is written and on disk, it becomes `out`.
@@ -145,3 +153,19 @@ def own_directory(directory: Path, mode: int = 0o777) -> Iterator[None]:
         with suppress(OSError):  # not empty: it was made for something
             for place in made:
                 place.rmdir()
+
+
+def _volume(path: Path) -> tuple[int, str]:
+    """The device and, where the system tells it (Linux), the mount of the nearest directory that exists."""
+    place = real(path)
+    while not place.is_dir() and place != place.parent:
+        place = place.parent
+    mount = ""
+    with suppress(OSError):
+        descriptor = os.open(place, os.O_RDONLY)
+        try:
+            lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
+            mount = next((line for line in lines if line.startswith("mnt_id:")), "")
+        finally:
+            os.close(descriptor)
+    return place.stat().st_dev, mount

@@ -11,6 +11,7 @@ import decimal
 import math
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -28,6 +29,9 @@ WEAK_EPSILON = 10.0
 
 WEAK_DELTA = 1e-3
 """From this δ on a guarantee says little whatever n is; where n is known, from 1/n on."""
+
+COPY = "the copy adopted on "
+"""How an assumption begins that is about an adopted copy, not about what is public."""
 
 
 def rounded_up(value: float) -> float:
@@ -54,7 +58,7 @@ class Guarantee(Document):
     proof : str, default ""
         The note in `proofs/` that proves it.
     assumptions : tuple of str, default ()
-        What is treated as public knowledge.
+        What is treated as public knowledge, and what is assumed of copies of its log that were adopted.
     is_private : bool, default True
         False when the randomness was seeded: the figures then describe what an unseeded run gives.
     unit : Unit, default RECORD
@@ -265,7 +269,7 @@ class Guarantee(Document):
         return self.epsilon <= epsilon and self.delta <= delta
 
     def assuming(self, *assumptions: str) -> Guarantee:
-        """The same guarantee with more that is treated as public knowledge."""
+        """The same guarantee with more assumptions."""
         return replace(self, assumptions=tuple(dict.fromkeys(self.assumptions + assumptions)))
 
     def explained(self, step: str) -> Guarantee:
@@ -306,12 +310,19 @@ class Guarantee(Document):
         text = f"{kind} with {figure} under '{self.adjacency}'"
         if not self.is_private:
             text = f"NOT PRIVATE (seeded randomness); unseeded: {text}"
-        public = (f"Treated as public: {'; '.join(self.assumptions)}.",) if self.assumptions else ()
-        more = (*public, *self.caveats())
+        more = (*(f"{line}." for line in assumed(self.assumptions)), *self.caveats())
         return f"{text}. {' '.join(more)}" if more else text
 
     def _proved_by(self, proof: str | None) -> Guarantee:
         return self if proof is None else replace(self, proof=proof)
+
+
+def assumed(assumptions: Sequence[str]) -> list[str]:
+    """Assumptions in words: what is treated as public, and what is assumed of copies that were adopted."""
+    others = [each for each in assumptions if each.startswith(COPY)]
+    public = [each for each in assumptions if not each.startswith(COPY)]
+    parts = (("Treated as public", public), ("Assumed", others))
+    return [f"{title}: {'; '.join(each)}" for title, each in parts if each]
 
 
 def warn_if_weak(guarantee: Guarantee, records: int) -> None:

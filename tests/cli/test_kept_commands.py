@@ -373,3 +373,65 @@ def test_a_place_that_cannot_be_written_costs_nothing(files: Path, out: str, mor
 def _left_in(files: Path) -> list[Path]:
     """The user's own files and the anchors of ledgers."""
     return sorted([*files.iterdir(), *(files / "state" / "anchors").iterdir()])
+
+
+def restored(files: Path) -> list[list[str]]:
+    """A release that was asked, backed up, asked for more and restored; what it had said by the backup."""
+    fit(files, "--anchor", files / "anchor")
+    at = ("--anchor", files / "anchor")
+    assert ask(files, *at).exit_code == 0
+    shutil.copytree(files / "release", files / "backup")
+    _write(files / "more.csv", [("age",), (41,), (42,)])
+    assert ask(files, *at, queries="more.csv", out="more-answers.csv").exit_code == 0
+    shutil.rmtree(files / "release")
+    (files / "backup").rename(files / "release")
+    return rows(files / "answers.csv")
+
+
+def test_an_older_copy_comes_back_with_everything_written_off_and_says_so_for_ever(files: Path) -> None:
+    before, at = restored(files), ("--anchor", files / "anchor")
+    refused = ask(files, *at)
+    assert refused.exit_code == 2
+    assert "pcqr ask RELEASE --adopt --write-off" in " ".join(refused.output.split())
+    assert call("status", files / "release", *at).exit_code == 2
+    assert "--write-off must be given with --adopt" in ask(files, *at, "--write-off").output
+    assert ask(files, *at, "--adopt", "--write-off").exit_code == 0
+    assert [row[1] for row in rows(files / "answers.csv")] == [row[1] for row in before]
+    assert ask(files, *at, queries="more.csv", out="again.csv").exit_code == 3
+    assert [row[2] for row in rows(files / "again.csv")[1:]] == ["unanswered"] * 2
+    told = json.loads(call("status", files / "release", *at, "--verify", "--json").output)
+    (adoption,) = told["adoptions"]
+    assert (told["written_off"], adoption["written_off"], adoption["lost"] > 0) == (True, True, True)
+    assert adoption["user"] is not None
+    assert adoption["host"] is not None
+    assert "This assumes that the copy adopted on" in told["promise"]
+    assert any(text.startswith("the copy adopted on") for text in told["guarantee"]["assumptions"])
+    assert told["plan"]["guarantee"] == told["guarantee"]
+    shown = " ".join(call("status", files / "release", *at).output.split())
+    assert "it was written off, decides nothing new" in shown
+    assert adoption["host"] in shown
+    exported = json.loads(call("export", files / "release", *at, "--out", files / "public", "--json").output)
+    assert exported["adoptions"] == told["adoptions"]
+    guarantee = (files / "public" / "guarantee.json").read_text()
+    assert "the copy adopted on" in guarantee
+    assert adoption["host"] not in guarantee, "what is handed on does not say who it was"
+
+
+def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_restored_with_the_ledger(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out")
+    made = call(*words, files / "release")
+    told = json.loads(call("status", files / "release", "--json").output)
+    anchor = files / "state" / "anchors" / told["ledger"]["identity"]
+    assert (told["ledger"]["anchor"], told["ledger"]["anchor_apart"]) == (str(anchor), False)
+    for result in (made, call("status", files / "release")):
+        assert " ".join(result.stderr.split()).startswith("Warning: the anchor ")
+        assert result.stderr.count("Warning") == 1
+        assert "on the volume of the ledger" in " ".join(result.stderr.split())
+        assert anchor.name in "".join(result.stdout.split())
+    monkeypatch.setattr("pcqr.release.ledger.ledger.on_one_volume", lambda *_: False)
+    for result in (call(*words, files / "apart"), call("status", files / "release")):
+        assert (result.exit_code, result.stderr) == (0, "")
+    told = json.loads(call("status", files / "release", "--json").output)
+    assert told["ledger"]["anchor_apart"]

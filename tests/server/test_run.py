@@ -187,7 +187,8 @@ def test_a_server_ends_well(tmp_path: Path) -> None:
     assert told.headers["connection"] == "close"
     out, log = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "")
-    ending, logged, ended = map(json.loads, log.splitlines())
+    together, ending, logged, ended = map(json.loads, log.splitlines())
+    assert together["message"].startswith("the anchor of ages is on the volume of its ledger: restored together, ")
     assert ending["message"] == "ending: 1 request in flight is answered first"
     assert (logged["status"], logged["key"], logged["ms"] % 1000) == (200, "ward-7", 0)
     assert ended["message"] == "ended: all was answered and every release is closed"

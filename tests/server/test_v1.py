@@ -351,3 +351,31 @@ def test_of_an_account_in_a_file_the_name_is_told_and_not_where_it_is(home: Path
         reply = client.get("/v1/account?release=ages")
     assert reply.json()["account"] == "clinic.account"
     assert str(home) not in reply.text
+
+
+def test_adoptions_are_told_to_all_and_who_decided_them_to_the_holder(tmp_path: Path) -> None:
+    kept(tmp_path)
+    place = release_place(tmp_path)
+    for write_off in (False, True):
+        (tmp_path / "anchor").unlink()
+        reopened(tmp_path, adopt=True, write_off=write_off).close()
+    keys = KeyFile(tmp_path / "keys.json")
+    roles = {role: keys.create(role, role, Usage(None, None)) for role in ("asker", "holder")}
+    told = {}
+    with serving(place, keys=keys.path) as address:
+        for role, key in roles.items():
+            with httpx.Client(base_url=address, headers={"authorization": f"Bearer {key}"}) as client:
+                one = client.get(f"/v1/releases/{place.name}").json()
+                (listed,) = client.get("/v1/releases").json()["releases"]
+                budget = client.get("/v1/budget", params={"release": place.name}).json()
+                assert one["adoptions"] == listed["adoptions"] == budget["adoptions"]
+                assert one["guarantee"] == listed["guarantee"] == budget["guarantee"]
+                assert one["state"] == "halted"
+                assert one["guarantee"]["words"].count("This assumes that the copy adopted on") == 2
+                told[role] = one["adoptions"]
+    for role, seen in told.items():
+        assert [each["written_off"] for each in seen] == [False, True]
+        assert all(each["time"] for each in seen)
+        assert [each["host"] is not None for each in seen] == [role == "holder"] * 2
+        assert [each["user"] is not None for each in seen] == [role == "holder"] * 2
+        assert [each["entries"] is not None for each in seen] == [role == "holder"] * 2

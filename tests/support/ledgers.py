@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from pcqr.release.ledger import Ledger, create_ledger, open_ledger
-from pcqr.release.ledger.opening import is_address
+from pcqr.release.ledger.opening import WriteOff, is_address
 from pcqr.release.ledger.postgres import parsed
 
 
@@ -41,9 +41,16 @@ class Shelf:
         return create_ledger(self.place(name), purpose, self.anchor)
 
     def open(
-        self, name: str = "ledger", purpose: str = "release", *, adopt: bool = False, read_only: bool = False
+        self,
+        name: str = "ledger",
+        purpose: str = "release",
+        *,
+        adopt: bool = False,
+        read_only: bool = False,
+        write_off: WriteOff | None = None,
     ) -> Ledger:
-        return open_ledger(self.place(name), purpose, self.anchor, adopt=adopt, read_only=read_only)
+        how = {"adopt": adopt, "read_only": read_only}
+        return open_ledger(self.place(name), purpose, self.anchor, **how, write_off=write_off)
 
 
 def make_older(shelf: Shelf, name: str = "ledger") -> None:

@@ -62,6 +62,10 @@ class Turn(Protocol):
     @property
     def published(self) -> Hypothesis | None: ...
 
+    @property
+    def is_written_off(self) -> bool:
+        """Does everything count as used, since an older copy goes on? Nothing is then published any more."""
+
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         """The entries that have one of `keys`; others may be among them."""
 
@@ -85,6 +89,10 @@ class Log(Protocol):
     @property
     def published(self) -> Hypothesis | None:
         """The published classifier, once it may be shown."""
+
+    @property
+    def is_written_off(self) -> bool:
+        """Does everything count as used, since an older copy goes on?"""
 
     def refresh(self, labeller: PrivLabel) -> Usage:
         """What was spent; `labeller.left` is then what is left."""
@@ -110,6 +118,8 @@ class Log(Protocol):
 
 class MemoryLog:
     """A log in this process. The protocol's lock lets in one at a time; what was added stays, whatever comes after."""
+
+    is_written_off = False
 
     def __init__(self, entries: dict[bytes, Entry] | None = None, *, is_original: bool = True) -> None:
         self.published: Hypothesis | None = None

@@ -157,6 +157,7 @@ class PrivClass:
             fresh = [number for number, before in enumerate(told) if before is None]
             rows = [this for number in fresh for this in these[number]]
             ballots = self._ballots([asked[number].points for number in fresh], rows, known)
+            stop = None if turn.is_written_off else stop  # nothing comes after the votes: new rows are refused
             deciding = _Deciding(self, turn, page, known, ballots, stop)
             return [
                 before or deciding.told(each, its_keys)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -74,26 +75,32 @@ class UnvPrivCl:
         with self.guarded():
             spent, left = self._votes.now()
             votes_left = max(1, self._publish.after_queries - (spent.queries or 0))
-            cost = self._votes.preview(X, unstable_share, votes_left=0 if self._is_due(spent, left) else votes_left)
+            votes_left = 0 if self._is_due(spent, left) else votes_left
+            is_over = self.published is None and self._votes.log.is_written_off
+            cost = self._votes.preview(X, unstable_share, votes_left=None if is_over else votes_left)
         return replace(cost, left=_without_end(cost.left))
 
     def answer(self, x: Points) -> Answer[int]:
         return next(self.replies(x)).answer
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
-        """Answer the rows of `X` in order. Never halts: what the votes cannot answer any more is published."""
+        """Answer the rows of `X` in order. What the votes cannot answer any more is published.
+
+        It never halts, unless its log was written off: then it raises `BudgetExhausted` at the first new row.
+        """
         return (reply.answer for reply in self.replies(X))
 
     def replies(self, X: Points) -> Iterator[Reply[int]]:
         """As `answers`, with the coins that stand in for ⊥."""
-        start = 0
+        start, given = 0, list[tuple[Any, ...]]()
         while start < X.shape[0]:
             size = BLOCK if self.published is None else PREDICTED_AT_ONCE
             (told,) = self.ask_together([Asked(X[start : start + size])])
             start += len(told.replies)
+            given += map(tuple, told.replies) if size == BLOCK else ()  # it can only stop before it has published
             yield from told.replies
             if told.stopped is not None:
-                raise self._votes.exhausted(X.shape[0] - start)
+                raise self._votes.exhausted(X.shape[0] - start, [Reply(*each).answer for each in given])
 
     def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
         """Answer the rows of all requests in order: what each would get if asked alone.
@@ -136,9 +143,9 @@ class UnvPrivCl:
     @alone
     def _published_when_due(self) -> Hypothesis | None:
         log, votes = self._votes.log, self._votes
-        if log.published is None and log.is_original and self._is_due(*votes.now()):
+        if log.published is None and log.is_original and not log.is_written_off and self._is_due(*votes.now()):
             with log.turn(votes.labeller) as turn:
-                if turn.published is None:  # another process may have been faster
+                if turn.published is None and not turn.is_written_off:  # another process may have been faster
                     if self._records is None:
                         raise CopyCannotAnswer
                     past = (entry.point for entry in log.entries())

@@ -63,11 +63,21 @@ def run(job: Ask, *, as_json: bool) -> None:
 
 def _opened(job: Ask) -> Any:
     """The release, with one face wherever it is."""
+    if job.write_off and not job.adopt:
+        raise ParameterError("--write-off", "given with --adopt", "alone")
     if not is_address(job.place):
         if job.ca is not None:
             raise ParameterError("--ca", "left out for a directory", str(job.ca))
-        return releases.open(job.place, ledger=job.ledger, anchor=job.anchor, key=job.key, adopt=job.adopt)
-    for option, given in (("--ledger", job.ledger), ("--anchor", job.anchor), ("--adopt", job.adopt or None)):
+        return releases.open(
+            job.place, ledger=job.ledger, anchor=job.anchor, key=job.key, adopt=job.adopt, write_off=job.write_off
+        )
+    of_directories = {
+        "--ledger": job.ledger,
+        "--anchor": job.anchor,
+        "--adopt": job.adopt or None,
+        "--write-off": job.write_off or None,
+    }
+    for option, given in of_directories.items():
         if given is not None:
             raise ParameterError(option, "left out for a server, which has its own", str(given))
     return connect(job.place, job.key, verify=None if job.ca is None else str(job.ca))

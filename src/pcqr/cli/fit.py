@@ -14,6 +14,7 @@ from pcqr.cli.account import account_facts, account_line, account_of, preview_li
 from pcqr.cli.console import complain, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
+from pcqr.cli.kept import warn_if_together
 from pcqr.cli.releases import made_release, most_labels
 from pcqr.cli.stopping import Signals
 from pcqr.errors import ParameterError
@@ -56,6 +57,7 @@ def run(job: Fit, *, as_json: bool) -> None:
             with signals.held():
                 release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
                 release_kept = True
+            ledger = release.book().ledger
             release.close()
         except BaseException:
             if hasattr(release, "plan_") and not release_kept:
@@ -64,6 +66,7 @@ def run(job: Fit, *, as_json: bool) -> None:
     if as_json:
         facts = guarantee_facts(release.guarantee_, inputs.records)
         facts |= {"plan": plan_facts(release.plan_), "account": account_facts(account), "out": str(job.out)}
+        facts |= {"anchor": str(ledger.anchor_path), "anchor_apart": ledger.is_apart}
         print_json(facts)
         return
     fields = {"guarantee": promise(release.guarantee_, inputs.records)} | plan_lines(release.plan_)
@@ -71,9 +74,11 @@ def run(job: Fit, *, as_json: bool) -> None:
     fields |= {
         "account": account_line(account),
         "release": f"{job.out}. It holds secrets: keep it as the private records.",
+        "anchor": f"{ledger.anchor_path}. It notices an older copy of the release: do not restore both together.",
         "next": f"pcqr ask {place} --queries queries.csv --out answers.csv",
     }
     Console().print(field_table(fields))
+    warn_if_together(ledger)
 
 
 def _public(job: Fit, shown: Shown) -> Points | None:

@@ -228,7 +228,15 @@ class Ask:
         typer.Option(
             "--adopt",
             help="The release was moved or restored and its anchor is missing: take it to be the newest copy. That you "
-            "decided so is recorded.",
+            "decided so is recorded, and shown for ever.",
+        ),
+    ] = False
+    write_off: Annotated[
+        bool,
+        typer.Option(
+            "--write-off",
+            help="With --adopt: bring back an older copy, and count everything as used that may have been used since. "
+            "It repeats its answers and decides nothing new.",
         ),
     ] = False
     show: Annotated[

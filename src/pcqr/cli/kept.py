@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from pcqr import release as releases
-from pcqr.cli.console import field_table, make_directory, print_json, progress
+from pcqr.cli.console import field_table, make_directory, print_json, progress, warn
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.releases import files_of
@@ -23,9 +24,14 @@ from pcqr.plan import Usage, counted
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import Kept, find
 from pcqr.release.durable.facts import Facts
+from pcqr.release.ledger import Ledger
 from pcqr.schema.decoding import decoded
 
 MODEL = "model"
+TOGETHER = (
+    "the anchor {anchor} is on the volume of the ledger: restored together, both are old, and nothing notices. "
+    "Keep it on another volume (--anchor, PCQR_STATE_DIR)."
+)
 
 
 def run_status(job: Status, *, as_json: bool) -> None:
@@ -36,7 +42,11 @@ def run_status(job: Status, *, as_json: bool) -> None:
             with progress(hidden=as_json) as bar:
                 task = bar.add_task("checking", total=ledger.last.seq)
                 ledger.verify(lambda done, _: bar.update(task, completed=done))
-        plan, confirmed = facts.plan, ledger.is_confirmed
+        plan, confirmed, adoptions = (
+            replace(facts.plan, guarantee=kept.guarantee),
+            ledger.is_confirmed,
+            ledger.adoptions,
+        )
         if as_json:
             print_json(
                 guarantee_facts(plan.guarantee, facts.records)
@@ -45,6 +55,8 @@ def run_status(job: Status, *, as_json: bool) -> None:
                     "spent": _usage(state.spent),
                     "left": _usage(state.left),
                     "published": state.is_published,
+                    "written_off": state.is_written_off,
+                    "adoptions": [each.facts(for_holder=True) for each in adoptions],
                     "plan": plan_facts(plan),
                     "ledger": {
                         "place": ledger.place,
@@ -53,24 +65,32 @@ def run_status(job: Status, *, as_json: bool) -> None:
                         "hash": ledger.last.hash.hex(),
                         "confirmed": confirmed,
                         "verified": job.verify,
+                        "anchor": str(ledger.anchor_path),
+                        "anchor_apart": ledger.is_apart,
                     },
                 }
             )
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
-        anchor = "" if confirmed else ". There is no anchor: nothing says that this is no older copy"
+        anchor = "" if confirmed else ". There is no anchor there: nothing says that this is no older copy"
         left = str(state.left)
         if state.is_published:
             left = "its classifier is published: any number of queries"
+        elif state.is_written_off:
+            left = f"{state.left}: it was written off, decides nothing new, and says again what it has said"
         elif state.left.is_nothing:
             left = f"{state.left}: it has halted, and says again what it has said"
         fields = {
             "guarantee": promise(plan.guarantee, facts.records),
             "spent": str(state.spent),
             "left": left,
-            "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}{anchor}",
+            "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}",
+            "anchor": f"{ledger.anchor_path}{anchor}",
         }
+        if adoptions:
+            fields["adopted"] = "\n".join(map(str, adoptions))
         Console().print(field_table(fields | plan_lines(plan)))
+        warn_if_together(ledger)
 
 
 def run_export(job: Export, *, as_json: bool) -> None:
@@ -84,10 +104,11 @@ def run_export(job: Export, *, as_json: bool) -> None:
     written: list[Path] = []
     with _reading(job) as kept:
         write_table(targets[TRANSCRIPT], _transcript(kept))
-        write_whole(targets[GUARANTEE], kept.facts.plan.guarantee.to_json())
+        write_whole(targets[GUARANTEE], kept.guarantee.to_json())
         write_whole(targets[READING], _reading_of(kept.facts).to_json())
         written += targets.values()
         is_published, answers = kept.log.state.is_published, kept.log.state.spent
+        adoptions = kept.log.ledger.adoptions
     if is_published:
         release: Any = releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
         try:
@@ -95,9 +116,19 @@ def run_export(job: Export, *, as_json: bool) -> None:
         finally:
             release.close()
     if as_json:
-        print_json({"answers": _usage(answers), "published": is_published, "files": [str(path) for path in written]})
+        told = {"answers": _usage(answers), "published": is_published, "files": [str(path) for path in written]}
+        print_json(told | {"adoptions": [each.facts(for_holder=True) for each in adoptions]})
         return
-    Console().print(field_table({"answers": str(answers), "files": "\n".join(map(str, written))}))
+    fields = {"answers": str(answers), "files": "\n".join(map(str, written))}
+    if adoptions:
+        fields["adopted"] = "\n".join(map(str, adoptions))
+    Console().print(field_table(fields))
+
+
+def warn_if_together(ledger: Ledger) -> None:
+    """Say once that the anchor would be restored with the ledger, where both are on one volume."""
+    if not ledger.is_apart:
+        warn(TOGETHER.format(anchor=ledger.anchor_path))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import Rehearsal
 from pcqr.files import InUse, own_directory
+from pcqr.guarantee import assumed
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
@@ -271,8 +272,9 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
         return
     fields = {"guarantee": promise(model.guarantee, records)}
     fields |= {"drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
-    if model.guarantee.assumptions:
-        fields["treated as public"] = "; ".join(model.guarantee.assumptions)
+    for line in assumed(model.guarantee.assumptions):
+        title, _, assumption = line.partition(": ")
+        fields[title.lower()] = assumption
     fields |= {
         "model": _shortened(model.rules()),
         "files": ", ".join(path.name for path in saved.written) + f" in {job.out}",

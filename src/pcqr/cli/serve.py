@@ -72,6 +72,8 @@ def places(job: Serve) -> list[Place]:
     )
     if len(set(job.adopt)) < len(job.adopt) or not set(job.adopt) <= set(found):
         raise ParameterError("--adopt", f"a NAME among {', '.join(found)}, once", ", ".join(job.adopt))
+    if len(set(job.write_off)) < len(job.write_off) or not set(job.write_off) <= set(job.adopt):
+        raise ParameterError("--write-off", "a NAME that --adopt names, too, once", ", ".join(job.write_off))
     return [
         Place(
             name,
@@ -80,6 +82,7 @@ def places(job: Serve) -> list[Place]:
             anchor=Path(anchors[name]) if name in anchors else None,
             key=keys.get(name),
             adopt=name in job.adopt,
+            write_off=name in job.write_off,
         )
         for name, path in found.items()
     ]

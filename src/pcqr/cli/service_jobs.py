@@ -79,7 +79,15 @@ class Serve:
         typer.Option(
             metavar="NAME",
             help="This release was moved or restored and its anchor is missing: take it to be the newest copy. "
-            "The release records that you decided so.",
+            "The release records that you decided so, and shows it for ever.",
+        ),
+    ] = field(default_factory=list)
+    write_off: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME",
+            help="With --adopt NAME: bring back an older copy, and count everything as used that may have been used "
+            "since. It repeats its answers and decides nothing new.",
         ),
     ] = field(default_factory=list)
     key: Annotated[

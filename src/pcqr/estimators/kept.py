@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -228,7 +229,7 @@ class KeptRelease(PrivateEstimator[V]):
         if facts.feature_names is not None:
             release.feature_names_in_ = as_array(facts.feature_names)
         plan: Any = facts.plan
-        release.guarantee_, release.plan_ = plan.guarantee, plan
+        release.guarantee_, release.plan_ = kept.guarantee, replace(plan, guarantee=kept.guarantee)
         release._protocol = release._resumed(kept, plan, SystemEntropy())
         return release
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.guarantee import Guarantee, assumed, rounded_text
 from pcqr.models.vocabulary import allowed_values, printable, rounded
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def _promise(model: PublishedModel) -> str:
         if guarantee.is_private
         else "> **NOT PRIVATE.** The randomness was seeded, as for tests. What follows would hold without a seed.\n\n"
     )
-    assumed = [f"**Treated as public:** {_text(assumption)}." for assumption in guarantee.assumptions]
+    lines = (line.partition(": ") for each in guarantee.assumptions for line in assumed([each]))
+    assumptions = [f"**{title}:** {_text(assumption)}." for title, _, assumption in lines]
     slack = (
         []
         if origin.numerical_slack is None
@@ -66,7 +67,7 @@ def _promise(model: PublishedModel) -> str:
         *steps,
         *slack,
         *proof,
-        *assumed,
+        *assumptions,
         *(f"**{caveat}**" for caveat in guarantee.caveats(origin.records)),
         "Whatever is computed from the model, predictions included, costs nothing more. Other releases on the same "
         "records add up with it.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
+from pcqr.guarantee import Guarantee, assumed
 from pcqr.models.canvas import Caption
 from pcqr.models.vocabulary import printable
 from pcqr.unit import PERSON, RECORD
@@ -50,5 +50,5 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
 def caption(title: str, guarantee: Guarantee) -> Caption:
     """What stands around a picture: its title, the promise and what it takes to be public."""
     promised = str(replace(guarantee, assumptions=()))
-    assumed = (f"Treated as public: {printable(assumption)}" for assumption in guarantee.assumptions)
-    return Caption(title, (promised[0].upper() + promised[1:], *assumed), warning=not guarantee.is_private)
+    lines = (printable(line) for each in guarantee.assumptions for line in assumed([each]))
+    return Caption(title, (promised[0].upper() + promised[1:], *lines), warning=not guarantee.is_private)

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.guarantee import COPY, Guarantee, rounded_text
 from pcqr.plan.plans import DrawPlan, Plan, VotingPlan
 
 
@@ -22,7 +22,8 @@ def promise(guarantee: Guarantee, records: int) -> str:
         f"{seeded}{changed}, and no {event} of everything released here "
         f"becomes more than {factor} times as likely{extra}."
     )
-    return " ".join((figures, *guarantee.caveats(records)))
+    copies = (f"This assumes that {each}." for each in guarantee.assumptions if each.startswith(COPY))
+    return " ".join((figures, *copies, *guarantee.caveats(records)))
 
 
 def guarantee_facts(guarantee: Guarantee, records: int) -> dict[str, Any]:

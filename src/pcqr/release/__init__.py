@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from pcqr import registry
-from pcqr.errors import AnchorMissing
+from pcqr.errors import AnchorMissing, LedgerRolledBack
 from pcqr.release.account import Account
 
 __all__ = ["Account", "open"]
@@ -23,6 +23,7 @@ def open(
     anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     adopt: bool = False,
+    write_off: bool = False,
     read_only: bool = False,
 ) -> Any:
     """The release that was kept in a directory, as the estimator that it was: fitted, and counting where it stopped.
@@ -38,7 +39,11 @@ def open(
     key : str, optional
         Where the key of its secrets is: "file:PATH" or "env:NAME".
     adopt : bool, default False
-        Take a release without an anchor (moved, restored) to be the newest copy. The ledger records this decision.
+        Take a release without an anchor (moved, restored) to be the newest copy. The ledger records this decision, and
+        `guarantee_.assumptions` says so for ever.
+    write_off : bool, default False
+        With `adopt`: bring back an older copy, with everything that may have been used since counted as used. It goes
+        on with its logged answers and a published classifier, and decides nothing new.
     read_only : bool, default False
         Answer from the log alone, beside a running writer too. No secret is read.
 
@@ -75,13 +80,22 @@ def open(
     from pcqr.release.durable.directory import find  # noqa: PLC0415 - SQLAlchemy takes its time
 
     try:
-        kept = find(path, ledger=ledger, anchor=anchor, key=key, adopt=adopt, read_only=read_only)
+        kept = find(path, ledger=ledger, anchor=anchor, key=key, adopt=adopt, write_off=write_off, read_only=read_only)
     except AnchorMissing as error:
-        ways = "pcqr ask RELEASE --adopt, pcqr serve … --adopt NAME, or pcqr.release.open(…, adopt=True)"
-        raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {ways}.") from None
+        raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {_ways()}.") from None
+    except LedgerRolledBack as error:
+        lost = f"If that is lost, and this is an older copy, bring it back with nothing left: {_ways(write_off=True)}."
+        raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {lost}") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
         return estimator.from_kept(kept)
     except BaseException:
         kept.log.close()
         raise
+
+
+def _ways(*, write_off: bool = False) -> str:
+    """How a release is adopted, in the command line and in Python."""
+    more, also = (" --write-off", ", write_off=True") if write_off else ("", "")
+    served = "pcqr serve … --adopt NAME" + (" --write-off NAME" if write_off else "")
+    return f"pcqr ask RELEASE --adopt{more}, {served}, or pcqr.release.open(…, adopt=True{also})"

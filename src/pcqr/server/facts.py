@@ -36,8 +36,8 @@ def guarantee_facts(guarantee: Guarantee, words: str) -> dict[str, Any]:
     return told | {"unit": told.pop("adjacency"), "words": words}
 
 
-def facts(served: Served, settings: Settings) -> dict[str, Any]:
-    """What `/v1/releases` says of it."""
+def facts(served: Served, settings: Settings, *, for_holder: bool) -> dict[str, Any]:
+    """What `/v1/releases` says of it. Who adopted a copy, and where, is said to the holder alone."""
     told = {
         "name": served.name,
         "kind": served.kind,
@@ -47,12 +47,14 @@ def facts(served: Served, settings: Settings) -> dict[str, Any]:
         "most_rows": settings.most_rows,
         "most_bytes": settings.most_bytes,
     }
-    return told | (_model_facts(served) if isinstance(served, ServedModel) else _release_facts(served))
+    if isinstance(served, ServedModel):
+        return told | _model_facts(served)
+    return told | _release_facts(served, for_holder=for_holder)
 
 
-def detail(served: Served, settings: Settings) -> dict[str, Any]:
+def detail(served: Served, settings: Settings, *, for_holder: bool) -> dict[str, Any]:
     """The same with its plan and its classifier."""
-    told = facts(served, settings)
+    told = facts(served, settings, for_holder=for_holder)
     if told["state"] == "failed":
         raise Refusal("ledger_closed", "The log of this release cannot be read or written now.")
     model = served.published
@@ -73,12 +75,24 @@ def state_of(served: ServedRelease) -> dict[str, Any]:
     return {"state": state, "spent": counts(now.spent), "left": counts(now.left)}
 
 
-def _state_if_known(served: ServedRelease) -> dict[str, Any]:
-    """The same; a log that cannot be read is no reason to say nothing of the others."""
+def _state_if_known(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
+    """The same, and what is promised; a log that cannot be read is no reason to say nothing of the others."""
     with suppress(LedgerError):
         if served.is_ready:
-            return state_of(served)
-    return {"state": "failed", "spent": None, "left": None}
+            return state_of(served) | promised(served, for_holder=for_holder)
+    release = served.release
+    words = promise(release.guarantee_, release.n_records_)
+    told = {"guarantee": guarantee_facts(release.guarantee_, words), "adoptions": []}
+    return {"state": "failed", "spent": None, "left": None} | told
+
+
+def promised(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
+    """The guarantee, and every adoption of a copy, of which the holder alone sees who decided it."""
+    guarantee = served.guarantee
+    return {
+        "guarantee": guarantee_facts(guarantee, promise(guarantee, served.release.n_records_)),
+        "adoptions": [each.facts(for_holder=for_holder) for each in served.adoptions],
+    }
 
 
 def picture(served: Served) -> bytes:
@@ -111,15 +125,14 @@ def cost_facts(cost: BatchCost) -> dict[str, Any]:
     return told | {"is_certain": cost.is_certain, "is_refused": cost.is_refused, "words": str(cost)}
 
 
-def _release_facts(served: ServedRelease) -> dict[str, Any]:
+def _release_facts(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
     release = served.release
     return {
         "algorithm": type(release).__name__,
-        "guarantee": guarantee_facts(release.guarantee_, promise(release.guarantee_, release.n_records_)),
         "planned_queries": release.plan_.queries,
         "records": release.n_records_,
         "on_unstable": getattr(release, "on_unstable", "abstain"),
-        **_state_if_known(served),
+        **_state_if_known(served, for_holder=for_holder),
     }
 
 
@@ -128,6 +141,7 @@ def _model_facts(served: ServedModel) -> dict[str, Any]:
     return {
         "algorithm": model.kind.title,
         "guarantee": guarantee_facts(model.guarantee, guarantee_in_words(model.guarantee, model.provenance.records)),
+        "adoptions": [],
         "state": "published",
         "spent": None,
         "left": None,

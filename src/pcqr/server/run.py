@@ -23,6 +23,7 @@ from pcqr.server.keys import check_keys
 from pcqr.server.listening import address_of, bind, tls
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
+from pcqr.server.served import ServedRelease
 from pcqr.server.service import Place, Service
 from pcqr.server.settings import Settings
 from pcqr.server.watching import counts
@@ -55,7 +56,20 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
             work = _Worker(tuple(places), settings)
             workers.watch(work, bound, settings.workers, lambda: say(address))
         else:
-            _serve(Service.open(places), settings, bound, lambda _: say(address))
+            service = Service.open(places)
+            _warn_if_together(service)
+            _serve(service, settings, bound, lambda _: say(address))
+
+
+def _warn_if_together(service: Service) -> None:
+    """Say once of each release whose anchor would be restored with its ledger."""
+    for each in service.all:
+        if isinstance(each, ServedRelease) and not each.release.book().ledger.is_apart:
+            logger.warning(
+                "the anchor of %s is on the volume of its ledger: restored together, both are old, and nothing "
+                "notices. Keep it on another volume (--anchor, PCQR_STATE_DIR)",
+                each.name,
+            )
 
 
 def _check_names(settings: Settings) -> None:

@@ -12,11 +12,13 @@ import numpy as np
 from pcqr import release as releases
 from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
 from pcqr.models.kind import ScoredKind
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
+from pcqr.release.ledger.adoptions import Adoption
 from pcqr.schema import Schema
 from pcqr.server.askers import Asker
 from pcqr.server.desk import Desk
@@ -70,6 +72,18 @@ class ServedRelease:
     def now(self) -> State:
         """What is spent and left, read beside the desk."""
         return State.read(self.release.book().ledger.state)
+
+    @property
+    def adoptions(self) -> tuple[Adoption, ...]:
+        """Every decision of a person to go on with a copy of its log."""
+        found: tuple[Adoption, ...] = self.desk.release.book().ledger.adoptions
+        return found
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, with what is assumed of copies that were adopted by now."""
+        guarantee: Guarantee = self.desk.release.guarantee_
+        return guarantee.assuming(*(each.assumption for each in self.adoptions))
 
     @property
     def published(self) -> PublishedModel | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pcqr.errors import ParameterError
 from pcqr.release.durable.directory import FACTS, find
@@ -28,6 +29,8 @@ class Place:
     key: str | None = None
     adopt: bool = False
     """Is its anchor missing, and is it to be the newest copy all the same?"""
+    write_off: bool = False
+    """Is an older copy to be adopted, with everything counted as used?"""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -36,8 +39,9 @@ class Place:
     def adopted(self) -> Place:
         """Return this place; with `adopt`, make its anchor first, so that no later process has to."""
         if self.adopt:
-            find(self.path, ledger=self.ledger, anchor=self.anchor, key=self.key, adopt=True).log.close()
-        return replace(self, adopt=False)
+            how: dict[str, Any] = {"ledger": self.ledger, "anchor": self.anchor, "key": self.key}
+            find(self.path, **how, adopt=True, write_off=self.write_off).log.close()
+        return replace(self, adopt=False, write_off=False)
 
     def open(self) -> Served:
         """A release to be asked, or a published model."""

@@ -26,7 +26,7 @@ class Promise(BaseModel):
     unit: str = Field(description="Whom it protects: what neighbouring tables differ in.")
     words: str = Field(description="The guarantee in a sentence.")
     is_private: bool = Field(description="False where the randomness was seeded, as for tests.")
-    assumptions: list[str] = Field(description="What is treated as public.")
+    assumptions: list[str] = Field(description="What is treated as public, or assumed of copies that were adopted.")
     proof: str = Field(description="The note in proofs/ of pcqr.")
     steps: list[str]
 
@@ -42,6 +42,20 @@ class ColumnFacts(BaseModel):
     other: bool = Field(description="May a category be one that is not declared?")
 
 
+class Adoption(BaseModel):
+    """A decision of a person to go on with a copy of the log: the newest one, or an older one that was written off.
+
+    The holder alone is told how many entries the copy had, how many were known to be lost, and who decided it where.
+    """
+
+    time: str
+    written_off: bool = Field(description="Does everything count as used that the copy may lack?")
+    entries: int | None = None
+    lost: int | None = Field(None, description="null: there was no anchor that could say.")
+    user: str | None = None
+    host: str | None = None
+
+
 class ReleaseFacts(BaseModel):
     """A release or a published model."""
 
@@ -49,6 +63,7 @@ class ReleaseFacts(BaseModel):
     kind: Literal["release", "model"]
     algorithm: str = Field(description="The estimator that answers; for a model, what kind of classifier it is.")
     guarantee: Promise
+    adoptions: list[Adoption] = Field(description="Copies of its log with which it went on, in order.")
     columns: list[ColumnFacts] | None = Field(description="null: rows are lists of so many numbers as `features` says.")
     features: int
     classes: list[Label]
@@ -105,6 +120,7 @@ class AskerUse(BaseModel):
 class Budget(BaseModel):
     release: str
     guarantee: Promise
+    adoptions: list[Adoption]
     state: Literal["open", "published", "halted"]
     spent: Counts
     left: Counts

@@ -16,14 +16,13 @@ from starlette.responses import Response
 from pcqr.algorithms.asking import UNLIMITED
 from pcqr.errors import PcqrError
 from pcqr.plan import Usage
-from pcqr.plan.words import promise
 from pcqr.release.account import Account
 from pcqr.release.account.telling import told_account, told_charge
 from pcqr.schema.decoding import decoded
 from pcqr.server import shapes
 from pcqr.server.askers import asker_of, check_holder
 from pcqr.server.errors import Refusal
-from pcqr.server.facts import counts, detail, facts, guarantee_facts, picture, state_of
+from pcqr.server.facts import counts, detail, facts, picture, promised, state_of
 from pcqr.server.keys import read
 from pcqr.server.routes import SharedRoute, problems, service_of, settings_of
 
@@ -38,9 +37,9 @@ router = APIRouter(prefix="/v1", tags=["pcqr"], route_class=SharedRoute)
 @router.get("/releases", response_model=shapes.Releases, responses=problems())
 def releases(request: Request) -> Any:
     """Everything that is served, and what the key of this request may see."""
-    settings = settings_of(request)
-    told = [facts(served, settings) for served in service_of(request).all]
-    return {"releases": told, "role": asker_of(request.scope).role}
+    settings, asker = settings_of(request), asker_of(request.scope)
+    told = [facts(served, settings, for_holder=asker.is_holder) for served in service_of(request).all]
+    return {"releases": told, "role": asker.role}
 
 
 @router.get(
@@ -48,7 +47,8 @@ def releases(request: Request) -> Any:
 )
 def release(request: Request, name: str) -> Any:
     """One release or model, with its plan and, once it is published, its classifier."""
-    return detail(service_of(request).named(name), settings_of(request))
+    for_holder = asker_of(request.scope).is_holder
+    return detail(service_of(request).named(name), settings_of(request), for_holder=for_holder)
 
 
 @router.get(
@@ -65,12 +65,11 @@ def release_picture(request: Request, name: str) -> Response:
 def budget(request: Request, release: Name) -> Any:
     """What was spent over time, and what is left."""
     served, asker = service_of(request).release(release), asker_of(request.scope)
-    book, guarantee = served.release.book(), served.release.guarantee_
-    now = state_of(served)
+    book, now = served.release.book(), state_of(served)
     everybody = book.usages()  # after what was spent: what is asked meanwhile must not seem to be nobody's
     return {
         "release": served.name,
-        "guarantee": guarantee_facts(guarantee, promise(guarantee, served.release.n_records_)),
+        **promised(served, for_holder=asker.is_holder),
         **now,
         "planned_queries": served.release.plan_.queries,
         "untimed": _untimed(now["spent"], everybody.values()),

@@ -111,9 +111,15 @@ def test_a_database_that_was_restored_under_its_writers_is_noticed(
         for use in (lambda: add(ledger, b"three"), lambda: ledger.state, lambda: ledger.find([b"one"]), ledger.verify):
             with pytest.raises(LedgerRolledBack, match=r"ends at entry 1 .* lacks entry 2 "):
                 use()
-    for read_only in (False, True):
-        with pytest.raises(LedgerRolledBack):
-            tables.open(read_only=read_only)
+        for read_only in (False, True):
+            with pytest.raises(LedgerRolledBack):
+                tables.open(read_only=read_only)
+        with tables.open(adopt=True, write_off=lambda state, _: state + b"nothing left") as written_off:
+            assert [(each.entries, each.lost) for each in written_off.adoptions] == [(1, 1)]
+            assert written_off.state.endswith(b"nothing left")
+            with pytest.raises(LedgerRolledBack):
+                add(ledger, b"three")  # a process that knew more still refuses
+    tables.open().close()
 
 
 def test_of_two_databases_that_go_on_from_one_copy_only_one_replies(

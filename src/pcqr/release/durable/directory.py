@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from pcqr.algorithms.log import MemoryLog
 from pcqr.errors import LedgerError, NotALedger, ParameterError, ReleaseError
 from pcqr.files import InUse, own_directory, real, sync_directory, write_whole
+from pcqr.guarantee import Guarantee
 from pcqr.plan import Usage
+from pcqr.release.durable.entries import State
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
-from pcqr.release.ledger import Ledger, create_ledger, open_ledger
+from pcqr.release.ledger import Entry, Ledger, create_ledger, open_ledger
 from pcqr.release.ledger.anchor import default_path
 from pcqr.release.ledger.opening import is_address, rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
@@ -48,6 +50,11 @@ class Kept:
     facts: Facts
     log: LedgerLog
     secret: Secret | None = field(repr=False)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, with what is assumed of copies that were adopted."""
+        return self.facts.plan.guarantee.assuming(*(each.assumption for each in self.log.ledger.adoptions))
 
 
 def keep(
@@ -129,17 +136,27 @@ def find(
     anchor: str | os.PathLike[str] | None = None,
     key: str | None = None,
     adopt: bool = False,
+    write_off: bool = False,
     read_only: bool = False,
 ) -> Kept:
     """The release in a directory, if all of it is there and is what was written. To read, no secret is touched."""
     directory = _directory(place)
+    if write_off and not adopt:
+        raise ParameterError("write_off", "False without adopt", write_off)
     if adopt:
         _check_apart(directory, anchor)
     text = _read_facts(directory)
     facts = _facts(directory, text)
     where = _ledger_place(directory, ledger if ledger is not None or facts.ledger == LEDGER else facts.ledger)
     try:
-        kept = open_ledger(where, RELEASE, None if anchor is None else Path(anchor), adopt=adopt, read_only=read_only)
+        kept = open_ledger(
+            where,
+            RELEASE,
+            None if anchor is None else Path(anchor),
+            adopt=adopt,
+            read_only=read_only,
+            write_off=_written_off if write_off else None,
+        )
     except NotALedger as error:  # to make another one would be to count anew
         remedy = "Bring back the newest copy of the release's ledger; if it was moved, name it (--ledger, ledger=)."
         raise NotALedger(error.place, error.reason, remedy) from None
@@ -156,7 +173,7 @@ def find(
         if log.state.is_published:
             if not read_only:
                 _Forget(directory)()  # killed before it was removed
-        elif not read_only:
+        elif not read_only and not log.state.is_written_off:  # which decides nothing, and needs no secret
             secret = _secret(directory, key, names["secret"], log)
         return Kept(facts, log, secret)
     except BaseException:
@@ -186,6 +203,11 @@ class _Forget:
             sync_directory(self.directory)
         except OSError:
             return  # the next opening tries again
+
+
+def _written_off(state: bytes, _: Iterator[Entry]) -> bytes:
+    """The state of a release with everything counted as used: nothing is decided or published any more."""
+    return State.read(state).written_off().written()
 
 
 def _directory(place: str | os.PathLike[str]) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _STATE_VERSION = 2
 _LABELS = struct.Struct(">q")
 _LABELS_VERSION = 3
 """Of a state that counts labels, which comes after all that the others have."""
-_PUBLISHED_FLAG, _CAUTIOUS_FLAG = 1, 2
+_PUBLISHED_FLAG, _CAUTIOUS_FLAG, _WRITTEN_OFF_FLAG = 1, 2, 4
 NOTHING = bytes(16)
 """The name of an announcement that there is none."""
 _WIDTH = struct.Struct(">I")
@@ -46,10 +46,13 @@ class State:
     """Is what will be decided announced first? Fixed when the release is kept."""
     announced: bytes = NOTHING
     """The key of the entry that announces what is being decided."""
+    is_written_off: bool = False
+    """Does an older copy go on in which everything counts as used? Nothing is then decided or published any more."""
 
     def written(self) -> bytes:
         left = (_NONE if number is None else max(0, number) for number in (self.left.queries, self.left.unstable))
         flags = _PUBLISHED_FLAG * self.is_published | _CAUTIOUS_FLAG * self.is_cautious
+        flags |= _WRITTEN_OFF_FLAG * self.is_written_off
         spent = self.spent.queries or 0, self.spent.unstable or 0
         if self.left.labels is None:
             return _STATE.pack(_STATE_VERSION, *spent, *left, flags, self.announced)
@@ -71,7 +74,16 @@ class State:
             raise ValueError
         queries_left, unstable_left = (None if number == _NONE else number for number in left)
         marks = bool(flags & _PUBLISHED_FLAG), bool(flags & _CAUTIOUS_FLAG)
-        return cls(Usage(asked, unstable), Usage(queries_left, unstable_left, labels_left), *marks, announced)
+        counts = Usage(asked, unstable), Usage(queries_left, unstable_left, labels_left)
+        return cls(*counts, *marks, announced, bool(flags & _WRITTEN_OFF_FLAG))
+
+    def written_off(self) -> State:
+        """The same with nothing left, and nothing announced: what the log has is all that is ever said."""
+        numbers = (self.left.queries, self.left.unstable, self.left.labels)
+        nothing = Usage(*(None if number is None else 0 for number in numbers))
+        return replace(
+            self, left=nothing if nothing.is_nothing else Usage(0, None), announced=NOTHING, is_written_off=True
+        )
 
 
 def is_earlier(written: bytes) -> bool:

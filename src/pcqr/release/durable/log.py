@@ -62,6 +62,10 @@ class LedgerLog:
             self._published = Hypothesis.from_json(entry.body.decode())
         return self._published
 
+    @property
+    def is_written_off(self) -> bool:
+        return self.state.is_written_off
+
     def refresh(self, labeller: PrivLabel) -> Usage:
         state = self.state
         labeller.left = state.left
@@ -138,6 +142,7 @@ class Turn:
         """Answers that the ledger's turn has not got yet."""
         self._appended = before.spent
         """What was spent without these."""
+        self.is_written_off = before.is_written_off
         self._is_published, self._is_cautious = before.is_published, before.is_cautious
         self._announced = NOTHING
 
@@ -152,7 +157,8 @@ class Turn:
 
     def after(self, left: Usage) -> State:
         """The state at the end of this turn, with what is `left` then."""
-        return State(self.spent, left, self._is_published, self._is_cautious, self._announced)
+        marks = self._is_published, self._is_cautious, self._announced, self.is_written_off
+        return State(self.spent, left, *marks)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         self._digests = _digests(keys)

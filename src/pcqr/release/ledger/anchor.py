@@ -92,6 +92,10 @@ class Anchor:
         """The anchor as it is on disk now."""
         return self._read()[0]
 
+    def links(self) -> list[Link]:
+        """What both slots hold, as far as they are whole."""
+        return [link for _, link, _ in self._slots()]
+
     def advance(self, link: Link, contains: Callable[[Link], bool]) -> None:
         """Move up to `link`, which is in the ledger, and sync, unless the anchor is there already.
 
@@ -110,6 +114,18 @@ class Anchor:
                 self._write(link)
                 current = link
             self.known = current
+
+    def restart(self, link: Link) -> None:
+        """Go back to `link`: an older copy of the ledger was written off, and goes on from there.
+
+        The slot that holds the anchor is written last: whenever the process is stopped, one slot is whole.
+        """
+        with self._threads, self._locked():
+            self._check_in_place()
+            _, self._slot = self._read()
+            self._write(link)
+            self._write(link)
+            self.known = link
 
     def close(self) -> None:
         with suppress(OSError):
@@ -138,9 +154,7 @@ class Anchor:
             unlock(self._descriptor)
 
     def _read(self) -> tuple[Link, int]:
-        content = os.pread(self._descriptor, BLOCK + MOST_BYTES, 0)
-        found = [parsed(each) for each in (content[:MOST_BYTES], content[BLOCK:])]
-        whole = [(*each, position) for position, each in enumerate(found) if each is not None]
+        whole = self._slots()
         if not whole:
             self._missing("is damaged")
         identity, link, position = max(whole, key=lambda each: each[1].seq)
@@ -151,6 +165,12 @@ class Anchor:
                 "Name the anchor of this ledger, or the ledger of this anchor.",
             )
         return link, position
+
+    def _slots(self) -> list[tuple[str, Link, int]]:
+        """Identity, link and position of each slot that is whole."""
+        content = os.pread(self._descriptor, BLOCK + MOST_BYTES, 0)
+        found = [parsed(each) for each in (content[:MOST_BYTES], content[BLOCK:])]
+        return [(*each, position) for position, each in enumerate(found) if each is not None]
 
     def _write(self, link: Link) -> None:
         content, target = slot(self._identity, link), 1 - self._slot

@@ -8,13 +8,16 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from pcqr.errors import LedgerClosed, LedgerError, LedgerUnwritable
+from pcqr.files import on_one_volume
+from pcqr.release.ledger.adoptions import Adoption, read_adoption
 from pcqr.release.ledger.anchor import Anchor
-from pcqr.release.ledger.chain import STATE, Draft, Entry, Link, chained
+from pcqr.release.ledger.chain import ADOPTED, STATE, Draft, Entry, Link, chained
 from pcqr.release.ledger.checks import check_all, contains, rolled_back, walk
 from pcqr.release.ledger.keys import Keys, entries_at
 from pcqr.release.ledger.points import reached
@@ -42,6 +45,7 @@ class Ledger:
         self,
         store: Store,
         anchor: Anchor | None,
+        anchor_path: Path,
         reopen: Callable[[], Ledger],
         elsewhere: Callable[[], Ledger],
         bound: Snapshot | None,
@@ -49,6 +53,8 @@ class Ledger:
         self.identity = store.identity
         self._store = store
         self._anchor = anchor
+        self.anchor_path = anchor_path
+        """Where its anchor is, or would be if there were one."""
         self._reopen = reopen
         """How a forked process, or a copy in this one, opens it for reading."""
         self._elsewhere = elsewhere
@@ -62,6 +68,8 @@ class Ledger:
         self._is_fork = False
         self._is_stale = False
         """Are its connections those of the process from which this one was forked?"""
+        self._adoptions: tuple[int, tuple[Adoption, ...]] = 0, ()
+        """Up to which entry they were looked for, and those that were found."""
         _opened.add(self)
 
     @property
@@ -77,6 +85,25 @@ class Ledger:
     def is_confirmed(self) -> bool:
         """Was there an anchor to compare with? Only a reader goes without."""
         return self._anchor is not None
+
+    @property
+    def is_apart(self) -> bool:
+        """Would the anchor stay as it is if the volume of the ledger were restored? A database is elsewhere."""
+        folder = self._store.folder
+        return folder is None or not on_one_volume(folder, self.anchor_path)
+
+    @property
+    def adoptions(self) -> tuple[Adoption, ...]:
+        """Every decision of a person to go on with a copy of this ledger, in order."""
+        store, end = self._reader(), self._snapshot().last.seq
+        after, found = self._adoptions
+        if after < end:
+            with store.reading() as connection:
+                seqs = store.of_kind(connection, ADOPTED, after, end)
+                entries = entries_at(store, connection, set(seqs))
+            found += tuple(read_adoption(entries[seq]) for seq in seqs)
+            self._adoptions = end, found
+        return found
 
     @property
     def last(self) -> Link:

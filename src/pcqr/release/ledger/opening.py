@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +13,12 @@ from pcqr.addresses import without_password
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import AnchorMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError
 from pcqr.files import real
+from pcqr.release.ledger.adoptions import adoption_body, read_adoption
 from pcqr.release.ledger.anchor import Anchor, NewAnchor, Rehearsed, RehearsedAnchor, check_free, default_path
-from pcqr.release.ledger.chain import ADOPTED, Draft, chained
-from pcqr.release.ledger.checks import check_anchor, check_end, contains
+from pcqr.release.ledger.chain import ADOPTED, Draft, Entry, Link, chained
+from pcqr.release.ledger.checks import check_anchor, check_end, contains, rolled_back, walk
 from pcqr.release.ledger.ledger import Ledger
+from pcqr.release.ledger.points import reached
 from pcqr.release.ledger.postgres import PostgresStore
 from pcqr.release.ledger.sqlite import SqliteStore
 from pcqr.release.ledger.store import Snapshot, Store
@@ -25,6 +26,8 @@ from pcqr.release.ledger.store import Snapshot, Store
 PURPOSES = ("account", "release")
 PATIENCE = 5.0
 """Seconds that a reader waits for a writer to confirm its last turn."""
+WriteOff = Callable[[bytes, Iterator[Entry]], bytes]
+"""The state of a ledger with everything counted as used, from its state and its entries."""
 
 
 def create_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None = None) -> Ledger:
@@ -71,6 +74,7 @@ def open_ledger(
     anchor: str | Path | None = None,
     adopt: bool = False,
     read_only: bool = False,
+    write_off: WriteOff | None = None,
 ) -> Ledger:
     """Open a ledger that contains its anchor; the anchor is moved up to its end.
 
@@ -88,6 +92,9 @@ def open_ledger(
     read_only : bool, default False
         Show the ledger as it is now, beside a writer too, and write nothing. Without an anchor nothing says that it is
         no older copy (`Ledger.is_confirmed`).
+    write_off : function, optional
+        With `adopt`: take an older copy, too, which lacks what its anchor has known, and go on from the state that this
+        function makes of the copy's state and entries.
 
     Returns
     -------
@@ -111,16 +118,18 @@ def open_ledger(
             if not read_only and not adopt:
                 raise
         if read_only:
-            return Ledger(store, found, reader, elsewhere, _confirmed(store, found))
+            return Ledger(store, found, anchor_path, reader, elsewhere, _confirmed(store, found))
         store.secure()
         if found is None:
-            found = _adopted(store, anchor_path)
+            found = _adopted(store, anchor_path, write_off)
         if store.has_one_writer:
             found.hold()
+        if adopt and write_off is not None and not contains(store, found.known):
+            found.restart(_written_off(store, found, write_off))
         check_anchor(store, found.known)
         now = check_end(store, since=found.known.seq)
         found.advance(now.last, partial(contains, store))
-        return Ledger(store, found, reader, elsewhere, None)
+        return Ledger(store, found, anchor_path, reader, elsewhere, None)
     except BaseException as error:
         store.close()
         if found is not None:
@@ -173,20 +182,43 @@ def _confirmed(store: Store, anchor: Anchor | None) -> Snapshot:
     return now
 
 
-def _adopted(store: Store, path: Path) -> Anchor:
-    """Make an anchor for a ledger that has none, record it in the ledger, and check the whole ledger first."""
+def _adopted(store: Store, path: Path, write_off: WriteOff | None) -> Anchor:
+    """Make an anchor for a ledger that has none, and record it in the ledger."""
     check_free(real(path), store.place)
+    link = _recorded(store, write_off, None)
+    return Anchor.create(path, store.identity, store.place, link)
+
+
+def _recorded(store: Store, write_off: WriteOff | None, known: Link | None) -> Link:
+    """Check the whole ledger, and record in it that it was adopted; returns the link of that entry."""
     store.check_pages()
     check_end(store, since=-1)
+    body = adoption_body(known, is_written_off=write_off is not None)
     connection = store.begin()
     with connection, store.explaining():
         before = store.snapshot(connection, keep=True)
-        facts = {"adopted": datetime.now(UTC).isoformat(timespec="seconds")}
-        draft = Draft(ADOPTED, json.dumps(facts).encode(), None)
-        (entry,) = chained(before.last, bytes.fromhex(store.identity), [draft], before.state)
-        store.write(connection, [entry], before.state, before.indexed)
+        state = before.state if write_off is None else write_off(before.state, walk(store, 0, before.last.seq))
+        (entry,) = chained(before.last, bytes.fromhex(store.identity), [Draft(ADOPTED, body, None)], state)
+        store.write(connection, [entry], state, before.indexed)
         store.commit(connection)
-    return Anchor.create(path, store.identity, store.place, entry.link)
+    reached("adoption recorded")
+    return entry.link
+
+
+def _written_off(store: Store, anchor: Anchor, write_off: WriteOff) -> Link:
+    """Record that an older copy, which lacks its anchor, was written off; returns the link of that entry.
+
+    A copy that surely is another line is refused: it goes past a link that the anchor holds, and lacks that link. An
+    attempt that was stopped before the anchor was restarted has recorded the entry already.
+    """
+    last = check_end(store).last
+    (final,) = walk(store, last.seq - 1, last.seq)
+    is_recorded = final.kind == ADOPTED and read_adoption(final).is_written_off
+    end = final.before if is_recorded else last.seq
+    for link in anchor.links():
+        if link.seq <= end and not contains(store, link):
+            raise rolled_back(store.place, link, last)
+    return last if is_recorded else _recorded(store, write_off, anchor.known)
 
 
 def is_address(place: str | os.PathLike[str]) -> bool:

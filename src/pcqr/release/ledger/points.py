@@ -1,6 +1,7 @@
 """The named points of the order in which a ledger writes, for tests that stop the process there.
 
 creation:  "draft made" · "anchor made" · "ledger placed"
+adoption:  "adoption recorded"
 a turn:    "turn begun" · "entries written" · "committed" · "anchor written" · "anchor synced"
 """
 

@@ -63,6 +63,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, read_only: bool = False, place: str | None = None) -> None:
         self.path = path
+        self.folder = path.parent
         self.place = place or str(path)
         self._lock: int | None = None
         self._writer: Connection | None = None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,6 +56,7 @@ INDEXED = select(INDEX.c.prefix, INDEX.c.seq).where(INDEX.c.ledger == bindparam(
 _ALL_INDEXED = select(INDEX.c.prefix).where(INDEX.c.ledger == bindparam("number"))
 _ROWS = select(*_FIELDS).where(_BETWEEN).order_by(ENTRIES.c.seq).limit(bindparam("most"))
 _KEYED = select(ENTRIES.c.seq, ENTRIES.c["keys"], ENTRIES.c.size).where(_BETWEEN, ENTRIES.c["keys"].is_not(None))
+_OF_KIND = select(ENTRIES.c.seq).where(_BETWEEN, ENTRIES.c.kind == bindparam("kind")).order_by(ENTRIES.c.seq)
 _SNAPSHOT = select(LEDGERS.c.seq, LEDGERS.c.hash, LEDGERS.c.state, LEDGERS.c.indexed).where(
     LEDGERS.c.number == bindparam("number")
 )
@@ -91,6 +93,8 @@ class Store(ABC):
     identity: str
     """Hexadecimal, once `bind` has found the ledger."""
 
+    folder: Path | None = None
+    """The directory of its file; None for a database that is elsewhere."""
     errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
     """What its database raises."""
 
@@ -205,6 +209,10 @@ class Store(ABC):
         """The entries with numbers past `after`, in order, up to the one that ends with `final`: so many at most."""
         asked = {"number": self._number, "after": after, "final": final, "most": most}
         return [Entry(*row) for row in connection.execute(_ROWS, asked)]
+
+    def of_kind(self, connection: Connection, kind: str, after: int, final: int) -> list[int]:
+        """The numbers of the entries of this kind past `after`, up to `final`, in order."""
+        return [seq for (seq,) in self._say(connection, _OF_KIND, kind=kind, after=after, final=final)]
 
     def keyed(self, connection: Connection, after: int, final: int) -> Sequence[Keyed]:
         """The keys of the entries past number `after` that have any."""

@@ -21,7 +21,7 @@ import {
 export async function overview(one, context) {
   const spent = one.kind === "model" ? [] : budget(one, await api.budget(one.name));
   const over = one.state === "halted" ? exhausted(one, context) : null;
-  return [over, warnings(one.guarantee), promise(one), ...spent].filter(Boolean);
+  return [over, warnings(one.guarantee), ...(one.adoptions ?? []).map(adoption), promise(one), ...spent].filter(Boolean);
 }
 
 function warnings({ is_private: isPrivate }) {
@@ -34,6 +34,24 @@ function warnings({ is_private: isPrivate }) {
   return null;
 }
 
+function adoption({ time, written_off: isWrittenOff, lost, user, host }) {
+  const told = when(time);
+  const who = user || host ? ` ${user ?? "Somebody"} decided so on ${host ?? "some machine"}.` : "";
+  const missing = lost ? ` It lacked ${counted(lost, "entry", "entries")} that had been replied.` : "";
+  return isWrittenOff
+    ? notice(
+        "An older copy of its log goes on",
+        `It was adopted on ${told}, and everything that may have been used since counts as used: it repeats what it has said, and decides nothing new.${missing}${who}`,
+      )
+    : notice(
+        "A copy of its log was adopted",
+        `Its anchor was missing on ${told}. The promise holds if that copy was the newest one, which nothing can show.${who}`,
+        { tone: "warning" },
+      );
+}
+
+const assumed = (text) => (text.startsWith("the copy adopted on ") ? "Assumed" : "Treated as public");
+
 function promise(one) {
   const { epsilon, delta, unit, words, assumptions = [] } = one.guarantee;
   const person = unit.includes("person");
@@ -45,7 +63,7 @@ function promise(one) {
       : "every answer, every refusal, the moment at which it is exhausted or publishes, and the published classifier";
   const public_ = [
     "The number of records, the columns, the names of labels and the queries are treated as public.",
-    ...assumptions.map((text) => `Treated as public, too: ${renumbered(text)}.`),
+    ...assumptions.map((text) => `${assumed(text)}, too: ${renumbered(text)}.`),
   ];
   return make(
     "section",
