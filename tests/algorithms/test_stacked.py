@@ -120,6 +120,31 @@ def test_a_run_is_its_parts_on_the_same_noise(name: str, seed: int) -> None:
     assert (found.predict(records.X) == head.predict(wider_by(tree, records.X))).all()
 
 
+@pytest.mark.parametrize("public", [None, PUBLIC], ids=["no public rows", "public rows"])
+@pytest.mark.parametrize("features", [MAP, FERNED], ids=["predicates", "ferns"])
+def test_three_classes_have_two_more_coordinates(features: HeadFeatures, public: Points | None) -> None:
+    """The run against a tree, and then a head on a table whose last column is the tree's label."""
+    X = bits(900)
+    y = (X[:, 0] + (X[:, 0] != X[:, 1])).astype(np.int8)  # needs two columns at once
+    trees, records = replace(TREES, labels=3), InMemory(X, y, 3)
+    request = replace(request_for(900, 6.0, DELTA), hypotheses=trees)
+    plan = plan_stacked(request, trees, features, DELTA, 0.3, public=public)
+    assert stacked_guarantee(plan, trees, COLUMNS, DELTA).within(6.0, DELTA)
+    assert plan.head.dense == most_coordinates(features, 3) == most_coordinates(features) + 1
+    entropy = SeededEntropy(3)
+    tree = sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
+    assert isinstance(tree, DecisionTree)
+    asked = (*PREDICATES, Predicate(COLUMNS, 0.5), Predicate(COLUMNS, 1.5))
+    shown = None if public is None else wider_by(tree, public)
+    dense = PredicateVectors.of(asked, COLUMNS + 1, shown, plan.whitening)
+    ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
+    flat = HeadFeatures(dense, ferns, features.share)
+    head = descend(flat, InMemory(wider_by(tree, X), y, 3), replace(plan.head, dense=flat.size), entropy)
+    found = stacked(trees, features, records, plan, SeededEntropy(3), public=public)
+    check_parts(found, tree, head)
+    assert (found.predict(X) == y).mean() > 0.9
+
+
 def test_the_temperature_and_the_depth_are_the_plans() -> None:
     """At η = 0 trees are drawn blindly, at a large one it is the best: trees of several coins, at their own depth."""
     records, plan = crossed(400), plan_for(400, 8.0)
@@ -429,7 +454,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     records, plan = crossed(400), plan_for(400, 20.0)
     check_stacked(TREES, MAP, records, plan)
     refused(ParameterError, "plan for 300 records", crossed(300), plan)
-    refused(ParameterError, "a plan for 2 classes", records, plan, labels=3)
+    refused(ParameterError, "a plan for 3 classes", records, plan, labels=3)
     refused(DataError, "y must be records with 2 labels", InMemory(records.X, records.y, 3), plan)
     refused(DataError, "X", InMemory(np.zeros((400, COLUMNS + 1)), records.y), plan)
     refused(ParameterError, "plan for this feature map", records, plan, FERNED)

@@ -69,7 +69,17 @@ def model_of(kind: str, tree: Split = TREE, seed: int = 0) -> PublishedModel:
     return PublishedModel(head(kind, tree, seed), ("no", "yes"), SCHEMA, GUARANTEE, Provenance("heads", 1000, 50))
 
 
-MODEL, FERNED = model_of("whitened"), model_of("with ferns")
+def three_labels(kind: str, seed: int = 0) -> PublishedModel:
+    """A model with a tree whose leaves have three labels."""
+    before = feature_map("both" if kind == "with ferns" else "questions", seed)
+    tree, generator = replace(TREE, holds=Leaf(2)), np.random.default_rng(seed)
+    features = before.beside(tree, None if kind == "plain" else SPREAD, 0.5, labels=3)
+    cells = generator.normal(size=(3, features.count, 1 << features.depth))
+    found = Head.of(features, 3, 3.0 * generator.normal(size=(3, features.size)), cells)
+    return PublishedModel(found, ("no", "maybe", "yes"), SCHEMA, GUARANTEE, Provenance("heads", 1000, 50))
+
+
+MODEL, FERNED, THREE = model_of("whitened"), model_of("with ferns"), three_labels("whitened")
 validate = fastjsonschema.compile(
     json.loads((Path(pcqr.models.__file__).parent / "pcqr-model-4.schema.json").read_text(encoding="utf-8"))
 )
@@ -96,8 +106,8 @@ def asking(*questions: dict[str, Any]) -> dict[str, Any]:
 class TestJson:
     @EACH
     def test_what_is_written_comes_back_exactly(self, kind: str) -> None:
-        plain = model_of(kind, seed=3)
-        for model in (plain, plain.explained(PEOPLE), plain.explained()):
+        plain, several = model_of(kind, seed=3), three_labels(kind)
+        for model in (plain, plain.explained(PEOPLE), plain.explained(), several, several.explained(PEOPLE)):
             text = model.to_json()
             again = PublishedModel.from_json(text)
             assert again == model
@@ -137,12 +147,15 @@ class TestJson:
             (changed(tree=written()["tree"] | {"above": "high"}), "model.hypothesis.tree.above must be a number"),
             (changed(tree=written()["tree"] | {"count": 7}), "also count"),
             (changed(without="tree"), "model.hypothesis.dense must be no question about a tree"),
-            (changed(head_model("both"), tree=written()["tree"]), "dense must be questions, the last of them about"),
-            (changed(head_model("columns"), tree=written()["tree"]), "dense must be questions, the last of them about"),
-            (changed(head_model("ferns"), tree=written()["tree"]), "dense must be questions, the last of them about"),
-            (changed(dense=asking({"tree": "no", "yes": 1, "no": 0})), "the second label, 'yes'; received 'no'"),
-            (changed(dense=asking({"tree": True, "yes": 1, "no": 0})), "the second label, 'yes'; received True"),
-            (changed(dense=asking({"tree": ["yes"], "yes": 1, "no": 0})), "the second label, 'yes'; received 'a list'"),
+            (changed(head_model("both"), tree=written()["tree"]), "dense must be questions, the last ones about"),
+            (changed(head_model("columns"), tree=written()["tree"]), "dense must be questions, the last ones about"),
+            (changed(head_model("ferns"), tree=written()["tree"]), "dense must be questions, the last ones about"),
+            (changed(dense=asking({"tree": "no", "yes": 1, "no": 0})), "a label after the first: 'yes'; received 'no'"),
+            (changed(dense=asking({"tree": True, "yes": 1, "no": 0})), "a label after the first: 'yes'; received True"),
+            (
+                changed(dense=asking({"tree": ["yes"], "yes": 1, "no": 0})),
+                "a label after the first: 'yes'; received 'a list'",
+            ),
             (
                 changed(dense=asking({"tree": "yes", "above": 0.5, "yes": 1, "no": 0})),
                 r"questions\[6\] must be .*also above",
@@ -151,14 +164,14 @@ class TestJson:
             (changed(dense=asking({"tree": "yes", "yes": 0.5, "no": 0})), r"questions\[6\].yes must be an integer"),
             (
                 changed(dense=asking(*[{"tree": "yes", "yes": 1, "no": 0}] * 2) | {"directions": None}),
-                r"questions\[6\].tree must be asked about once, in the last question",
+                r"questions\[6\].tree must be asked about in the last questions, once for each label",
             ),
             (
                 changed(
                     dense=asking({"tree": "yes", "yes": 1, "no": 0}, written()["dense"]["questions"][0])
                     | {"directions": None}
                 ),
-                r"questions\[6\].tree must be asked about once, in the last question",
+                r"questions\[6\].tree must be asked about in the last questions, once for each label",
             ),
             (
                 changed(FERNED, ferns=written(FERNED)["ferns"] | {"features": packed(np.full(15, 7, dtype=np.int32))}),
@@ -170,12 +183,15 @@ class TestJson:
         with pytest.raises(ParameterError, match=message):
             PublishedModel.from_json(text)
 
-    def test_there_is_no_tree_for_three_labels(self) -> None:
-        text = changed(head_model("both", 3), tree=written()["tree"])
-        with pytest.raises(ParameterError, match=r"hypothesis\.tree must be left out for more than two labels"):
-            PublishedModel.from_json(text)
+    def test_three_labels_need_two_questions_about_the_tree(self) -> None:
+        *_, second, third = written(THREE)["dense"]["questions"]
+        assert (second["tree"], third["tree"]) == ("maybe", "yes")
+        dense = written(THREE)["dense"] | {"directions": None}
+        for questions in (dense["questions"][:-1], [*dense["questions"][:-2], third, second]):
+            with pytest.raises(ParameterError, match="in the last questions, once for each label but the first"):
+                PublishedModel.from_json(changed(THREE, dense=dense | {"questions": questions}))
         features = beside("plain")
-        with pytest.raises(ParameterError, match="without a tree, for more than two labels"):
+        with pytest.raises(ParameterError, match="a tree that the last questions are about"):
             replace(
                 MODEL, hypothesis=Head.of(features, 3, np.ones((3, 8)), np.zeros((3, 0, 1))), classes=("a", "b", "c")
             )
@@ -200,21 +216,23 @@ class TestJson:
     )
     def test_heads_that_no_file_can_hold(self, features: HeadFeatures) -> None:
         cells = np.zeros((1, features.count, 1 << features.depth))
-        with pytest.raises(ParameterError, match="a tree that the last question is about, and no other"):
+        with pytest.raises(ParameterError, match="a tree that the last questions are about, and no others"):
             replace(MODEL, hypothesis=Head.of(features, 2, np.ones((1, features.size)), cells))
 
-    def test_a_tree_with_a_third_label(self) -> None:
-        with pytest.raises(ParameterError, match="labels 0 and 1"):
-            replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
+    def test_a_tree_with_a_label_that_the_head_lacks(self) -> None:
+        third = replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
+        with pytest.raises(ParameterError, match="a tree with labels below 2"):
+            replace(head("plain"), feature_map=third)
 
     def test_effects_are_of_a_head_with_a_tree_if_it_has_one(self) -> None:
-        for model, effects in ((MODEL, Effects(9, ())), (head_model("both"), Effects(9, (), 0.5))):
-            with pytest.raises(ParameterError, match=r"effects.tree must be a number for a head with a tree"):
+        for model, effects in ((MODEL, Effects(9, ())), (head_model("both"), Effects(9, (), (0.5,)))):
+            with pytest.raises(ParameterError, match=r"effects.tree must be numbers for a head with a tree"):
                 replace(model, effects=effects)
         document = json.loads(MODEL.explained(PEOPLE).to_json())
-        document["effects"]["tree"] = "much"
-        with pytest.raises(ParameterError, match=r"model\.effects\.tree must be a number"):
-            PublishedModel.from_json(json.dumps(document))
+        for wrong, message in (("much", "a list"), ([0.5, 0.5], "one number for each"), (["much"], "a number")):
+            document["effects"]["tree"] = wrong
+            with pytest.raises(ParameterError, match=rf"model\.effects\.tree.* must be {message}"):
+                PublishedModel.from_json(json.dumps(document))
 
 
 class TestOnnx:
@@ -225,7 +243,10 @@ class TestOnnx:
         self, tmp_path_factory: pytest.TempPathFactory, kind: str, seed: int
     ) -> None:
         """On rows that lie on cuts of the tree, or beside them by one unit in the last place, too."""
-        model, path = model_of(kind, seed=seed), tmp_path_factory.mktemp("onnx") / "model.onnx"
+        model, path = (
+            (model_of, three_labels)[seed % 2](kind, seed=seed),
+            tmp_path_factory.mktemp("onnx") / "model.onnx",
+        )
         model.to_onnx(path)
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         rows = np.random.default_rng(seed).permutation(SPREAD)[:60].repeat(5, axis=0)
@@ -261,7 +282,7 @@ class TestReading:
         worth = model.effects.tree
         assert worth is not None
         lines = model.rules().splitlines()
-        points = f"{worth:+.3f}".replace("-", "−")
+        points = f"{worth[0]:+.3f}".replace("-", "−")
         assert lines[:15] == [
             "This is no list of rules: a score is made of 6 questions and what a tree says, and all of them enter.",
             f"It asks the tree first. That it says yes and not no is worth {points} in the score, on average over 300 "
@@ -320,8 +341,30 @@ class TestReading:
         opposite = replace(model, hypothesis=replace(head(kind, seed=5), feature_map=turned(beside(kind, seed=5))))
         said = beside(kind).seen(POINTS[:200])[:, -1]
         gained = opposite.decision_function(POINTS[:200]) - model.decision_function(POINTS[:200])
-        assert effects.tree == pytest.approx(float((gained * np.where(said > 0.5, -1.0, 1.0)).mean()))
-        assert abs(effects.tree or 0.0) > 0.01
+        assert effects.tree is not None
+        assert effects.tree == pytest.approx((float((gained * np.where(said > 0.5, -1.0, 1.0)).mean()),))
+        assert abs(effects.tree[0]) > 0.01
+
+    @EACH
+    def test_the_worth_of_each_label_is_what_saying_it_does_to_its_score(self, kind: str) -> None:
+        model, rows = three_labels(kind, seed=5), POINTS[:200]
+        published = model.hypothesis
+        assert isinstance(published, Head)
+        effects = HeadKind().effects(published, SCHEMA, rows)
+        assert effects is not None
+        assert effects.tree is not None
+        said = []
+        for label in range(3):
+            always = replace(published.feature_map, tree=Split(Predicate(AGE, 30.0), Leaf(label), Leaf(label)))
+            said.append(replace(published, feature_map=always).decision_function(rows).mean(axis=0))
+        for label, worth in enumerate(effects.tree):
+            others = [said[other][label] for other in range(3) if other != label]
+            assert worth == pytest.approx(said[label][label] - sum(others) / 2)
+        line = model.explained(PEOPLE).rules().splitlines()[1]
+        assert line.startswith(
+            "It asks the tree first. Its label gains in the score, on average over 300 public rows: no "
+        )
+        assert ", maybe " in line
 
     def test_the_card_says_that_the_tree_is_one_draw(self) -> None:
         drawn = "The tree beside it is one random draw"

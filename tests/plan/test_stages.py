@@ -74,7 +74,6 @@ REFUSED: list[tuple[Any, str, object]] = [
     (STACKED, "whitening", -0.1),
     (STACKED, "whitening", 1.001),
     (STACKED, "whitening", math.nan),
-    (STACKED, "head", replace(HEAD, classes=3)),
     (STACKED, "head", None),
     (STACKED, "head", DRAW),
     (VOTE, "records", 0),

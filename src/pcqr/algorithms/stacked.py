@@ -1,4 +1,4 @@
-"""A head beside a tree: what the tree says of a record is one more column, which the head asks about like any other.
+"""A head beside a tree: the label that the tree gives a record is one more column, which the head asks about.
 
 A tree finds what columns do together, a head what each of them does by itself. Which of the two is more is what public
 numbers cannot tell, and asking the records costs more than to have both: the draw of a tree is of bounded range, and
@@ -44,7 +44,7 @@ def stacked(
     tree = sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
     if not isinstance(tree, DecisionTree):
         raise AssertionError("Trees draw a tree.")
-    beside = features.beside(tree.simplified().root, public, plan.whitening)
+    beside = features.beside(tree.simplified().root, public, plan.whitening, labels=trees.labels)
     head = replace(plan.head, dense=beside.size)
     return descend(beside, records, head, entropy, evidence=evidence_for(beside, head, public))
 
@@ -57,9 +57,9 @@ def check_stacked(
     public: Points | None = None,
 ) -> None:
     """Raises where something does not fit, whatever tree is drawn, and before one is."""
-    if trees.labels != 2:
-        raise ParameterError("plan", "a plan for 2 classes", "one for more")
-    most = most_coordinates(features)
+    if trees.labels != plan.head.classes:
+        raise ParameterError("plan", f"a plan for {trees.labels} classes", f"one for {plan.head.classes}")
+    most = most_coordinates(features, trees.labels)
     replace(trees, depth=plan.depth).check_countable(records)
     check_records(features, records, replace(plan.head, dense=features.size))
     if public is not None:
@@ -70,19 +70,19 @@ def check_stacked(
         raise ParameterError("public", "public rows for a posterior, four for each predicate", "fewer")
 
 
-def most_coordinates(features: HeadFeatures) -> int:
-    """p at most, with any tree beside `features`, or with none that says anything.
+def most_coordinates(features: HeadFeatures, labels: int = 2) -> int:
+    """Return p at most, with any tree beside `features`, or with none that says anything.
 
-    There is one coordinate for each predicate, for the tree and for the constant, or fewer directions that they are
-    seen through.
+    There is one coordinate for each predicate, for each of the tree's `labels` but the first and for the constant, or
+    fewer directions that they are seen through.
     """
     if features.tree is not None or not isinstance(features.dense, PredicateVectors):
         raise ParameterError("features", "a feature map of predicates, without a tree", "another one")
-    return max(features.dense.width + 1, features.size)
+    return max(features.dense.width + labels - 1, features.size)
 
 
 def may_have_evidence(features: HeadFeatures, public: Points | None) -> bool:
-    """Can the sums of a head be understood as a posterior, whatever tree is beside `features`?"""
+    """Can the sums of a head for two classes be understood as a posterior, whatever tree is beside `features`?"""
     most, rows = most_coordinates(features), 0 if public is None else public.shape[0]
     return has_evidence(features) and most <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * most
 

@@ -74,6 +74,8 @@ class Head(Hypothesis):
         check_integer("classes", self.classes, least=2, most=MOST_LABELS)
         if not isinstance(self.feature_map, HeadFeatures):
             raise ParameterError("feature_map", "a HeadFeatures", self.feature_map)
+        if self.feature_map.largest_label >= self.classes:
+            raise ParameterError("feature_map", f"a tree with labels below {self.classes}", "other labels")
         object.__setattr__(self, "classes", int(self.classes))
         object.__setattr__(self, "weights", tuple(tuple(map(float, block)) for block in self.weights))
         object.__setattr__(self, "scales", tuple(map(float, self.scales)))

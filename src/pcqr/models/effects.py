@@ -71,12 +71,13 @@ class Effects:
     """The effects of all columns that have one, those that matter most to the rows first.
 
     `rows` is the number of public rows that there were, 0 where rows were made up. `tree` is what a tree beside a head
-    is worth: the mean score of the rows where it says label 1 of all of them, less that where it says 0.
+    is worth in each score: the mean score of the rows were the tree to say the score's label of all of them, less the
+    mean were it to say another one.
     """
 
     rows: int
     columns: tuple[Effect, ...]
-    tree: float | None = None
+    tree: tuple[float, ...] | None = None
 
     def shapes(self, function: int) -> tuple[Shape, ...]:
         """What the columns do to one of the scores."""
@@ -92,7 +93,7 @@ class Effects:
             {"column": each.column.name, "at": list(each.at), "points": list(map(list, each.points))}
             for each in self.columns
         ]
-        beside = {} if self.tree is None else {"tree": self.tree}
+        beside = {} if self.tree is None else {"tree": list(self.tree)}
         return {"rows": self.rows, **beside, "columns": columns}
 
     @classmethod
@@ -115,7 +116,7 @@ class Effects:
             if len(points) != functions:
                 raise ParameterError(f"{here}.points", f"{functions} lists, one for each score", f"{len(points)}")
             found.append(Effect(column, at, points))
-        tree = read_number(fields["tree"], f"{where}.tree") if has_tree else None
+        tree = _restored_points(fields["tree"], f"{where}.tree", functions) if has_tree else None
         return cls(read_count(fields["rows"], f"{where}.rows"), tuple(found), tree)
 
 

@@ -56,7 +56,7 @@ def _probabilities(margins: str, graph: Graph, *, several: bool) -> str:
 
 
 def _with_label(tree: Split, graph: Graph) -> str:
-    """The columns of the input, and what the tree says, 0.0 or 1.0."""
+    """Return the columns of the input, and the tree's label as a number."""
     said = graph.add("Cast", tree_labels(tree, graph), to=graph.type("DOUBLE"))
     return graph.add("Concat", INPUT, graph.add("Unsqueeze", said, graph.constant("INT64", [1], [1])), axis=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,16 +17,14 @@ from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.branching import Split
 from pcqr.records.directions import Directions
 from pcqr.records.ferns import MOST_DEPTH, MOST_FERNS, Ferns
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.head_features import HeadFeatures, label_predicates
 from pcqr.records.head_sums import GRID
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import UNIT, ColumnVectors, DenseVectors, PredicateVectors
 
 _KEYS = ("share", "dense", "ferns", "weights", "scales", "cells")
 TREE = "tree"
-"""The key of a tree beside the head, which is there if the tree is; and that of the question about what it says."""
-SAYS_1 = 0.5
-"""The cut between the labels of a tree: above it, the tree says the second one."""
+"""The key of a tree beside the head, which is there if the tree is; and that of the questions about what it says."""
 
 
 def describe_head(head: Head, words: Vocabulary) -> dict[str, Any]:
@@ -49,7 +48,7 @@ def restore_head(value: object, where: str, words: Vocabulary) -> Head:
     tree = _restore_tree(fields[TREE], f"{where}.{TREE}", words) if has_tree else None
     dense = None if fields["dense"] is None else _restore_dense(fields["dense"], f"{where}.dense", words)
     if _asks_tree(dense, words) != has_tree:
-        allowed = "questions, the last of them about the tree" if has_tree else "no question about a tree"
+        allowed = "questions, the last ones about the tree" if has_tree else "no question about a tree"
         raise ParameterError(f"{where}.dense", allowed, "others")
     ferns = None if fields["ferns"] is None else _restore_ferns(fields["ferns"], f"{where}.ferns", words)
     if dense is None and ferns is None:
@@ -70,8 +69,6 @@ def restore_head(value: object, where: str, words: Vocabulary) -> Head:
 
 
 def _restore_tree(value: object, where: str, words: Vocabulary) -> Split:
-    if len(words.classes) != 2:
-        raise ParameterError(where, "left out for more than two labels", f"one for {len(words.classes)}")
     tree = restore_node(value, where, words)
     if not isinstance(tree, Split):
         raise ParameterError(where, "a tree that asks something", "a label alone")
@@ -119,18 +116,22 @@ def _restore_dense(value: object, where: str, words: Vocabulary) -> PredicateVec
         asked = [_restored_asked(entry, place, words) for entry, place in zip(listed, here, strict=True)]
         predicates, yes, no = zip(*asked, strict=True) if asked else ((), (), ())
         directions = _restored_directions(fields["directions"], f"{where}.directions", len(asked) + 1)
-        about_tree = [place for place, predicate in enumerate(predicates) if predicate.feature == len(words.features)]
-        if about_tree and about_tree != [len(asked) - 1]:
-            raise ParameterError(f"{here[about_tree[0]]}.{TREE}", "asked about once, in the last question", "elsewhere")
-        return PredicateVectors(predicates, yes, no, len(words.features) + len(about_tree), directions)
+        width = len(words.features)
+        about_tree = [place for place, predicate in enumerate(predicates) if predicate.feature == width]
+        expected = label_predicates(width, len(words.classes))
+        if about_tree and predicates[about_tree[0] :] != expected:
+            allowed = "asked about in the last questions, once for each label but the first"
+            raise ParameterError(f"{here[about_tree[0]]}.{TREE}", allowed, "elsewhere")
+        return PredicateVectors(predicates, yes, no, width + bool(about_tree), directions)
     except ParameterError as error:
         raise _placed(error, where) from None
 
 
 def _describe_asked(predicate: Predicate, words: Vocabulary) -> dict[str, Any]:
-    """{"feature": …, "above": …}, or {"tree": label}: does the tree say so?"""
-    is_feature = predicate.feature < len(words.features)
-    return describe_predicate(predicate, words) if is_feature else {TREE: words.classes[1]}
+    """Return {"feature": …, "above": …}, or {"tree": label}: does the tree say this label or a later one?"""
+    if predicate.feature < len(words.features):
+        return describe_predicate(predicate, words)
+    return {TREE: words.classes[math.ceil(predicate.cut)]}
 
 
 def _restored_asked(entry: object, where: str, words: Vocabulary) -> tuple[Predicate, int, int]:
@@ -138,9 +139,10 @@ def _restored_asked(entry: object, where: str, words: Vocabulary) -> tuple[Predi
     if isinstance(entry, dict) and TREE in entry:
         fields = read_object(entry, where, (TREE, "yes", "no"))
         name = fields[TREE]
-        if words.label_of(name) != 1:
-            raise ParameterError(f"{where}.{TREE}", f"the second label, {words.classes[1]!r}", shown(name))
-        predicate = Predicate(len(words.features), SAYS_1)
+        if not (label := words.label_of(name)):
+            later = ", ".join(map(repr, words.classes[1:]))
+            raise ParameterError(f"{where}.{TREE}", f"a label after the first: {later}", shown(name))
+        predicate = label_predicates(len(words.features), len(words.classes))[label - 1]
     else:
         fields = read_object(entry, where, ("feature", "above", "yes", "no"))
         predicate = restore_predicate(fields, where, words)

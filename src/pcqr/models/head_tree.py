@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.models.effects import ROWS, Effects, chosen_rows
-from pcqr.models.head_json import SAYS_1
 from pcqr.models.possible import without_impossible
 from pcqr.models.rules import indented_rules, predicates_of
 from pcqr.models.scorecard import signed
@@ -18,6 +20,7 @@ from pcqr.models.trees import check_node
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.plan import counted
 from pcqr.records.branching import Leaf, Split
+from pcqr.records.head_features import label_predicates
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 
@@ -25,20 +28,19 @@ _DECIMALS = 3
 
 
 def check_tree(head: Head, words: Vocabulary) -> None:
-    """Raise unless a tree beside the head is asked about as files have it: by the last question, and by no other."""
+    """Raise unless the last questions are about the tree beside the head, as files have it, and no others."""
     features = head.feature_map
     if words.effects is not None and (words.effects.tree is None) != (features.tree is None):
-        raise ParameterError("effects.tree", "a number for a head with a tree, and for no other", words.effects.tree)
+        raise ParameterError("effects.tree", "numbers for a head with a tree, and for no other", words.effects.tree)
     if features.tree is None:
         return
-    if len(words.classes) != 2:
-        raise ParameterError("hypothesis", "a head without a tree, for more than two labels", "one with a tree")
     check_node(features.tree, words)
     ferned = () if features.ferns is None else features.ferns.predicates
-    *asked, last = features.dense.predicates if isinstance(features.dense, PredicateVectors) else (None,)
-    others = (*ferned, *filter(None, asked))
-    if last != Predicate(features.features, SAYS_1) or asked_of_columns(head, others) != others:
-        raise ParameterError("hypothesis", "a tree that the last question is about, and no other", "another head")
+    asked = features.dense.predicates if isinstance(features.dense, PredicateVectors) else ()
+    about_tree = label_predicates(features.features, len(words.classes))
+    others = (*ferned, *asked[: -len(about_tree)])
+    if asked[-len(about_tree) :] != about_tree or asked_of_columns(head, others) != others:
+        raise ParameterError("hypothesis", "a tree that the last questions are about, and no others", "another head")
 
 
 def asked_of_columns(head: Head, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
@@ -46,21 +48,26 @@ def asked_of_columns(head: Head, predicates: Iterable[Predicate]) -> tuple[Predi
     return tuple(predicate for predicate in predicates if predicate.feature < head.feature_map.features)
 
 
-def tree_worth(head: Head, points: Points) -> float | None:
-    """By how much the mean score is higher were the tree to say 1 of all points than were it to say 0.
+def tree_worth(head: Head, points: Points) -> tuple[float, ...] | None:
+    """Return by how much each mean score is higher were the tree to say its label of all points, not another one.
 
-    None where there is no tree.
+    With two labels there is one score, that of the second label. None where there is no tree.
     """
     if head.feature_map.tree is None:
         return None
     rows, question = chosen_rows(points, ROWS), head.feature_map.tree.predicate
 
-    def mean(label: int) -> float:
+    def scores(label: int) -> NDArray[np.float64]:
         always = Split(question, fails=Leaf(label), holds=Leaf(label))
         said = replace(head, feature_map=replace(head.feature_map, tree=always))
-        return float(said.decision_function(rows).mean())
+        found: NDArray[np.float64] = np.atleast_1d(said.decision_function(rows).mean(axis=0))
+        return found
 
-    return mean(1) - mean(0)
+    means = np.array([scores(label) for label in range(head.classes)])  # by what the tree says, by score
+    if head.classes == 2:
+        return (float(means[1, 0] - means[0, 0]),)
+    others = (means.sum(axis=0) - means.diagonal()) / (head.classes - 1)
+    return tuple((means.diagonal() - others).tolist())
 
 
 def tree_lines(head: Head, words: Vocabulary, effects: Effects) -> list[str]:
@@ -89,5 +96,8 @@ def _worth(words: Vocabulary, effects: Effects) -> str:
     if effects.tree is None:
         raise AssertionError("The effects of a head with a tree say what the tree is worth.")
     rows = counted(effects.rows, "public row") if effects.rows else "rows that are made up"
-    says = f"That it says {words.label(1)} and not {words.label(0)}"
-    return f"{says} is worth {signed(effects.tree, _DECIMALS)} in the score, on average over {rows}."
+    if len(words.classes) == 2:
+        says, worth = f"That it says {words.label(1)} and not {words.label(0)}", signed(effects.tree[0], _DECIMALS)
+        return f"{says} is worth {worth} in the score, on average over {rows}."
+    each = (f"{words.label(label)} {signed(worth, _DECIMALS)}" for label, worth in enumerate(effects.tree))
+    return f"Its label gains in the score, on average over {rows}: {', '.join(each)}."

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pcqr.accounting import BoundedRangeEvent
 from pcqr.checks import check_probability, keep_plain
 from pcqr.documents import Document
+from pcqr.errors import ParameterError
 from pcqr.plan.head import HeadStage
-from pcqr.plan.ways import check_head, check_slack, check_tree, draw_of
+from pcqr.plan.ways import check_slack, check_tree, draw_of
 
 
 @dataclass(frozen=True)
 class StackedStage(Document):
-    """A tree, and then a head to which what the tree says of a record is one more column.
+    """A tree, and then a head to which the label that the tree gives a record is one more column.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ class StackedStage(Document):
     whitening : float
         The power by which the directions of the head's vectors are whitened, above 0 and at most 1.
     head : HeadStage
-        The head, for two classes. Its p is the most that a tree may lead to.
+        The head. Its p is the most that a tree may lead to.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class StackedStage(Document):
     Raises
     ------
     ParameterError
-        When a number is outside its range, or the head has more than two classes.
+        When a number is outside its range, or the head is no HeadStage.
 
     Examples
     --------
@@ -56,7 +57,8 @@ class StackedStage(Document):
     head: HeadStage
 
     def __post_init__(self) -> None:
-        check_head("head", self.head)
+        if not isinstance(self.head, HeadStage):
+            raise ParameterError("head", "a HeadStage", self.head)
         check_tree(self.records, self.depth, self.tree)
         check_probability("whitening", self.whitening, one_allowed=True)
         check_slack(self.slack)

@@ -64,11 +64,12 @@ class HeadFeatures(Document):
         """
         return X if self.tree is None else _with_label(self.tree, X)
 
-    def beside(self, root: Node, public: Points | None, whitening: float) -> HeadFeatures:
-        """This map of predicates, which has no tree, with a published one beside it: `root` is its first node.
+    def beside(self, root: Node, public: Points | None, whitening: float, *, labels: int = 2) -> HeadFeatures:
+        """Return this map of predicates, which has no tree, with a published one beside it: `root` is its first node.
 
-        Whether it says 1 is one more question of the dense vector. A tree that says the same of all `public` points
-        changes nothing. The tree is public, and so is the map.
+        The dense vector gets one more predicate for each of the `labels` but the first: does the tree say this label or
+        a later one? With the constant they span what one indicator for each label spans. A tree that says the same of
+        all `public` points changes nothing. The tree is public, and so is the map.
         """
         if self.tree is not None or not isinstance(self.dense, PredicateVectors):
             raise ParameterError("features", "a feature map of predicates, without a tree", "another one")
@@ -77,10 +78,17 @@ class HeadFeatures(Document):
         features, seen = self.features, None if public is None else _with_label(root, public)
         if seen is not None and np.unique(seen[:, -1]).size < 2:
             return self
-        asked = (*self.dense.predicates, Predicate(features, 0.5))
+        asked = (*self.dense.predicates, *label_predicates(features, labels))
         dense = PredicateVectors.of(asked, features + 1, seen, whitening)
         ferns = None if self.ferns is None else replace(self.ferns, features=features + 1)
         return HeadFeatures(dense, ferns, self.share, root)
+
+    @property
+    def largest_label(self) -> int:
+        """The largest label of the tree's leaves; 0 without a tree."""
+        if self.tree is None:
+            return 0
+        return max(node.label for node in nodes_of(self.tree) if isinstance(node, Leaf))
 
     @property
     def size(self) -> int:
@@ -103,6 +111,11 @@ class HeadFeatures(Document):
         return self.size + (self.count << self.depth)
 
 
+def label_predicates(features: int, labels: int) -> tuple[Predicate, ...]:
+    """Return the predicates about a tree's label, which is the column after the `features` of the points."""
+    return tuple(Predicate(features, label - 0.5) for label in range(1, labels))
+
+
 def _with_label(tree: Split, X: Points) -> Points:
     wider = np.empty((X.shape[0], X.shape[1] + 1))
     wider[:, :-1] = X
@@ -112,12 +125,9 @@ def _with_label(tree: Split, X: Points) -> Points:
 
 
 def _check_tree(tree: object, features: int) -> None:
-    """A split, all questions of which are about the `features` columns of the points, and whose labels are 0 and 1."""
+    """Raise unless the tree is a split, all questions of which are about the `features` columns of the points."""
     if not isinstance(tree, Split):
         raise ParameterError("tree", "a Split", tree)
-    nodes = list(nodes_of(tree))
-    last = max(node.predicate.feature for node in nodes if isinstance(node, Split))
+    last = max(node.predicate.feature for node in nodes_of(tree) if isinstance(node, Split))
     if last >= features:
         raise ParameterError("tree", f"questions about columns 0 to {features - 1}", last)
-    if max(node.label for node in nodes if isinstance(node, Leaf)) > 1:
-        raise ParameterError("tree", "labels 0 and 1", "others")

@@ -37,20 +37,20 @@ def plan_stacked(
 
     `beside` are other releases on the same records, which (ε, δ) have to pay for, too.
     """
-    n, epsilon = request.records, request.epsilon
+    n, epsilon, classes = request.records, request.epsilon, trees.labels
     depth = trees.depth_for(n)
     drawn = replace(trees, depth=depth)
     tree = inverse_temperature_for(drawn, share * epsilon, records=n, features=request.features)
     slack = slack_of(tree, drawn, n, request.features)
     _, ferns, levels, dense_share = shape_of(features)
-    shape = most_coordinates(features), ferns, levels, dense_share
-    recipe = recipe_of(features, n, epsilon)
+    shape = most_coordinates(features, classes), ferns, levels, dense_share
+    recipe = recipe_of(features, n, epsilon, classes)
     if recipe.is_posterior and not may_have_evidence(features, public):
         recipe = plain(n, epsilon)
-    start = StackedStage(tree, depth, slack, recipe.whitening, stage_for(n, shape, recipe, 1.0))
-    parts = ((1.0, coordinates(shape, 2)),)
+    start = StackedStage(tree, depth, slack, recipe.whitening, stage_for(n, shape, recipe, 1.0, classes=classes))
+    parts = ((1.0, coordinates(shape, classes)),)
     mu = largest_mu(parts, float(epsilon), float(delta), (*beside, start.draw))
-    plan = replace(start, head=stage_for(n, shape, recipe, mu))
+    plan = replace(start, head=stage_for(n, shape, recipe, mu, classes=classes))
     guarantee = stacked_guarantee(plan, trees, request.features, delta, beside=beside)
     if not guarantee.within(epsilon, delta):
         raise AssertionError(f"The plan gives {guarantee}, more than ε = {epsilon}, δ = {delta}.")

@@ -31,6 +31,8 @@ from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 CUTS = (Predicate(0, 0.5), Predicate(0, 1.5))
 TWO_PLACES: tuple[Record, ...] = LINE[:4]
+ONE_PLACE: tuple[Record, ...] = tuple((1.0, label) for label in range(3))
+"""Records at one place, each with another one of three labels."""
 
 HEAD_FEATURES = HeadFeatures(
     ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), Ferns(CUTS[:1] * 3, depth=1, features=1), 64
@@ -125,13 +127,13 @@ def one_more(records: int) -> Pairs:
     return replacing_the_last(TWO_PLACES[2:3] * (records - 1), TWO_PLACES[2:])
 
 
-def stacked_plan(records: int, multiplier: float, tree: float) -> StackedStage:
+def stacked_plan(records: int, multiplier: float, tree: float, classes: int = 2) -> StackedStage:
     """A tree of depth 1, and one step of a head beside it; σ = `multiplier`·2M.
 
     M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure.
     """
-    p, scale = most_coordinates(BESIDE_TREES), multiplier * 2 * 512
-    head = HeadStage(records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0)
+    p, scale = most_coordinates(BESIDE_TREES, classes), multiplier * 2 * 512
+    head = HeadStage(records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0, classes=classes)
     return StackedStage(tree, depth=1, slack=1e-9, whitening=0.5, head=head)
 
 
@@ -154,14 +156,16 @@ class Stacked:
     cuts: tuple[Predicate, ...] = CUTS[:1]
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        trees = _OverheardTrees(depth=1, predicates=self.cuts)
-        found = stacked(trees, BESIDE_TREES, table.source(), self.plan, entropy, public=MOSTLY_LEFT)
+        classes = self.plan.head.classes
+        trees = _OverheardTrees(depth=1, predicates=self.cuts, labels=classes)
+        found = stacked(trees, BESIDE_TREES, table.source(classes), self.plan, entropy, public=MOSTLY_LEFT)
         return f"{trees.heard[-1]} and {_shown(found)}"
 
 
 def stacked_case(plan: StackedStage, neighbours: Pairs, delta: float, cuts: tuple[Predicate, ...] = CUTS[:1]) -> Case:
-    name = f"Head beside a tree: cuts = {len(cuts)}, n = {plan.records}, σ = {plan.head.scale:g}, "
-    claimed = stacked_guarantee(plan, DecisionTrees(depth=1, predicates=cuts), 1, delta)
+    classes = plan.head.classes
+    name = f"Head beside a tree: {classes} classes, cuts = {len(cuts)}, n = {plan.records}, σ = {plan.head.scale:g}, "
+    claimed = stacked_guarantee(plan, DecisionTrees(depth=1, predicates=cuts, labels=classes), 1, delta)
     return DrawnCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Stacked(plan, cuts))
 
 
@@ -213,6 +217,6 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     if full:
         yield stacked_case(stacked_plan(2, 2.0, 0.5), all_neighbours(2), 0.001, CUTS)
         yield from (stacked_case(stacked_plan(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
-        three_labels = tuple((0.0, label) for label in range(3))
+        yield stacked_case(stacked_plan(2, 2.0, 0.5, classes=3), replacing_the_last(ONE_PLACE[:1], ONE_PLACE), 0.001)
         plan = head_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
-        yield head_step_case(HEAD_FEATURES, plan, all_neighbours(2, three_labels), 0.01)
+        yield head_step_case(HEAD_FEATURES, plan, all_neighbours(2, ONE_PLACE), 0.01)
