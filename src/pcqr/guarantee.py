@@ -18,6 +18,7 @@ from typing import Any
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
+from pcqr.documents.codec import later
 from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.unit import PERSON, RECORD, Unit, check_proved
 
@@ -65,6 +66,9 @@ class Guarantee(Document):
         What neighbours differ in, and whom the guarantee protects.
     steps : tuple of str, default ()
         How the figures came about, one line a step.
+    is_charged : bool or None, default None
+        Was the release charged to an account (`pcqr.release.Account`)? None where nothing was drawn yet, or by a seed.
+        It is no part of the promise: guarantees that differ in it alone are equal.
 
     Attributes
     ----------
@@ -96,6 +100,7 @@ class Guarantee(Document):
     is_private: bool = True
     unit: Unit = RECORD
     steps: tuple[str, ...] = ()
+    is_charged: bool | None = later(None, compare=False)
 
     def __post_init__(self) -> None:
         keep_plain(self, floats=("epsilon", "delta"))
@@ -126,7 +131,7 @@ class Guarantee(Document):
             "is_private": self.is_private,
             "adjacency": self.adjacency,
             "steps": list(self.steps),
-        }
+        } | ({} if self.is_charged is None else {"is_charged": self.is_charged})
 
     def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
         """Basic composition, adaptive too: ε and δ add up [1]_. `pcqr.accounting.compose` is tighter for many releases.
@@ -280,6 +285,10 @@ class Guarantee(Document):
         """The same guarantee, marked as not private unless the entropy was private."""
         return replace(self, is_private=self.is_private and private_entropy)
 
+    def charged(self, *, to_account: bool) -> Guarantee:
+        """The same guarantee of a release that was drawn: did an account pay for it? A seeded one pays nothing."""
+        return replace(self, is_charged=to_account) if self.is_private else self
+
     def for_persons(self, step: str) -> Guarantee:
         """The same figures about persons: of a run whose records were persons, as `step` says (proofs/persons.md)."""
         check_proved(self.unit)
@@ -302,6 +311,15 @@ class Guarantee(Document):
             )
         return tuple(found)
 
+    def memory(self) -> tuple[str, ...]:
+        """A sentence on whether an account remembers the release, where it was drawn."""
+        match self.is_charged:
+            case None:
+                return ()
+            case True:
+                return ("This release was charged to an account, which adds up all that are charged to it.",)
+        return ("No account remembers this release: nothing counts what others on the same records add to it.",)
+
     def __str__(self) -> str:
         figure = f"ε = {rounded_text(self.epsilon, 6)}" + (
             "" if self.is_pure else f", δ = {rounded_text(self.delta, 3)}"
@@ -310,7 +328,7 @@ class Guarantee(Document):
         text = f"{kind} with {figure} under '{self.adjacency}'"
         if not self.is_private:
             text = f"NOT PRIVATE (seeded randomness); unseeded: {text}"
-        more = (*(f"{line}." for line in assumed(self.assumptions)), *self.caveats())
+        more = (*(f"{line}." for line in assumed(self.assumptions)), *self.memory(), *self.caveats())
         return f"{text}. {' '.join(more)}" if more else text
 
     def _proved_by(self, proof: str | None) -> Guarantee:
@@ -363,4 +381,12 @@ def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:
         is_private=first.is_private and second.is_private,
         unit=first.unit,
         steps=first.steps + second.steps,
+        is_charged=_both(first.is_charged, second.is_charged),
     )
+
+
+def _both(first: bool | None, second: bool | None) -> bool | None:
+    """Are both of them charged to an account? False where one is not, None where nobody knows."""
+    if False in (first, second):
+        return False
+    return first and second

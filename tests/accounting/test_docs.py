@@ -39,12 +39,12 @@ def names() -> dict[str, Any]:
 
 
 def test_the_page_says_what_its_python_finds(names: dict[str, Any]) -> None:
-    assert names["whole"].steps == ("202 releases on the same records, composed by the Rényi accountant",)
+    assert names["whole"].steps == ("202 mechanisms on the same records, composed by the Rényi accountant",)
     assert str(compose(names["published"], 0.0)).startswith("pure differential privacy with ε = 1.5 ")
     together = compose([*names["published"], names["release"].guarantee_], 1e-6)
     assert str(together).startswith("differential privacy with ε = 2.5, δ = 1e-06 ")
     assert names["year"].epsilon == pytest.approx(1.8, rel=5e-3)
-    assert names["year"].steps == ("53 releases on the same records, composed by the Rényi accountant",)
+    assert names["year"].steps == ("53 mechanisms on the same records, composed by the Rényi accountant",)
     assert (names["cost"].requested, names["cost"].is_certain) == (80, True)
     assert names["release"].is_published_
     assert all(tree.guarantee_.is_private for tree in names["trees"])

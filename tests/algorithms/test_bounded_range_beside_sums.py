@@ -53,7 +53,7 @@ def test_its_explanation_names_what_stands_beside(
     beside: tuple[PureEvent | BoundedRangeEvent, ...], kinds: str
 ) -> None:
     steps = sums_guarantee([SUMS], DELTA, beside=beside).steps
-    releases = f"{4 + len(beside)} releases on the same records"
+    releases = f"{4 + len(beside)} mechanisms on the same records"
     assert steps[0] == f"{releases}, the sums accounted as continuous noise{kinds}, and the distance from it in δ"
     assert ("4 of them noisy sums" in steps[-1]) == bool(beside)
 

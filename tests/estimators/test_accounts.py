@@ -19,10 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 from support.releases import steps
 
+import pcqr.release
 from pcqr import (
     AgnosticRelease,
     ConfidentMaxAggregate,
     DataError,
+    Guarantee,
     InfeasiblePlan,
     InteractiveMaxAggregate,
     MultipartyClassifier,
@@ -37,6 +39,7 @@ from pcqr import (
 )
 from pcqr.errors import AccountExhausted, AccountReplaced
 from pcqr.hypotheses import DecisionTrees, Thresholds
+from pcqr.models import PublishedModel
 from pcqr.release.account import Account, Charge, concentration
 from pcqr.schema import Column
 
@@ -201,6 +204,43 @@ def test_an_account_made_anew_between_the_check_and_the_charge_is_not_charged(fo
     with pytest.raises(AccountReplaced):
         Replacing(Thresholds(), epsilon=2.0, account=form(large), entropy=Untouched()).fit(X, Y)
     assert Account.open("table").charges == ()
+
+
+@pytest.mark.parametrize("is_charged", [True, False, None])
+def test_a_guarantee_says_whether_an_account_remembers_the_release(
+    is_charged: bool | None, account: Account, tmp_path: Path
+) -> None:
+    given: dict[bool | None, Any] = {True: {"account": account}, False: {}, None: {"entropy": 0}}
+    learner = SemiPrivateLearner(TREES, epsilon=0.5, classes=[0, 1], **given[is_charged]).fit(X, Y, public=PUBLIC)
+    guarantee = learner.guarantee_
+    planned = learner.plan(len(X), public=PUBLIC).guarantee
+    assert planned.is_charged is None, "nothing was drawn"
+    if is_charged is not None:
+        assert (guarantee, guarantee.is_private) == (planned.assuming(*guarantee.assumptions), True), "no figure moves"
+    assert guarantee.is_charged is learner.plan_.guarantee.is_charged is is_charged
+    assert guarantee.facts().get("is_charged") is is_charged
+    model = PublishedModel.from_learner(learner)
+    model.save(tmp_path / "model")
+    kept = SubsampleAggregate(Thresholds(), epsilon=2.0, **given[is_charged]).fit(X, Y)
+    kept.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
+    opened = pcqr.release.open(tmp_path / "release", anchor=tmp_path / "anchor", read_only=True)
+    for text in (
+        *(str(guarantee), str(Guarantee.from_json(guarantee.to_json())), str(opened.guarantee_)),
+        *(model.card(), PublishedModel.load(tmp_path / "model" / "model.json").card()),
+        *(str(guarantee.compose(guarantee)), str(guarantee.group(2))),
+    ):
+        assert ("This release was charged to an account" in text) is (is_charged is True)
+        assert ("No account remembers this release" in text) is (is_charged is False)
+        assert account.place not in text
+    opened.close()
+
+
+def test_several_releases_are_charged_if_each_is() -> None:
+    charged, other = Guarantee(0.1, is_charged=True), Guarantee(0.1, is_charged=False)
+    assert charged.compose(charged).is_charged is True
+    assert charged.compose(other).is_charged is other.compose(Guarantee(0.1)).is_charged is False
+    assert charged.compose(Guarantee(0.1)).is_charged is None
+    assert charged == other
 
 
 def test_a_password_in_the_address_is_in_no_text_of_an_estimator() -> None:

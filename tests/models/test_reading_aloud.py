@@ -14,6 +14,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from pcqr import Guarantee, ParameterError
+from pcqr.accounting import DiscreteGaussianEvent
+from pcqr.algorithms.head import NoisySums, sums_guarantee
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
@@ -150,6 +152,22 @@ class TestCard:
     def test_unknown_is_not_none(self, rows: int | None, said: str) -> None:
         assert said in replace(model(), provenance=Provenance(public_rows=rows)).card()
 
+    def test_public_coins_are_not_taken_for_a_seed_of_the_noise(self) -> None:
+        settings = (("ferns", 0.0), ("steps", 100.0), ("seed", 0.0), ("pilot_ferns", 0.0), ("pilot_seed", 0.0))
+        card = replace(model(), provenance=Provenance(settings=settings)).card()
+        assert "Settings, all from public numbers: ferns 0, steps 100, pilot ferns 0." in card
+        assert "seed" not in card
+        with_ferns = (*settings[:3], ("pilot_ferns", 10.0), ("pilot_seed", 7.0))
+        card = replace(model(), provenance=Provenance(settings=with_ferns)).card()
+        assert "The splits of its ferns come from public coins (7): no record and no noise." in card
+        assert "seed" not in card
+
+    def test_the_parts_of_one_release_are_not_called_releases(self) -> None:
+        stated = sums_guarantee([NoisySums(DiscreteGaussianEvent(40.0), 100, 2.0**30, 800)], 1e-6)
+        card = replace(model(), guarantee=stated).card()
+        assert "Step within this release: 100 mechanisms on the same records" in card
+        assert "100 releases" not in card
+
     def test_names_cannot_break_the_table(self) -> None:
         schema = Schema((Column("a|b"), Column("```", "categorical", [f"<{i}>" for i in range(20)])))
         card = model(Split(Predicate(1, 0.5), Leaf(0), Leaf(1)), schema=schema).card()
@@ -162,7 +180,7 @@ class TestCard:
         assert "labels ``` `a``b ```, `<script>`." in strange.card()
         assumed = replace(strange, guarantee=Guarantee(1.0, assumptions=("<img src=x>|`[a](b)",), steps=("a step",)))
         assert "**Treated as public:** &lt;img src=x>\\|\\`\\[a\\](b)." in assumed.card()
-        assert "Step: a step." in assumed.card()
+        assert "Step within this release: a step." in assumed.card()
 
 
 class TestPicture:

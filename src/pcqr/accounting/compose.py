@@ -66,7 +66,7 @@ def compose(events: Iterable[Event], delta: float, *, accountant: Choice = "best
     >>> round(together.epsilon, 3), together.delta
     (1.209, 1e-06)
     >>> together.steps
-    ('3 releases on the same records, composed by the Rényi accountant',)
+    ('3 mechanisms on the same records, composed by the Rényi accountant',)
     """
     check_finite("delta", delta)
     if not 0 <= delta < 1:
@@ -89,7 +89,7 @@ def compose(events: Iterable[Event], delta: float, *, accountant: Choice = "best
 
 
 def _state(accountant: Accountant, ledger: Ledger, delta: float) -> Guarantee:
-    number = "1 release" if ledger.count == 1 else f"{ledger.count} releases"
+    number = "1 mechanism" if ledger.count == 1 else f"{ledger.count} mechanisms"
     epsilon, spent = accountant.figures(ledger, delta)
     return Guarantee(
         epsilon=epsilon,

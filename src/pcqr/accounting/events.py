@@ -180,7 +180,7 @@ class DiscreteGaussianEvent:
     >>> round(guarantee.epsilon, 3)
     0.9
     >>> guarantee.steps
-    ('1 release on the same records, composed by the Rényi accountant',)
+    ('1 mechanism on the same records, composed by the Rényi accountant',)
     """
 
     noise_multiplier: float

@@ -258,7 +258,9 @@ def sums_guarantee(
         kinds = [f"{len(pure)} pure"] * bool(pure) + ["one of bounded range"] * bool(ranges)
         exactly = f" beside {' and '.join(kinds)}, in closed form" if kinds else ""
         method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
-        stated = replace(stated, epsilon=fine, steps=(f"{steps + len(beside)} releases on the same records, {method}",))
+        stated = replace(
+            stated, epsilon=fine, steps=(f"{steps + len(beside)} mechanisms on the same records, {method}",)
+        )
     kind = f"{steps} of them noisy sums" if beside else "each a noisy sum"
     return stated.explained(f"{kind} of one bounded integer vector a record")
 

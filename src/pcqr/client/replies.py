@@ -218,6 +218,7 @@ def _guarantee(value: Any) -> Guarantee:
             read_text(entry, f"guarantee.{name}") for entry in read_list(entries.get(name, []), f"guarantee.{name}")
         )
 
+    charged = entries.get("is_charged")
     return Guarantee(
         epsilon=read_number(_needed(entries, "epsilon"), "guarantee.epsilon"),
         delta=read_number(_needed(entries, "delta"), "guarantee.delta"),
@@ -226,6 +227,7 @@ def _guarantee(value: Any) -> Guarantee:
         is_private=read_flag(_needed(entries, "is_private"), "guarantee.is_private"),
         unit=_unit(read_text(_needed(entries, "unit"), "guarantee.unit")),
         steps=texts("steps"),
+        is_charged=None if charged is None else read_flag(charged, "guarantee.is_charged"),
     )
 
 

@@ -29,12 +29,13 @@ TYPE = "type"
 _LATER = "later"
 
 
-def later(default: Any) -> Any:
+def later(default: Any, *, compare: bool = True) -> Any:
     """A field that a class got after its documents were first written: its key is left out where it has its `default`.
 
-    So documents from before are read, and are written as they were.
+    So documents from before are read, and are written as they were. Two values may be equal that differ in it alone
+    where `compare` is False.
     """
-    return field(default=default, metadata={_LATER: True})
+    return field(default=default, compare=compare, metadata={_LATER: True})
 
 
 class Codec(ABC):

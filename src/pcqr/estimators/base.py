@@ -167,6 +167,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             self._forget()
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
+        guarantee = guarantee.charged(to_account=account is not None)
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
 

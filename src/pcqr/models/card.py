@@ -12,6 +12,7 @@ from pcqr.models.vocabulary import allowed_values, printable, rounded
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
 
+_SEED = "seed"
 _MANY_LINES = 200
 """Lines of rules on the card. All of them are in rules.txt."""
 
@@ -58,7 +59,7 @@ def _promise(model: PublishedModel) -> str:
         if origin.numerical_slack is None
         else [f"Numerical slack: {rounded_text(origin.numerical_slack, 3)} of ε is set aside for float64 arithmetic."]
     )
-    steps = [f"Step: {_text(step)}." for step in guarantee.steps]
+    steps = [f"Step within this release: {_text(step)}." for step in guarantee.steps]
     proof = [f"Proof: {_code(f'proofs/{guarantee.proof}.md')} of pcqr."] if guarantee.proof else []
     facts = (
         f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
@@ -71,6 +72,7 @@ def _promise(model: PublishedModel) -> str:
         *(f"**{caveat}**" for caveat in guarantee.caveats(origin.records)),
         "Whatever is computed from the model, predictions included, costs nothing more. Other releases on the same "
         "records add up with it.",
+        *guarantee.memory(),
     )
     return f"## The promise\n\n{banner}{guarantee_in_words(guarantee, origin.records)}\n\n{_bullets(facts)}"
 
@@ -102,6 +104,7 @@ def _origin(model: PublishedModel) -> str:
             else []
         ),
         *([f"Settings, all from public numbers: {_settings(origin.settings)}."] if origin.settings else []),
+        *_public_coins(origin.settings),
         _public_inputs(origin.public_rows),
         *(
             [f"Public predicates: {len(origin.predicates)} questions, listed in `model.json`."]
@@ -118,7 +121,16 @@ def _origin(model: PublishedModel) -> str:
 
 
 def _settings(settings: tuple[tuple[str, float], ...]) -> str:
-    return _text(", ".join(f"{name.replace('_', ' ')} {value:,.6g}" for name, value in settings))
+    """All but the seeds of public coins, which could be taken for seeds of the noise."""
+    shown = ((name.replace("_", " "), value) for name, value in settings if not name.endswith(_SEED))
+    return _text(", ".join(f"{name} {value:,.6g}" for name, value in shown))
+
+
+def _public_coins(settings: tuple[tuple[str, float], ...]) -> list[str]:
+    """Where the splits of ferns come from, if there are any."""
+    found = dict(settings)
+    ferns = {value for name, value in settings if name.endswith(_SEED) and found.get(f"{name[:-4]}ferns", 0) > 0}
+    return [f"The splits of its ferns come from public coins ({seed:,.6g}): no record and no noise." for seed in ferns]
 
 
 def _public_inputs(rows: int | None) -> str:

@@ -16,6 +16,10 @@ UNITS = (RECORD, PERSON)
 """Whom a published model protects."""
 
 
+CHARGED = "is_charged"
+"""A key that files have where it is known whether an account was charged."""
+
+
 def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
     """All versions so far, up to the `newest`, say the adjacency in words: that of records, or of persons."""
     if guarantee.unit not in UNITS:
@@ -26,7 +30,8 @@ def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
 def restore_guarantee(value: object, where: str) -> Guarantee:
     """What `describe_guarantee` described; anything else is refused with its place."""
     keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
-    entries = read_object(value, where, keys)
+    says = isinstance(value, dict) and CHARGED in value
+    entries = read_object(value, where, (*keys, CHARGED) if says else keys)
     adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
     units = {unit.adjacency: unit for unit in UNITS}
     if adjacency not in units:
@@ -44,11 +49,12 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
         unit=units[adjacency],
         steps=texts("steps"),
+        is_charged=read_flag(entries[CHARGED], f"{where}.{CHARGED}") if says else None,
     )
 
 
 def caption(title: str, guarantee: Guarantee) -> Caption:
     """What stands around a picture: its title, the promise and what it takes to be public."""
-    promised = str(replace(guarantee, assumptions=()))
+    promised = str(replace(guarantee, assumptions=(), is_charged=None))
     lines = (printable(line) for each in guarantee.assumptions for line in assumed([each]))
     return Caption(title, (promised[0].upper() + promised[1:], *lines), warning=not guarantee.is_private)

@@ -26,6 +26,9 @@ class Promise(BaseModel):
     unit: str = Field(description="Whom it protects: what neighbouring tables differ in.")
     words: str = Field(description="The guarantee in a sentence.")
     is_private: bool = Field(description="False where the randomness was seeded, as for tests.")
+    is_charged: bool | None = Field(
+        default=None, description="Was the release charged to an account? null: not known, or seeded."
+    )
     assumptions: list[str] = Field(description="What is treated as public, or assumed of copies that were adopted.")
     proof: str = Field(description="The note in proofs/ of pcqr.")
     steps: list[str]

@@ -110,6 +110,10 @@ def confident_max_guarantee(plan: ConfidentMaxStage, delta: float) -> Guarantee:
     fine = fine_gaussian_epsilon(rounded_up(math.sqrt(plan.squared_shift)), stated.delta, coarsest, plan.draws)
     if fine < stated.epsilon:
         method = "accounted as continuous Gaussian noise, and the distance from it in δ"
-        stated = replace(stated, epsilon=fine, steps=(f"at most {plan.asked + plan.answered} releases, {method}",))
+        stated = replace(
+            stated,
+            epsilon=fine,
+            steps=(f"at most {plan.asked + plan.answered} mechanisms on the same records, {method}",),
+        )
     caps = f"a check for each of at most {plan.asked} queries, and at most {plan.answered} noisy majorities"
     return replace(stated, proof="confident").explained(f"{caps} of teachers on disjoint records")

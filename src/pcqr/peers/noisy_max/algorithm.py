@@ -101,7 +101,7 @@ def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
         moved = plan.queries if plan.labels == 2 else 2 * plan.queries
         together = unit_steps_epsilon(plan.noise.scale, moved, stated.delta)
         if together < stated.epsilon:
-            words = f"{plan.queries} releases on the same records, by the law of the sum of their noise"
+            words = f"{plan.queries} mechanisms on the same records, by the law of the sum of their noise"
             stated = replace(stated, epsilon=together, steps=(words,))
     else:
         pure = compose(answers, 0.0, accountant="basic")
