@@ -283,3 +283,36 @@ def test_help_says_what_each_is_for() -> None:
     words = said(run("account", "--help"))
     assert all(name in words for name in ("create", "show", "list", "adopt"))
     assert "One table, one account" in said(run("account", "create", "--help"))
+
+
+def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> None:
+    created()
+    path = home / "data" / "accounts" / "hospital.account"
+    shutil.copy(path, home / "backup")
+    Account.open("hospital").charge(Guarantee(0.5), "x")
+    for beside in path.parent.glob("hospital.account*"):
+        beside.unlink()
+    shutil.copy(home / "backup", path)
+    assert "pcqr account adopt hospital --write-off" in said(run("account", "show", "hospital"))
+    assert run("account", "adopt", "hospital").exit_code == 2
+    assert "written off" in said(run("account", "adopt", "hospital", "--write-off"))
+    told = json.loads(run("account", "show", "hospital", "--verify", "--json").output)
+    assert [(each["written_off"], each["lost"]) for each in told["adoptions"]] == [(True, 1)]
+    assert told["left"]["epsilon"] == 0
+    words = said(run("account", "show", "hospital", "--plot", home / "account.svg"))
+    assert "This assumes that the copy adopted on" in words
+    assert "and all that was left is written off" in words
+    assert told["adoptions"][0]["host"] in words
+    assert "written off" in (home / "account.svg").read_text()
+    again = said(run("account", "adopt", "hospital", "--write-off", "--json"))
+    assert again.count('"written_off"') == 1
+
+
+def test_an_account_on_the_volume_of_its_anchor_is_warned_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    created()
+    shown = run("account", "show", "hospital")
+    assert shown.stderr.count("Warning") == 1
+    assert str(home / "state") in said(shown)
+    monkeypatch.setattr("pcqr.release.ledger.ledger.on_one_volume", lambda *_: False)
+    assert run("account", "show", "hospital").stderr == ""
+    assert json.loads(run("account", "show", "hospital", "--json").output)["anchor_apart"]

@@ -17,6 +17,7 @@ from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
 from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn
 from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.cli.words import TOGETHER
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_not_input, check_output
 from pcqr.plan import Plan
@@ -107,6 +108,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
             }
         )
     )
+    _warn_if_together(account)
 
 
 def run_show(job: ShowAccount, *, as_json: bool) -> None:
@@ -126,23 +128,28 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
     console = Console()
-    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}"
+    is_written_off = any(each.is_written_off for each in account.adoptions)
+    rest = ", and all that was left is written off" if is_written_off else ""
+    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}{rest}"
     now = {"spent": spent, "left": account.told(left, is_left=True), "room for": _room(account, left)}
     console.print(field_table(_terms(account) | now))
     if charges:
         console.print(_table(account, charges))
     if words:
         console.print(Text(words))
+    _warn_if_together(account)
 
 
 def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     with _naming("NAME"):
-        account = Account.open(job.place, anchor=job.anchor, adopt=True)
+        account = Account.open(job.place, anchor=job.anchor, adopt=True, write_off=job.write_off)
     if as_json:
         print_json(_told(account))
         return
     spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
-    Console().print(field_table({"account": account.name, "adopted": account.place, "spent by it": spent}))
+    adopted = "\n".join(map(str, account.adoptions)) or f"{account.place} has its anchor: there was nothing to adopt"
+    left = account.told(account.left, is_left=True)
+    Console().print(field_table({"account": account.name, "adopted": adopted, "spent by it": spent, "left": left}))
 
 
 def run_list(*, as_json: bool) -> None:
@@ -187,14 +194,25 @@ def _terms(account: Account) -> dict[str, str]:
             f", to at most ρ = {at_most(limit.loss)} and δ = {at_most(limit.delta)}. The other "
             f"δ = {account.filter.conversion:.6g} pays for turning ρ into ε, once"
         )
-    return {
+    adoptions = account.adoptions
+    assumed = "".join(f" This assumes that {each.assumption}." for each in adoptions)
+    terms = {
         "account": account.name,
         "kept in": account.place,
+        "anchor": str(account.anchor[0]),
         "promise": f"All releases charged to it are together ({account.epsilon:.12g}, {account.delta:.12g})-"
-        f"differentially private under '{account.unit.adjacency}', although each may depend on those before.",
+        f"differentially private under '{account.unit.adjacency}', although each may depend on those before.{assumed}",
         "filter": rule,
         "made": account.created,
     }
+    return terms | ({"adopted": "\n".join(map(str, adoptions))} if adoptions else {})
+
+
+def _warn_if_together(account: Account) -> None:
+    """Say once that the anchor would be restored with the account, where both are on one volume."""
+    anchor, is_apart = account.anchor
+    if not is_apart:
+        warn(TOGETHER.format(anchor=anchor))
 
 
 def _room(account: Account, left: Tally) -> str:

@@ -60,6 +60,13 @@ class AdoptAccount:
 
     place: Place
     anchor: OfAccountAnchor = None
+    write_off: Annotated[
+        bool,
+        typer.Option(
+            "--write-off",
+            help="Bring back an older copy, too: all that was left of it counts as spent, and nothing more is charged.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ _WORDS_WIDTH = 235.0
 def draw_account(path: Path, account: Account) -> None:
     """Write the picture to `path`, in the format that its suffix says. Needs the extra `plot`."""
     charges, limit = account.charges, account.filter.limit
-    bars = max(1, min(len(charges), MOST_BARS + 1))
+    bars = max(1, min(len(charges), MOST_BARS + 1)) + any(each.is_written_off for each in account.adoptions)
     with house_style():
         figure = new_figure(10.0, 1.9 + 0.34 * bars, layout="constrained")
         if path.suffix.lower().removeprefix(".") not in figure.canvas.get_supported_filetypes():
@@ -48,12 +48,15 @@ def draw_account(path: Path, account: Account) -> None:
         has_delta = limit.delta > 0
         panels = figure.subplots(1, 2 if has_delta else 1, sharey=True, squeeze=False)[0]
         names, spans, colours = _bars(charges)
+        spent, charged = account.spent, spans[-1][1] if spans else Tally()
+        if spent != charged:
+            names, spans, colours = [*names, "written off"], [*spans, (charged, spent)], [*colours, MUTED]
         symbol = account.filter.symbol
         _draw(panels[0], [(a.loss, b.loss) for a, b in spans], colours, limit.loss, symbol)
         panels[0].set_yticks(range(len(names)), [fitted(name, SMALL, _WORDS_WIDTH) for name in names], fontsize=SMALL)
         if has_delta:
             _draw(panels[1], [(a.delta, b.delta) for a, b in spans], colours, limit.delta, "δ")
-        left = limit - (spans[-1][1] if spans else Tally())
+        left = limit - spent
         words = f"left: {symbol} = {at_most(left.loss, 4)}" + (f", δ = {at_most(left.delta, 3)}" if has_delta else "")
         figure.suptitle(
             f"Account {account.name}: ε = {account.epsilon:.6g}, δ = {in_powers(account.delta)}; {words}",

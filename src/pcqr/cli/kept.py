@@ -15,6 +15,7 @@ from pcqr.cli.console import field_table, make_directory, print_json, progress, 
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder
 from pcqr.cli.releases import files_of
+from pcqr.cli.words import TOGETHER
 from pcqr.datasets.tables import write_table
 from pcqr.estimators.labels import plain_name
 from pcqr.files import check_not_input, check_output, write_whole
@@ -28,10 +29,6 @@ from pcqr.release.ledger import Ledger
 from pcqr.schema.decoding import decoded
 
 MODEL = "model"
-TOGETHER = (
-    "the anchor {anchor} is on the volume of the ledger: restored together, both are old, and nothing notices. "
-    "Keep it on another volume (--anchor, PCQR_STATE_DIR)."
-)
 
 
 def run_status(job: Status, *, as_json: bool) -> None:

@@ -286,7 +286,8 @@ def adopt(job: account_jobs.AdoptAccount, /, *, as_json: bool) -> None:
     """Take an account that was moved or restored, and whose anchor is missing, to be the newest copy.
 
     The anchor is the account's last committed position, kept apart from it. Without an anchor, an older copy that has
-    forgotten what was spent looks like the newest. The account records that you decided.
+    forgotten what was spent looks like the newest. The account records that you decided, and shows it for ever. With
+    --write-off an older copy comes back with nothing left.
 
     Exit codes: 0 done; 2 there is no such account, or it is an older copy after all.
     """

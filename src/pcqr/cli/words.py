@@ -11,3 +11,8 @@ KINDS = {
 }
 OF_QUOTA = "unanswered: the key has used up what it may ask"
 """Unanswered, while the release goes on for others."""
+TOGETHER = (
+    "the anchor {anchor} is on the volume of the ledger: restored together, both are old, and nothing notices. "
+    "Keep it on another volume (--anchor, PCQR_STATE_DIR)."
+)
+"""Said where the anchor of a release or an account would be restored with its ledger."""

@@ -216,6 +216,7 @@ class Account(BaseModel):
     created: str = ""
     spent: dict[str, float] = {}
     left: dict[str, float] = {}
+    adoptions: list[Adoption] = []
     charges: list[Charge] = []
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
@@ -36,7 +37,8 @@ from pcqr.release.account.keeping import PURPOSE, existing_place, ledger_at, mis
 from pcqr.unit import RECORD, Unit
 
 if TYPE_CHECKING:
-    from pcqr.release.ledger import Ledger
+    from pcqr.release.ledger import Entry, Ledger
+    from pcqr.release.ledger.adoptions import Adoption
 
 
 class Account:
@@ -80,6 +82,8 @@ class Account:
         All that was charged, in order.
     spent, left : Tally
         What was spent, and what is left, by the filter: ε or ρ, and δ.
+    adoptions : tuple of Adoption
+        Every decision of a person to go on with a copy of it, in order.
 
     Examples
     --------
@@ -163,7 +167,14 @@ class Account:
         return cls(where, ledger.identity, terms, anchor)
 
     @classmethod
-    def open(cls, place: str | os.PathLike[str], *, anchor: str | Path | None = None, adopt: bool = False) -> Account:
+    def open(
+        cls,
+        place: str | os.PathLike[str],
+        *,
+        anchor: str | Path | None = None,
+        adopt: bool = False,
+        write_off: bool = False,
+    ) -> Account:
         """Find an account that exists.
 
         Parameters
@@ -174,7 +185,9 @@ class Account:
             Where its anchor is, if not in the user's state directory.
         adopt : bool, default False
             Take it although its anchor is missing, and record this decision. Nothing then shows that it is no older
-            copy.
+            copy: `adoptions` says so for ever.
+        write_off : bool, default False
+            With `adopt`: bring back an older copy, too, with all that was left of it counted as spent.
 
         Returns
         -------
@@ -187,9 +200,13 @@ class Account:
         LedgerError
             When it is an older copy, damaged, or cannot be read; the message names the remedy.
         """
+        if write_off and not adopt:
+            raise ParameterError("write_off", "False without adopt", write_off)
         where = existing_place(place)
         try:
-            with ledger_at(where, anchor, adopt=adopt, writing=adopt) as ledger:
+            with ledger_at(
+                where, anchor, adopt=adopt, writing=adopt, write_off=_written_off if write_off else None
+            ) as ledger:
                 terms = Terms.read(next(ledger.entries(limit=1), None), str(where))
         except NotALedger as error:
             if not error.reason.startswith("does not exist"):
@@ -245,8 +262,22 @@ class Account:
         with self._open() as ledger:
             return ledger.is_confirmed
 
+    @property
+    def adoptions(self) -> tuple[Adoption, ...]:
+        """Every decision of a person to go on with a copy of it, in order."""
+        with self._open() as ledger:
+            return ledger.adoptions
+
+    @property
+    def anchor(self) -> tuple[Path, bool]:
+        """Where its anchor is, and whether that is apart: not on the volume of the account."""
+        with self._open() as ledger:
+            return ledger.anchor_path, ledger.is_apart
+
     def verify(self) -> None:
         """Check every entry, that what was spent is the sum of the charges, and that it is within the limit.
+
+        An account that was written off has spent its limit since.
 
         Raises
         ------
@@ -257,8 +288,8 @@ class Account:
             ledger.verify()
             terms = Terms.read(next(ledger.entries(limit=1), None), self.place)
             (spent, count), charges = read_state(ledger.state), _charges(ledger)
-        prices = [charge.price for charge in charges]
-        if (spent, count) != (sum(prices, Tally()), len(charges)) or not all(Tally().within(each) for each in prices):
+            expected = _summed(ledger, terms.rule.limit)
+        if (spent, count) != (expected, len(charges)) or not all(Tally().within(each.price) for each in charges):
             raise LedgerDamaged(self.place, "is damaged: its sum is not that of its charges", "Bring back a good copy.")
         if not spent.within(terms.rule.limit):
             raise LedgerDamaged(
@@ -363,6 +394,26 @@ def _check(guarantee: Guarantee, unit: Unit) -> None:
 def _charges(ledger: Ledger) -> tuple[Charge, ...]:
     bodies = [json.loads(entry.body) for entry in ledger.entries() if entry.kind == CHARGE]
     return tuple(read_charge(number, body) for number, body in enumerate(bodies, start=1))
+
+
+def _summed(ledger: Ledger, limit: Tally) -> Tally:
+    """What was spent by its entries: the prices of all charges, and all that was left where it was written off."""
+    from pcqr.release.ledger.adoptions import read_adoption  # noqa: PLC0415
+    from pcqr.release.ledger.chain import ADOPTED  # noqa: PLC0415
+
+    spent = Tally()
+    for entry in ledger.entries():
+        if entry.kind == CHARGE:
+            spent += read_charge(0, json.loads(entry.body)).price
+        elif entry.kind == ADOPTED and read_adoption(entry).is_written_off:
+            spent = limit
+    return spent
+
+
+def _written_off(state: bytes, entries: Iterator[Entry]) -> bytes:
+    """The state of an account with nothing left: what was charged since the copy was made is at most that."""
+    terms = Terms.read(next(entries, None), "that is adopted")
+    return state_of(terms.rule.limit, read_state(state)[1])
 
 
 AccountLike = Account | str | os.PathLike[str]

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcqr.addresses import DatabaseAddress, without_password
-from pcqr.errors import AccountReplaced, AnchorMissing, LedgerInUse, LedgerUnconfirmed, ParameterError
+from pcqr.errors import AccountReplaced, AnchorMissing, LedgerInUse, LedgerRolledBack, LedgerUnconfirmed, ParameterError
 from pcqr.release.account import places
 
 if TYPE_CHECKING:
     from pcqr.release.ledger import Ledger
+    from pcqr.release.ledger.opening import WriteOff
 
 PURPOSE = "account"
 PATIENCE = 60.0
@@ -29,6 +30,7 @@ def ledger_at(
     identity: str | None = None,
     writing: bool = False,
     adopt: bool = False,
+    write_off: WriteOff | None = None,
 ) -> Iterator[Ledger]:
     """The ledger, open for a moment. Whoever wants to write waits while others do.
 
@@ -39,12 +41,18 @@ def ledger_at(
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            ledger = open_ledger(where, PURPOSE, anchor=anchor, adopt=adopt, read_only=not writing)
+            how = {"adopt": adopt, "read_only": not writing}
+            ledger = open_ledger(where, PURPOSE, anchor=anchor, **how, write_off=write_off)
             break
         except AnchorMissing as error:
             name = places.name_of(where)
             adopting = f"To adopt it: pcqr account adopt {name}, or Account.open(…, adopt=True)."
             raise AnchorMissing(error.place, error.reason, f"{error.remedy} {adopting}") from None
+        except LedgerRolledBack as error:
+            name = places.name_of(where)
+            lost = f"pcqr account adopt {name} --write-off, or Account.open(…, adopt=True, write_off=True)"
+            remedy = f"If that is lost, and this is an older copy, bring it back with nothing left: {lost}."
+            raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {remedy}") from None
         except LedgerUnconfirmed:  # the last writer was killed: the next one confirms what is there
             writing = True
         except LedgerInUse:

@@ -13,6 +13,7 @@ from pcqr.release.account.filters import ConcentratedFilter
 def told_account(account: Account) -> dict[str, Any]:
     """Its terms, what was spent and what is left: no figure is rounded to the better."""
     rule = account.filter
+    anchor, is_apart = account.anchor
     return {
         "account": account.name,
         "place": account.place,
@@ -25,6 +26,9 @@ def told_account(account: Account) -> dict[str, Any]:
         "created": account.created,
         "spent": told_tally(account, account.spent),
         "left": told_tally(account, account.left, is_left=True),
+        "adoptions": [each.facts(for_holder=True) for each in account.adoptions],
+        "anchor": str(anchor),
+        "anchor_apart": is_apart,
     }
 
 

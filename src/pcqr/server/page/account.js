@@ -35,6 +35,15 @@ export async function account(one) {
       { class: "promise-lead" },
       `Over all releases, at most ε = ${epsilon(found.epsilon)} and δ = ${delta(found.delta)} may ever be spent on this table.`,
     ),
+    (found.adoptions ?? []).map(({ time, written_off: isWrittenOff }) =>
+      make(
+        "p",
+        {},
+        isWrittenOff
+          ? `An older copy of it was adopted on ${when(time)}. All that was left counts as spent.`
+          : `A copy of it was adopted on ${when(time)}, when its anchor was missing. This holds if that copy was the newest one.`,
+      ),
+    ),
     bar([{ tone: "published", value: found.spent[loss] }], found.limit[loss]),
     legend([
       {
