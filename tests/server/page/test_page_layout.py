@@ -34,6 +34,7 @@ def test_with_sixty_columns_the_answer_is_in_sight_of_the_button(browser: Browse
         expect(answer.get_by_text("It cost nothing")).to_be_in_viewport()
         expect(page.get_by_role("status")).to_contain_text("Pneumono")
         assert not visit.is_wider_than_its_window
+        assert visit.violations() == []
         said = page.get_by_role("status")
         said.evaluate(
             """place => {

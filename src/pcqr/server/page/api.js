@@ -82,7 +82,9 @@ export const picture = async (name) => (await request(`${of(name)}/picture.svg`)
 
 // `rows`: a list of objects or of lists, or the text of a CSV file.
 export const preview = (name, rows) => json(`${of(name)}/preview`, { method: "POST", ...bodyOf(rows) });
-export const ask = (name, rows, token) => json(`${of(name)}/ask`, { method: "POST", token, ...bodyOf(rows) });
+// `isConfirmed`: ask although these rows are expected to exhaust the release.
+export const ask = (name, rows, token, { isConfirmed = false } = {}) =>
+  json(`${of(name)}/ask${isConfirmed ? "?confirm=true" : ""}`, { method: "POST", token, ...bodyOf(rows) });
 
 function bodyOf(rows) {
   if (typeof rows === "string") return { body: rows, type: "text/csv" };

@@ -32,6 +32,7 @@ export function together(one, { table, parts }, costs) {
   const range = costs.every((cost) => cost.unstable_range)
     ? [expected((cost) => cost.unstable_range[0]), expected((cost) => cost.unstable_range[1])]
     : null;
+  const isExhausting = !publishes(one) && left.unstable > 0 && unstable === left.unstable;
   const planned = Math.max(0, (one.planned_queries ?? 0) - (one.spent?.queries ?? 0));
   return {
     ...found,
@@ -43,7 +44,7 @@ export function together(one, { table, parts }, costs) {
     expected_unstable: unstable,
     unstable_range: range,
     chance_of_halting: null, // no part knows of the others
-    is_exhausting: costs.some((cost) => cost.is_exhausting) || (!publishes(one) && unstable === left.unstable),
+    is_exhausting: costs.some((cost) => cost.is_exhausting) || isExhausting,
     beyond_plan: Math.max(0, found.new - planned),
   };
 }

@@ -44,7 +44,8 @@ export function upload(one, context) {
     try {
       const found = read(await textOf(file));
       const cut = parts(found, one).map((part) => ({ ...part, token: api.newToken(), answers: null }));
-      view.job = { name: file.name, table: found, parts: cut, left: null, isPaused: false, isOver: false };
+      view.job = { name: file.name, table: found, parts: cut, left: null };
+      Object.assign(view.job, { isPaused: false, isOver: false, isConfirmed: false });
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       return view.put(unreadable(file.name, error.message));
@@ -149,13 +150,11 @@ function preview(view, job, cost) {
     ["repeated", cost.repeated, cost.isBound ? "at least asked before: free" : "asked before: free"],
     ["published", cost.published, "for the published classifier: free"],
   ].filter(([tone, value]) => value > 0 || tone === "" || tone === "stable");
-  const go = make(
-    "button",
-    { type: "button", class: "go" },
-    free ? `Get ${counted(cost.requested, "answer")}` : `Ask ${counted(cost.requested, "query", "queries")}`,
-  );
+  const words = free ? `Get ${counted(cost.requested, "answer")}` : `Ask ${counted(cost.requested, "query", "queries")}`;
+  const go = make("button", { type: "button", class: "go" }, cost.is_exhausting ? `${words} all the same` : words);
   go.addEventListener("click", () => {
     jobs.set(view.one.name, job);
+    job.isConfirmed = Boolean(cost.is_exhausting);
     asked(view, job);
   });
   say(
@@ -177,6 +176,7 @@ function preview(view, job, cost) {
       { class: "plain" },
       sentences(cost, job).map((sentence) => make("li", {}, sentence)),
     ),
+    cost.is_exhausting ? exhausting({ heading: "h3" }) : null,
     make("div", { class: "acts" }, go, make("button", { type: "button", on: { click: view.back } }, "Not now")),
   );
 }
@@ -199,8 +199,12 @@ function sentences(cost, job) {
   if (cost.expected_unstable !== null && cost.expected_unstable !== undefined && cost.new > 0) {
     const [least, most] = cost.unstable_range ?? [0, 0];
     const range = most >= 0.05 ? ` (${rough(least)} to ${rough(most)} if the model is as far off as on real tables)` : "";
-    const expected = cost.expected_unstable < 0.05 ? "Hardly any" : `About ${rough(cost.expected_unstable)}`;
-    found.push(`${expected} unstable answers are expected${range}. This is an estimate, not a bound.`);
+    const about = rough(cost.expected_unstable);
+    const expected =
+      about === "0"
+        ? "Hardly any unstable answers are"
+        : `About ${about} ${about === "1" ? "unstable answer is" : "unstable answers are"}`;
+    found.push(`${expected} expected${range}. This is an estimate, not a bound.`);
   }
   if (cost.chance_of_halting > 0)
     found.push(
@@ -212,6 +216,16 @@ function sentences(cost, job) {
     );
   return found;
 }
+
+const exhausting = (options) =>
+  notice(
+    "This is expected to exhaust the release",
+    [
+      "After that it gives no new answers, to anybody, for good. Queries that were asked before still get theirs.",
+      "You can ask fewer rows first: begin with those that matter most.",
+    ],
+    { tone: "unstable", ...options },
+  );
 
 const rough = (value) => (value >= 10 ? count(Math.round(value)) : String(Number(value.toFixed(1))));
 
@@ -257,7 +271,7 @@ async function asked(view, job) {
   view.put(shown.element);
   for (let part = nextPart(job); part && !job.isPaused && view.isShown(job); part = nextPart(job)) {
     try {
-      const reply = await api.ask(one.name, part.body(), part.token);
+      const reply = await api.ask(one.name, part.body(), part.token, job);
       part.answers = reply.answers;
       job.left = reply.left;
     } catch (error) {
@@ -278,6 +292,9 @@ async function asked(view, job) {
 function refused(view, job, part, error) {
   const { one, context } = view;
   const isExhausted = error.code === "budget_exhausted";
+  if (error.code === "would_exhaust" && view.isShown(job)) {
+    return view.put(confirmation(view, job), results(view, job, { canGoOn: false }));
+  }
   if (isExhausted || error.code === "quota_spent") {
     part.answers = Array.isArray(error.details.answered) ? error.details.answered : [];
     job.left = null;
@@ -287,7 +304,18 @@ function refused(view, job, part, error) {
   view.put(isExhausted && one.state !== "halted" ? exhausted(one, context) : refusal(error), results(view, job));
 }
 
-function results(view, job) {
+// The server asks whether the rest is meant: since the file was priced, others may have asked.
+function confirmation(view, job) {
+  const go = () => {
+    job.isConfirmed = true;
+    asked(view, job);
+  };
+  say("The next rows are expected to exhaust the release. They have not been asked.");
+  const acts = [make("button", { type: "button", class: "go", on: { click: go } }, "Ask them all the same")];
+  return exhausting({ acts });
+}
+
+function results(view, job, { canGoOn = true } = {}) {
   const { name } = job;
   const answers = answersOf(job);
   const requested = job.table.rows.length;
@@ -314,7 +342,7 @@ function results(view, job) {
     make(
       "div",
       { class: "acts" },
-      isOpen
+      isOpen && canGoOn
         ? make("button", { type: "button", class: "go", on: { click: () => asked(view, job) } }, "Go on")
         : null,
       answers.length
