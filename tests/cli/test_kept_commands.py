@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support import postgres
+from support.kept import kept
 from typer.testing import CliRunner, Result
 
 import pcqr
@@ -435,3 +437,36 @@ def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_resto
         assert (result.exit_code, result.stderr) == (0, "")
     told = json.loads(call("status", files / "release", "--json").output)
     assert told["ledger"]["anchor_apart"]
+
+
+@pytest.mark.parametrize("command", ["status", "ask", "serve", "account"])
+def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
+    command: str, files: Path, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres_server.guard()
+    kept(files)
+    monkeypatch.setenv("PGPASSWORD", "swordfish")
+    address = postgres_server.address("public").replace(f"{postgres.OWNER}@", f"{postgres.GUARDED}@") + "&ledger=x"
+    release, anchor = files / "release", ("--anchor", files / "anchor")
+    words: dict[str, tuple[object, ...]] = {
+        "status": ("status", release, *anchor, "--ledger", address),
+        "ask": (
+            "ask",
+            release,
+            *anchor,
+            "--queries",
+            files / "queries.csv",
+            "--out",
+            files / "a.csv",
+            "--ledger",
+            address,
+        ),
+        "serve": ("serve", f"ages={release}", "--ledger", f"ages={address}", "--port", 0),
+        "account": ("account", "show", address),
+    }
+    result = call(*words[command])
+    told = " ".join(result.output.split())
+    assert result.exit_code != 0
+    assert "the password is wrong, or the server does not know this user" in told, told
+    assert "PGPASSWORD" in told
+    assert "swordfish" not in told

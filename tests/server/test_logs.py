@@ -102,7 +102,7 @@ def test_no_line_and_no_metric_holds_what_was_asked_or_answered(place: Path, tmp
     allowed = {"time", "level", "event", "method", "route", "status", "ms", "key"}
     for line in log.lines:
         if line["event"] == "request":
-            assert set(line) == allowed
+            assert set(line) == allowed | ({"client"} if line["status"] == 401 else set())
             assert line["key"] in ("ward-7", "boss", None)
             assert line["route"] == "-" or line["route"] in paths
 
@@ -117,6 +117,19 @@ def guarded(inner: Any, **settings: Any) -> Any:
 async def fine(_: Scope, __: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body", "body": b""})
+
+
+def test_whoever_has_no_good_key_is_told_by_its_address(tmp_path: Path, log: Log) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    key = file.create("ward-7", "asker", Usage(None, None))
+    app = guarded(fine, keys=file.path)
+    for given in (b"Bearer " + key.encode(), b"Bearer guess", None):
+        ask(app, headers=[HOST, *([(b"authorization", given)] if given else [])], path="/v2")
+    assert [(line["status"], line.get("client")) for line in log.lines] == [
+        (204, None),
+        (401, "127.0.0.1"),
+        (401, "127.0.0.1"),
+    ]
 
 
 def test_a_failure_is_told_by_its_type_and_place(log: Log) -> None:

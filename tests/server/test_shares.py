@@ -224,8 +224,8 @@ def test_a_key_has_a_part_of_all_connections_that_send(tmp_path: Path) -> None:
 
 def test_each_address_has_a_share_where_there_are_no_keys() -> None:
     async def play() -> list[str]:
-        inner = Waiting()
-        gate, app = Gate(Settings(most_bytes=2 * LONG, read_seconds=0.2), Metrics()), inner
+        app: ASGIApp = Waiting()
+        gate = Gate(Settings(most_bytes=2 * LONG, read_seconds=0.2), Metrics())
         for layer in reversed(middleware(gate)):
             app = layer.cls(app, *layer.args, **layer.kwargs)
         chunked = [HOST, (b"transfer-encoding", b"chunked")]

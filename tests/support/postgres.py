@@ -16,6 +16,8 @@ from support.ledgers import new_folder
 MISSING = "PostgreSQL's server is not installed: put Debian's package postgresql there to run these tests"
 OWNER = "pcqr"
 """The database's first user."""
+GUARDED, PASSWORD = "guarded", "open sesame"
+"""A user who needs a password, once `Server.guard` was called."""
 
 
 def programs() -> Path | None:
@@ -56,6 +58,19 @@ class Server:
 
         with psycopg.connect(host=str(self.folder), user=OWNER, dbname="postgres", autocommit=True) as connection:
             connection.execute(statement)
+
+    def guard(self) -> None:
+        """Make a user who needs a password."""
+        import psycopg
+
+        with psycopg.connect(host=str(self.folder), user=OWNER, dbname="postgres", autocommit=True) as connection:
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (GUARDED,)).fetchone():
+                return
+            connection.execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD '{PASSWORD}'")
+        rules = self.folder / "data" / "pg_hba.conf"
+        rules.write_text(f"local all {GUARDED} scram-sha-256\n" + rules.read_text())
+        self.stop()
+        self.start()
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._binaries / program), f"--pgdata={self.folder}/data", *arguments]

@@ -18,9 +18,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pcqr import __version__
+from pcqr.errors import LedgerError
 from pcqr.server import door, v1, v1_asking, v1_plan, v2, watching
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.gate import Gate
+from pcqr.server.logs import REFUSED
 from pcqr.server.metrics import Metrics
 from pcqr.server.openapi import with_names
 from pcqr.server.page import pages
@@ -59,6 +61,7 @@ def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> 
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(Refusal, _told)
+    app.add_exception_handler(LedgerError, _told)
     app.add_exception_handler(Exception, _told)
     app.openapi = cache(partial(_document, app, service))  # type: ignore[method-assign]
     return app
@@ -77,8 +80,9 @@ def _hot() -> list[APIRoute]:
     return [route for route in routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
 
 
-async def _told(_: Request, error: Exception) -> Response:
-    return refusal(error).response
+async def _told(request: Request, error: Exception) -> Response:
+    told = request.scope[REFUSED] = refusal(error)
+    return told.response
 
 
 async def _http(_: Request, error: Exception) -> Response:

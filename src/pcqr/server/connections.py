@@ -16,6 +16,7 @@ from typing import Any
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from pcqr.server.episodes import EPISODES
 from pcqr.server.errors import Refusal
 from pcqr.server.gate import Gate
 
@@ -225,6 +226,7 @@ class Connection(HttpToolsProtocol):
             return
         self._is_over = True
         self._all.gate.metrics.refused(why)
+        EPISODES.note(told)
         self._stop_waiting()
         if self._is_receiving:
             self.cycle.disconnected = True

@@ -25,6 +25,7 @@ import numpy as np
 
 from pcqr.algorithms.asking import Asked, Told
 from pcqr.errors import LedgerError, PcqrError
+from pcqr.server.episodes import EPISODES, unreadable
 from pcqr.server.errors import Refusal
 
 MOST_ROWS = 4_096
@@ -79,6 +80,8 @@ class Desk:
         self._changed = threading.Condition()
         self._is_closing = False
         self._failed_at: float | None = None
+        self._failure: LedgerError | None = None
+        """Why the ledger was last closed."""
         self._thread = threading.Thread(target=self._work, name="pcqr desk", daemon=True)
         self._thread.start()
 
@@ -93,6 +96,11 @@ class Desk:
         """May something new be asked? A look at a desk that failed makes it try again."""
         self._remind()
         return self._failed_at is None and not self._is_closing
+
+    @property
+    def failure(self) -> LedgerError | None:
+        """Why the ledger is closed; None where it is open."""
+        return None if self._failed_at is None else self._failure
 
     async def ask(self, asked: Asked) -> Told[Any]:
         """What the release says to one request, once it is on disk."""
@@ -140,12 +148,16 @@ class Desk:
 
     def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told[Any]] | None, Exception | None]:
         if self._failed_at is not None:
-            return None, _closed()
+            return None, _closed(self._failure)
         try:
-            return self._release.ask_together([each.asked for each in taken], self._book), None
-        except LedgerError:
-            self._failed_at = time.monotonic()
-            return None, _closed()
+            told = self._release.ask_together([each.asked for each in taken], self._book)
+            if self._failure is not None and any(reply.kind != "repeated" for each in told for reply in each.replies):
+                EPISODES.over(self._failure.place)
+                self._failure = None
+            return told, None
+        except LedgerError as error:
+            self._failed_at, self._failure = time.monotonic(), error
+            return None, _closed(error)
         except Exception as error:
             return None, error
 
@@ -154,20 +166,27 @@ class Desk:
             return
         with suppress(PcqrError, OSError):  # it has closed itself
             self._release.close()
+        place = "" if self._failure is None else self._failure.place
         try:
             self._release = self._open()
             self._book = self._release.book()
-        except (PcqrError, OSError):
+        except (PcqrError, OSError) as error:
             self._failed_at = time.monotonic()
+            if isinstance(error, LedgerError):
+                self._failure = error
+            else:
+                reason = f"cannot be opened: {error.strerror if isinstance(error, OSError) else error}"
+                self._failure = unreadable(place, reason)
         else:
             self._failed_at = None
 
 
-def _closed() -> Refusal:
+def _closed(cause: LedgerError | None) -> Refusal:
     return Refusal(
         "ledger_closed",
         "The log of this release cannot be written now, so nothing was told. The holder must see to it: is the disk "
         "full? Please ask again later: the log is tried again, and what it has recorded is not counted twice.",
+        cause=cause,
     )
 
 

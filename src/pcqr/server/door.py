@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pcqr.errors import ParameterError, SecretError
+from pcqr.errors import LedgerError, ParameterError, SecretError
 from pcqr.server.askers import ASKER, NOBODY, Asker
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.gate import Gate
 from pcqr.server.keys import Keyring, holds_key
 from pcqr.server.limits import Limits, is_read_to_its_end
-from pcqr.server.logs import Observed, log_failure
+from pcqr.server.logs import REFUSED, Observed, log_failure
 from pcqr.server.schedule import BegunOnTicks, RepliesOnTicks
 from pcqr.server.settings import Settings
 
@@ -82,11 +82,12 @@ class Refusing:
         try:
             await self.app(scope, receive, secured)
         except Exception as error:
-            if not isinstance(error, Refusal):
+            if not isinstance(error, Refusal | LedgerError):  # a ledger that is away is told once, and not here
                 log_failure(error)
             if has_started:  # nothing better can be said: the connection is closed in the middle of the reply
                 raise
-            await _refuse(refusal(error), scope, receive, secured)
+            scope[REFUSED] = refusal(error)
+            await _refuse(scope[REFUSED], scope, receive, secured)
 
 
 async def _refuse(told: Refusal, scope: Scope, receive: Receive, send: Send) -> None:

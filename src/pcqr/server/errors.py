@@ -47,14 +47,22 @@ _LATER = ("closing", "ledger_closed", "overloaded")
 class Refusal(Exception):
     """A request that gets no answer: its code, a plain sentence, and what a program may want to know beside it.
 
-    `details` hold what the asker sent or may see: public values.
+    `details` hold what the asker sent or may see: public values. `cause` is for the log of the server alone.
     """
 
-    def __init__(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        *,
+        cause: LedgerError | None = None,
+    ) -> None:
         self.code = code
         self.status = STATUS[code]
         self.message = message
         self.details = dict(details or {})
+        self.cause = cause
         self.headers: dict[str, str] = {"Retry-After": RETRY_AFTER} if code in _LATER else {}
         super().__init__(message)
 
@@ -79,7 +87,8 @@ def refusal(error: Exception) -> Refusal:
         case DataError():
             return Refusal("bad_value", str(error))
         case LedgerError():
-            return Refusal("ledger_closed", "The log of this release cannot be written now. Nothing was answered.")
+            words = "The log of this release cannot be written now. Nothing was answered."
+            return Refusal("ledger_closed", words, cause=error)
         case PcqrError() if isinstance(error, ValueError):
             return Refusal("bad_value", str(error))
     return Refusal("internal", "The server failed. Its log has more.")

@@ -1,7 +1,8 @@
 """The log: one JSON object a line, on standard error, without a private value.
 
 A request's line has its time, method, route (the template, never the path), status, milliseconds and the name of its
-key. No line has a query, a label, a kind of answer, a key or an address. Messages of other libraries are written
+key. One that was refused for want of a good key (401) has the address that it came from, so that somebody who guesses
+keys can be found. No line has a query, a label, a kind of answer or a key. Messages of other libraries are written
 without what they were filled in with, and exceptions as their type and place: either may quote what a request held.
 """
 
@@ -18,12 +19,16 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pcqr.server.askers import ASKER
+from pcqr.server.episodes import EPISODES
 from pcqr.server.gate import Gate
 from pcqr.server.schedule import SECOND
 
 _OURS = "pcqr"
 _PACKAGE = Path(__file__).parents[1]
 _REQUEST = "request"
+_UNAUTHORIZED, _UNAVAILABLE = 401, 503
+REFUSED = "pcqr.refused"
+"""Where the scope has the `Refusal` that a request was told."""
 logger = logging.getLogger(__name__)
 
 
@@ -111,6 +116,10 @@ class Observed:
             "ms": taken // 1_000_000,
             "key": None if asker is None else asker.name,
         }
+        if status == _UNAUTHORIZED and scope.get("client"):
+            fields["client"] = scope["client"][0]
+        if status == _UNAVAILABLE and (told := scope.get(REFUSED)) is not None:
+            EPISODES.note(told)
         if logger.isEnabledFor(logging.INFO):  # by hand: `info` looks up who calls it, which takes longer than the rest
             record = logging.LogRecord(__name__, logging.INFO, __file__, 0, _REQUEST, None, None)
             setattr(record, _REQUEST, fields)

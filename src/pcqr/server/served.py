@@ -11,7 +11,7 @@ import numpy as np
 
 from pcqr import release as releases
 from pcqr.algorithms.asking import Asked, Told
-from pcqr.errors import ParameterError
+from pcqr.errors import LedgerError, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
@@ -23,6 +23,7 @@ from pcqr.schema import Schema
 from pcqr.server.askers import Asker
 from pcqr.server.desk import Desk
 from pcqr.server.inference import Output
+from pcqr.server.looking import Look
 from pcqr.server.rows import Table, checked
 from pcqr.server.tensors import BOOL, BYTES, FP64, INT64
 
@@ -43,6 +44,7 @@ class ServedRelease:
         self.classes: tuple[Any, ...] = tuple(desk.release.classes_.tolist())
         self.label_type = label_type(self.classes)
         self._history = History()
+        self._look = Look(self.now)
         self._published: PublishedModel | None = None
 
     @classmethod
@@ -59,6 +61,13 @@ class ServedRelease:
     @property
     def is_ready(self) -> bool:
         return self.desk.is_open
+
+    async def failure(self) -> LedgerError | None:
+        """Why nothing can be asked now; None where the ledger answers."""
+        if not self.is_ready:
+            return self.desk.failure
+        found = await self._look.failure(self.release.book().ledger.place)
+        return found if self.is_ready else self.desk.failure
 
     @cached_property
     def inputs(self) -> Metadata:
@@ -148,6 +157,9 @@ class ServedModel:
         if self.has_probabilities:
             told.append({"name": "probability", "datatype": FP64, "shape": [-1, len(self.classes)]})
         return told
+
+    async def failure(self) -> None:
+        """Nothing can fail."""
 
     @property
     def published(self) -> PublishedModel:

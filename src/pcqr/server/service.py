@@ -74,10 +74,6 @@ class Service:
     def all(self) -> tuple[Served, ...]:
         return tuple(self._served.values())
 
-    @property
-    def is_ready(self) -> bool:
-        return False not in [each.is_ready for each in self.all]  # all are looked at, so that all try again
-
     def named(self, name: str) -> Served:
         found = self._served.get(name)
         if found is None:

@@ -6,6 +6,7 @@ once and logged. `kind` says how it came about, and `is_answer` is false where t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,8 +51,7 @@ async def live(_: Request) -> Response:
 @router.get("/health/ready", response_model=shapes.Ready, responses=problems("ledger_closed"))
 async def ready(request: Request) -> Response:
     """Can everything that is served be asked?"""
-    if not service_of(request).is_ready:
-        raise _not_ready()
+    await _check_ready(*service_of(request).all)
     return JSONResponse({"ready": True})
 
 
@@ -93,8 +93,7 @@ async def model_metadata(request: Request) -> Response:
 async def model_ready(request: Request) -> Response:
     """Can it be asked?"""
     served = _served(request)
-    if not served.is_ready:
-        raise _not_ready()
+    await _check_ready(served)
     return JSONResponse({"name": served.name, "ready": True})
 
 
@@ -180,5 +179,11 @@ def _check_type(headers: Mapping[str, str]) -> None:
         raise Refusal("wrong_type", f"Send {' or '.join(_TYPES)}.")
 
 
-def _not_ready() -> Refusal:
-    return Refusal("ledger_closed", "The log of a release cannot be written now.")
+async def _check_ready(*all_served: Served) -> None:
+    """Ask every ledger, all at the same time, so that all that failed try again."""
+    found = await asyncio.gather(*(each.failure() for each in all_served))
+    causes = [each for each in found if each is not None]
+    if causes:
+        raise Refusal("ledger_closed", "The log of a release cannot be written now.", cause=causes[0])
+    if not all(each.is_ready for each in all_served):
+        raise Refusal("closing", "The server is about to end.")

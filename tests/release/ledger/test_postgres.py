@@ -266,3 +266,27 @@ def test_only_the_parent_hears_of_a_forked_process(tables: Shelf) -> None:
         for number in range(3):
             add(ledger, b"%d" % number)
             assert in_a_process(lambda: ledger.last.seq) == str(number + 1)
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "database", "reason"),
+    [
+        (postgres.GUARDED, "swordfish", "postgres", "the password is wrong, or the server does not know this user"),
+        (postgres.GUARDED, None, "postgres", "the server wants a password, and none was given"),
+        (postgres.GUARDED, postgres.PASSWORD, "elsewhere", "the server has no such database"),
+        ("stranger", None, "postgres", "the server does not let this user in"),
+    ],
+)
+def test_a_connection_that_the_server_refuses_is_told_by_its_reason(
+    tables: Shelf, postgres_server: postgres.Server, user: str, password: str | None, database: str, reason: str
+) -> None:
+    postgres_server.guard()
+    given = user if password is None else f"{user}:{password}"
+    place = tables.place().replace(f"{postgres.OWNER}@/postgres", f"{given}@/{database}")
+    with pytest.raises(LedgerUnwritable, match=reason) as refusal:
+        open_ledger(place, "release", tables.anchor)
+    assert "cannot be reached" not in str(refusal.value)
+    assert "swordfish" not in str(refusal.value)
+    assert postgres.PASSWORD not in str(refusal.value)
+    if "password" in reason:
+        assert "PGPASSWORD" in refusal.value.remedy

@@ -29,7 +29,9 @@ _REOPEN = "Whether a turn that was under way was recorded is not known: open the
 
 _REASONS = {
     "08": "cannot be reached: the connection to the server broke, or was not made",
-    "28": "cannot be opened: the server does not know this user or password",
+    "28P01": "cannot be opened: the password is wrong, or the server does not know this user",
+    "no password": "cannot be opened: the server wants a password, and none was given",
+    "28": "cannot be opened: the server does not let this user in",
     "3D": "cannot be opened: the server has no such database",
     "25": "cannot be written: the server is read-only, a standby perhaps",
     "42501": "cannot be used: the user has not the right to do so",
@@ -38,6 +40,18 @@ _REASONS = {
     "57": "cannot be reached: the server was stopped or has broken off the connection",
 }
 """By the error's code, or the beginning of it (PostgreSQL's manual, appendix A)."""
+
+
+_WRONG_PASSWORD = ("28P01", "no password")
+_SAID = {
+    "password authentication failed": "28P01",
+    "no pg_hba.conf entry": "28",
+    'FATAL:  role "': "28",
+    "does not exist": "3D",
+    "too many": "53",
+    "remaining connection slots": "53",
+}
+"""What a server says when it refuses a connection: libpq does not pass its code on."""
 
 
 class PostgresStore(Store):
@@ -85,7 +99,12 @@ class PostgresStore(Store):
         code = getattr(getattr(error, "orig", error), "sqlstate", None)
         if code is None and not hasattr(error, "orig"):
             return self.damaged()  # a row is missing, or a value has another type
-        code = code or "08"
+        if code is None:
+            code = _code_of_connection(error)
+        if code in _WRONG_PASSWORD:
+            return LedgerUnwritable(
+                self.place, _REASONS[code], "Give the right one: in PGPASSWORD, or in a password file of libpq."
+            )
         if code == "55P03":
             return LedgerInUse(
                 self.place,
@@ -122,6 +141,15 @@ class PostgresStore(Store):
 
     def _begin_migrating(self, connection: Connection) -> None:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
+
+
+def _code_of_connection(error: Any) -> str:
+    """Return the code of an error that has none: the connection was not made, or broke. Its words are not passed on."""
+    connection = getattr(error.orig, "pgconn", None)
+    if connection is not None and connection.needs_password:
+        return "no password"
+    words = str(error.orig)
+    return next((code for said, code in _SAID.items() if said in words), "08")
 
 
 def parsed(address: str) -> tuple[URL, str]:

@@ -1,0 +1,62 @@
+"""Why requests get 503: one line in the log when that begins, one when it is over, and none for every request.
+
+A line holds sentences of pcqr's own: what is wrong with a ledger, where it is, and the remedy. No password is in them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from pcqr.errors import LedgerError
+from pcqr.server.errors import Refusal
+
+QUIET_SECONDS = 60.0
+"""After so many seconds without a refusal an episode is over, unless something says so earlier."""
+
+logger = logging.getLogger(__name__)
+
+
+class Episodes:
+    """The refusals that go on in this process. Threads may share it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[tuple[str, str], float] = {}
+        """When each of them was last seen, by its code and by the place or the words that it is about."""
+
+    def note(self, told: Refusal) -> None:
+        """Log why, if this refusal is the first of its episode."""
+        if told.code not in ("ledger_closed", "overloaded"):
+            return
+        cause = told.cause
+        this = told.code, told.message if cause is None else cause.place
+        with self._lock:
+            now = self._clock()
+            self._last = {each: at for each, at in self._last.items() if now - at < QUIET_SECONDS}
+            is_known = this in self._last
+            self._last[this] = now
+        if not is_known:
+            logger.error("requests are refused (503, %s): %s", told.code, told.message if cause is None else cause)
+
+    def over(self, place: str) -> None:
+        """Log that the ledger at `place` was written again, if requests were refused since it could not be.
+
+        That it can be opened and read is not enough: a full disk lets both be done.
+        """
+        with self._lock:
+            was_known = self._last.pop(("ledger_closed", place), None) is not None
+        if was_known:
+            logger.info("requests are answered again: the ledger %s was written", place)
+
+
+EPISODES = Episodes()
+"""Of this process, as its log is."""
+
+
+def unreadable(place: str, reason: str) -> LedgerError:
+    """Return what to say of a ledger that did not say itself what is wrong."""
+    return LedgerError(place, reason, "Mend that first: the server tries again by itself.")
