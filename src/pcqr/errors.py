@@ -29,6 +29,7 @@
     ├── PublicRowsCoincide              rows that were called public are rows of the private table, some of them
     ├── NoGpu                           a GPU was asked for, and there is none: the CPU computes the same
     ├── FittedAgain                     copies of one estimator were fitted several times: their ε may add up
+    ├── UnfinishedSave                  a save that was stopped had left files with secrets, and they were removed
     ├── WeakGuarantee                   a figure too large to mean much: said at `fit`, before anything is spent
     ├── UnansweredWarning               most of the planned queries are expected to get no label: said at `fit`, too
     └── Halted                          a score counts rows that got no answer as half right
@@ -378,6 +379,10 @@ class NoGpu(PcqrWarning):
 
 class FittedAgain(PcqrWarning):
     """An estimator, or copies of it, were fitted more than once. Each fit is a release and costs its own (ε, δ)."""
+
+
+class UnfinishedSave(PcqrWarning):
+    """A save that was stopped had left files, with secrets among them, and they were removed."""
 
 
 class Halted(PcqrWarning):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.release.durable.directory import FACTS, find
+from pcqr.release.durable.directory import find, holds_release
 from pcqr.server.errors import Refusal
 from pcqr.server.served import ServedModel, ServedRelease
 
@@ -45,7 +45,7 @@ class Place:
 
     def open(self) -> Served:
         """A release to be asked, or a published model."""
-        if (self.path / FACTS).exists():
+        if holds_release(self.path):
             return ServedRelease.open(self.name, self.path, ledger=self.ledger, anchor=self.anchor, key=self.key)
         return ServedModel.load(self.name, self.path)
 

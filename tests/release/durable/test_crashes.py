@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -20,9 +21,10 @@ from support.kept import HARD, QUERIES, fitted, in_a_fork, kept, reopened
 from support.ledgers import new_folder
 
 from pcqr import BudgetExhausted, CopyCannotAnswer
-from pcqr.errors import LedgerError, LedgerRolledBack, ReleaseError
-from pcqr.release.durable.directory import SECRET
+from pcqr.errors import LedgerError, LedgerRolledBack, ReleaseError, UnfinishedSave
+from pcqr.release.durable.directory import FACTS, SECRET, UNFINISHED, find, rehearse
 from pcqr.release.ledger.points import CREATION, TURN
+from pcqr.server.service import Place
 
 MIXED = np.concatenate([QUERIES[:6], HARD[:6]])
 
@@ -59,7 +61,7 @@ def test_a_batch_that_is_killed_is_there_as_a_whole_or_not_at_all(name: str, poi
     release.close()
 
 
-@pytest.mark.parametrize("point", ["secret written", *CREATION, "facts written", *TURN])
+@pytest.mark.parametrize("point", ["secret written", *CREATION, "facts written", *TURN, "release recorded"])
 def test_a_save_that_is_killed_is_whole_or_refused(point: str, tmp_path: Path) -> None:
     release = fitted()
     labels = release.predict(QUERIES[:3]).tolist()
@@ -70,13 +72,107 @@ def test_a_save_that_is_killed_is_whole_or_refused(point: str, tmp_path: Path) -
         twin.save(tmp_path / "release", anchor=tmp_path / "anchor")
 
     assert in_a_fork(save, killed_at=point) == -signal.SIGKILL
-    if point in TURN[2:]:
+    if point in (*TURN[2:], "release recorded"):
         again = reopened(tmp_path)
         assert again.predict(QUERIES[:3]).tolist() == labels
         again.close()
+        assert not (tmp_path / "release" / UNFINISHED).exists()
+        with pytest.raises(ReleaseError, match="there is a release already"):
+            release.save(tmp_path / "release", anchor=tmp_path / "anchor")
     else:
         with pytest.raises((ReleaseError, LedgerError)):
             reopened(tmp_path)
+        assert_the_next_save_cleans_up(release, tmp_path)
+
+
+def assert_the_next_save_cleans_up(release: Any, folder: Path, **where: Any) -> None:
+    """What a killed save has left is told by status, with the secret in it, and removed by the next save."""
+    where = {"anchor": folder / "anchor"} | where
+    secrets = [path.read_bytes() for path in folder.rglob(SECRET)]
+    assert len(secrets) == 1
+    with pytest.raises(ReleaseError, match=r"was not finished.*secret\.pcqr there may hold private records.*again"):
+        find(folder / "release", **where, read_only=True)
+    with pytest.warns(UnfinishedSave, match=r"secret\.pcqr among it"):
+        rehearse(folder / "release", **where)
+    assert not list(folder.rglob("*secret*"))
+    assert not [path for path in (folder, folder / "release") if list(path.glob(".*"))]
+    release.save(folder / "release", **where)
+    assert release.answer(QUERIES[0]).kind == "repeated"
+    assert sorted(path.name for path in folder.rglob(SECRET)) == [SECRET]
+    assert not list(folder.rglob(UNFINISHED))
+    release.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "point"),
+    [
+        ("a file", "draft made"),
+        ("a file", "anchor made"),
+        ("a file", "facts written"),
+        ("PostgreSQL", "anchor made"),
+        ("PostgreSQL", "ledger placed"),
+        ("PostgreSQL", "entries written"),
+    ],
+)
+def test_a_save_with_its_ledger_elsewhere_that_is_killed_is_cleaned_up(
+    where: str, point: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    release = fitted()
+    release.predict(QUERIES[:3])
+    ledger = request.getfixturevalue("tables").place() if where == "PostgreSQL" else str(tmp_path / "log [1].sqlite")
+    at = {"anchor": tmp_path / "anchor", "ledger": ledger}
+    assert in_a_fork(lambda: fitted().save(tmp_path / "release", **at), killed_at=point) == -signal.SIGKILL
+    assert_the_next_save_cleans_up(release, tmp_path, ledger=ledger)
+
+
+def test_a_save_that_is_killed_while_it_writes_the_secret_is_cleaned_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = fitted("universal")
+    release.predict(QUERIES[:3])
+    replace = Path.replace
+
+    def kill(self: Path, target: Path) -> Path:
+        if self.name == SECRET:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", kill)
+        code = in_a_fork(lambda: fitted("universal").save(tmp_path / "release", anchor=tmp_path / "anchor"))
+    assert code == -signal.SIGKILL
+    assert_the_next_save_cleans_up(release, tmp_path)
+
+
+def test_what_is_not_surely_a_broken_save_is_left_alone(tmp_path: Path) -> None:
+    """Without the mark it may be a release whose release.json was lost; a mark of another kind says nothing."""
+    path, release = kept(tmp_path), fitted()
+    (path / FACTS).unlink()
+    for mark in (None, "{}", "no JSON"):
+        if mark is not None:
+            (path / UNFINISHED).write_text(mark)
+        for refused in (lambda: rehearse(path), lambda: release.save(path)):
+            with pytest.raises(ReleaseError, match=r"secret\.pcqr there may hold private records"):
+                refused()
+        assert (path / SECRET).exists()
+    with pytest.raises(ReleaseError, match=r"secret\.pcqr there may hold private records"):
+        reopened(tmp_path)
+    with pytest.raises(ReleaseError):
+        Place("ages", path).open()
+
+
+def test_a_mark_beside_a_whole_release_does_not_have_it_removed(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    marked = {"ledger": None, "anchor": str(tmp_path / "anchor")}
+    (path / UNFINISHED).write_text(json.dumps(marked))
+    with pytest.raises(ReleaseError, match="there is a release already"):
+        rehearse(path, anchor=tmp_path / "anchor")
+    (tmp_path / "anchor").rename(tmp_path / "moved")
+    with pytest.raises(ReleaseError, match="there is a release already"):  # which of both it is cannot be read
+        rehearse(path, anchor=tmp_path / "anchor")
+    (tmp_path / "moved").rename(tmp_path / "anchor")
+    reopened(tmp_path).close()
+    assert not (path / UNFINISHED).exists()
 
 
 @pytest.mark.parametrize("point", [*TURN, "published"])

@@ -5,8 +5,11 @@ The order in which it is made, opened and, after publication, emptied: proofs/re
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import shutil
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +20,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pcqr.algorithms.log import MemoryLog
-from pcqr.errors import LedgerError, NotALedger, ParameterError, ReleaseError
+from pcqr.errors import LedgerError, NotALedger, ParameterError, ReleaseError, UnfinishedSave
 from pcqr.files import InUse, own_directory, real, sync_directory, write_whole
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Usage
@@ -25,12 +28,15 @@ from pcqr.release.durable.entries import State
 from pcqr.release.durable.facts import Facts
 from pcqr.release.durable.log import LedgerLog, move
 from pcqr.release.ledger import Entry, Ledger, create_ledger, open_ledger
-from pcqr.release.ledger.anchor import default_path
+from pcqr.release.ledger.anchor import default_path, remove_unused
 from pcqr.release.ledger.opening import is_address, rehearse_ledger, written_place
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
 
 FACTS, SECRET, LEDGER = "release.json", "secret.pcqr", "ledger.sqlite"
+UNFINISHED = "unfinished.json"
+"""There from before the first file is written until the ledger holds the release: what to remove if that is not so."""
+_FILES = (SECRET, FACTS, LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.lock", UNFINISHED)
 RELEASE = "release"
 _MOST_BYTES = 1 << 26
 
@@ -76,9 +82,10 @@ def keep(
     """
     _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
-    with _claimed(place, anchor) as directory:
+    with _claimed(place, ledger, anchor) as directory:
         kept: Ledger | None = None
         try:
+            _mark(directory, ledger, anchor)
             checksum = (
                 None if secret is None else write_secret(directory / SECRET, secret.document, secret.arrays, found_key)
             )
@@ -107,6 +114,8 @@ def keep(
                 _remove_files(directory)
                 log.take_back()
             raise
+        reached("release recorded")
+        _unmark(directory)
         return LedgerLog(kept, forget=_Forget(directory))
 
 
@@ -121,8 +130,9 @@ def rehearse(
     """Refuse now what `keep` would refuse once a release has been paid for. Nothing is left behind."""
     _check_cautious(ledger, cautious)
     found_key = None if key is None else read_key(key)
-    with _claimed(place, anchor) as directory:
+    with _claimed(place, ledger, anchor) as directory:
         try:
+            _mark(directory, ledger, anchor)
             write_secret(directory / SECRET, {}, {}, found_key)
             rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if anchor is None else Path(anchor))
         finally:
@@ -169,6 +179,8 @@ def find(
                 "Bring back the files that belong together.",
             )
         log = LedgerLog(kept, forget=_Forget(directory))
+        if not read_only:
+            _unmark(directory)  # killed when all was done but this
         secret = None
         if log.state.is_published:
             if not read_only:
@@ -182,12 +194,26 @@ def find(
 
 
 def checked_place(place: str | os.PathLike[str]) -> Path:
-    """A path that nothing has yet, or an empty directory."""
+    """A path that nothing has yet, an empty directory, or one with the remains of a save that was killed."""
     directory = _directory(place)
-    if os.path.lexists(directory) and not (directory.is_dir() and not any(directory.iterdir())):
-        holds = "a release already" if (directory / FACTS).exists() else "something else"
-        raise ReleaseError(str(directory), f"cannot be made: there is {holds}", "Take another place.")
+    if not (directory / UNFINISHED).exists():
+        _check_free(directory)
     return directory
+
+
+def holds_release(directory: Path) -> bool:
+    """Is a release there, whole or not?"""
+    return any((directory / name).exists() for name in (FACTS, SECRET, UNFINISHED))
+
+
+def _check_free(directory: Path) -> None:
+    if not os.path.lexists(directory) or (directory.is_dir() and not any(directory.iterdir())):
+        return
+    if (directory / FACTS).exists():
+        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Take another place.")
+    if (directory / SECRET).exists():
+        raise _remaining(directory)
+    raise ReleaseError(str(directory), "cannot be made: there is something else", "Take another place.")
 
 
 @dataclass(frozen=True)
@@ -235,12 +261,15 @@ def _read_facts(directory: Path) -> bytes:
         with (directory / FACTS).open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
+        if (directory / UNFINISHED).exists():
+            raise _unfinished(directory) from None
         if not any((directory / name).exists() for name in (SECRET, LEDGER)):
             raise ReleaseError(str(directory), "does not exist", "Look for a misspelt path.") from None
         raise ReleaseError(
             str(directory),
-            f"has no {FACTS}: it was lost, or the release was broken off while it was being made",
-            "Bring it back. If it never was there, make the release anew in another place.",
+            f"has no {FACTS}: it was lost, or the release was broken off while it was being made. {SECRET} there may "
+            "hold private records, in plain text unless a key was given",
+            "Bring it back. If it never was there, remove the directory, and make the release anew.",
         ) from None
     except OSError as error:
         raise ReleaseError(str(directory), f"cannot be read ({error.strerror})", "Mend that first.") from None
@@ -264,7 +293,7 @@ def _names(directory: Path, ledger: Ledger) -> dict[str, Any]:
     """What the ledger says of the files: its first entry."""
     first = next(ledger.entries(limit=1), None)
     if first is None or first.kind != RELEASE:
-        raise ReleaseError(str(directory), "is broken off: it was being made", "Make it anew in another place.")
+        raise _unfinished(directory)
     names: dict[str, Any] = json.loads(first.body)
     return names
 
@@ -282,13 +311,17 @@ def _was_surely_empty(place: str | Path, anchor: str | os.PathLike[str] | None) 
 
 
 @contextmanager
-def _claimed(place: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> Iterator[Path]:
+def _claimed(
+    place: str | os.PathLike[str], ledger: str | os.PathLike[str] | None, anchor: str | os.PathLike[str] | None
+) -> Iterator[Path]:
     """The directory, made, empty, and this process's alone: what a failed attempt removes must be its own."""
     directory = checked_place(place)
     _check_apart(directory, anchor)
     try:
         with own_directory(directory, mode=0o700):
-            checked_place(directory)  # another process may have had it until now
+            if (directory / UNFINISHED).exists():
+                _clean_up(directory, ledger)
+            _check_free(directory)  # another process may have had it until now
             yield directory
     except InUse:
         raise ReleaseError(str(directory), "is being made by another process", "Take another place.") from None
@@ -311,8 +344,86 @@ def _check_cautious(ledger: str | os.PathLike[str] | None, cautious: bool) -> No
         raise ParameterError("cautious", "False for a ledger in a database, which several processes write", cautious)
 
 
+def _mark(directory: Path, ledger: str | os.PathLike[str] | None, anchor: str | os.PathLike[str] | None) -> None:
+    """Say on disk, before there is anything else, what a save makes and where."""
+    marked = {
+        "unfinished": f"This release was not finished. {SECRET} may hold private records. Nothing was answered.",
+        "remedy": "Save to this place again, which removes what is left, or remove the directory.",
+        "ledger": None if ledger is None else written_place(ledger),
+        "anchor": None if anchor is None else str(real(Path(anchor))),
+    }
+    write_whole(directory / UNFINISHED, json.dumps(marked, indent=2) + "\n")
+
+
+def _unmark(directory: Path) -> None:
+    with suppress(OSError):  # the next opening tries again
+        (directory / UNFINISHED).unlink(missing_ok=True)
+
+
+def _remaining(directory: Path) -> ReleaseError:
+    left = f"what a save that was stopped has left, or a release whose {FACTS} was lost"
+    return ReleaseError(
+        str(directory),
+        f"cannot be made: there is {left}. {SECRET} there may hold private records",
+        "Remove the directory, or take another place.",
+    )
+
+
+def _unfinished(directory: Path) -> ReleaseError:
+    return ReleaseError(
+        str(directory),
+        f"was not finished: the process that made it was stopped. {SECRET} there may hold private records, in plain "
+        "text unless a key was given",
+        "Nothing was answered from it. Run the command that made it again, which removes what is left, or remove the "
+        "directory.",
+    )
+
+
+def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
+    """Remove what a save that was killed has left, secrets included, if its ledger surely has no entry.
+
+    Its files are written before the first entry, and `release.json` last of them: without that there is none.
+    """
+    try:
+        marked = json.loads((directory / UNFINISHED).read_text(encoding="utf-8"))
+        where, anchor = marked["ledger"], None if marked["anchor"] is None else Path(marked["anchor"])
+    except (ValueError, KeyError, TypeError):
+        raise _remaining(directory) from None
+    given = ledger if ledger is not None and written_place(ledger) == where else where  # it may have a password
+    place = _ledger_place(directory, given)
+    try:
+        with open_ledger(place, RELEASE, anchor) as found:
+            is_empty = found.discard()
+    except NotALedger:
+        is_empty = True
+    except LedgerError:
+        is_empty = not (directory / FACTS).exists()
+    if not is_empty:
+        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Take another place.")
+    if where is not None and not is_address(where):
+        _remove_drafts(Path(where))
+    if anchor is not None:
+        remove_unused(anchor)
+    _remove_files(directory)
+    warnings.warn(
+        f"{directory} held what a save that was stopped had left, {SECRET} among it. It was removed.",
+        UnfinishedSave,
+        stacklevel=2,
+    )
+
+
 def _remove_files(directory: Path) -> None:
     """What a failed attempt has left: nobody can have been told of it."""
     with suppress(OSError):
-        for name in (SECRET, FACTS, LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.lock"):
+        for name in _FILES:
+            _remove_drafts(directory / name)
             (directory / name).unlink(missing_ok=True)
+
+
+def _remove_drafts(path: Path) -> None:
+    """What was to become the file at `path`, and the place that was kept for a ledger there."""
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.????????"):  # as `tempfile` names them
+        shutil.rmtree(draft, ignore_errors=True)
+    with suppress(OSError):
+        if path.stat().st_size == 0:
+            path.unlink()

@@ -209,6 +209,15 @@ def check_free(path: Path, place: str) -> None:
         )
 
 
+def remove_unused(path: Path) -> None:
+    """Remove the anchor of a ledger that was never finished: it has known nothing but the first entry, the genesis."""
+    with suppress(OSError):
+        content = path.read_bytes()
+        found = [parsed(each) for each in (content[:MOST_BYTES], content[BLOCK : BLOCK + MOST_BYTES])]
+        if all(each is not None and each[1].seq == 0 for each in found):
+            path.unlink()
+
+
 class NewAnchor:
     """The anchor of a new ledger: made before the ledger, and removed if the ledger cannot be made."""
 
