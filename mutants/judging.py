@@ -11,7 +11,7 @@ from multiprocessing.queues import SimpleQueue
 
 from mutants.mirror import tests_for
 from mutants.patterns import Change
-from mutants.runner import COPIES, Copy, Verdict
+from mutants.runner import COPIES, Copy, Proof, Verdict
 
 Told = tuple[Change, Verdict] | str
 FORK = multiprocessing.get_context("fork")
@@ -55,8 +55,6 @@ def _work(number: int, todo: SimpleQueue[list[Change] | None], told: SimpleQueue
         while (own := todo.get()) is not None:
             for change in own:
                 told.put((change, judge(change)))
-    except SystemExit as error:
-        told.put(str(error))
     except BaseException:
         told.put(traceback.format_exc())
 
@@ -64,28 +62,28 @@ def _work(number: int, todo: SimpleQueue[list[Change] | None], told: SimpleQueue
 class Judge:
     """The verdict on a change: by the mirrors of its file first, by further tests only where those notice nothing.
 
-    A test judges nothing before it has passed on the code as it is.
+    A test judges nothing unless it has passed on the code as it is.
     """
 
     def __init__(self, copy: Copy) -> None:
         copy.prepare()
         self._copy = copy
-        self._durations: dict[str, float] = {}
-        self._sound: set[str] = set()
+        self._proof = Proof()
+        self._proved: set[str] = set()
 
     def __call__(self, change: Change) -> Verdict:
         verdict = Verdict(None, 0.0)
         for tests in filter(None, tests_for(change.path)):
             self._prove(tests)
-            verdict = self._copy.judge(change, tests, self._durations)
+            verdict = self._copy.judge(change, tests, self._proof)
             if verdict.caught_by is not None:
                 break
         return verdict
 
     def _prove(self, tests: list[str]) -> None:
-        if unproved := [test for test in tests if test not in self._sound]:
-            verdict = self._copy.judge(None, unproved)
-            if verdict.caught_by is not None:
-                sys.exit(f"fails without any change: {verdict.caught_by}")
-            self._sound.update(unproved)
-            self._durations |= verdict.durations
+        if unproved := [test for test in tests if test not in self._proved]:
+            proof = self._copy.prove(unproved)
+            for name in sorted(proof.failed):
+                print(f"fails without any change, and judges nothing: {name}", flush=True)
+            self._proved.update(unproved)
+            self._proof |= proof

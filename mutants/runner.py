@@ -38,18 +38,28 @@ loops without end must end."""
 MEMORY_LIMIT = 8 << 30
 """Bytes; a change that needs more fails, too."""
 OPTIONS = (
-    *("-x", "-q", "-m", "not slow", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"),
+    *("-q", "-m", "not slow", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"),
     *("-W", "ignore:Module already imported so cannot be rewritten"),  # hypothesis, before the fork
 )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`caught_by` is the test that failed, None for a survivor; `durations` are those of the tests that were run."""
+    """`caught_by` is the test that failed, None for a survivor."""
 
     caught_by: str | None
     seconds: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What tests did on the code as it is: how long each took, and which of them, or which files, failed."""
+
     durations: dict[str, float] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+
+    def __or__(self, other: Proof) -> Proof:
+        return Proof(self.durations | other.durations, self.failed | other.failed)
 
 
 class Copy:
@@ -71,40 +81,53 @@ class Copy:
             (self.path / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(SOURCES / path, self.path / path)
 
-    def judge(
-        self, change: Change | None, tests: Sequence[str], durations: Mapping[str, float] | None = None
-    ) -> Verdict:
-        """Does one of `tests` (files below the root, in this order) fail under `change`? None: the code as it is.
+    def prove(self, tests: Sequence[str]) -> Proof:
+        """Run `tests` (files below the root) on the code as it is."""
+        status, note, log = self._run(("--continue-on-collection-errors",), tests, Proof(), write_bytecode=True)
+        if not os.WIFEXITED(status) or os.WEXITSTATUS(status) not in (0, 1):
+            raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{note}\n{log[-2000:]}")
+        told = json.loads(note)
+        return Proof(told["durations"], frozenset(told["failed"]))
 
-        `durations` of single tests, where known, put the quick ones of a file first.
+    def judge(self, change: Change, tests: Sequence[str], proof: Proof) -> Verdict:
+        """Does one of `tests` (files below the root, in this order) fail under `change`, and not without it?
+
+        By their `proof` the quick ones of a file come first.
         """
-        if "pcqr" in sys.modules:
-            raise RuntimeError("pcqr is imported already: the tests would not see the change")
         began = time.monotonic()
-        with self._applied(change), tempfile.TemporaryDirectory() as folder:
-            note = Path(folder) / "failed"
-            child = os.fork()
-            if child == 0:
-                watch = _Watch(self.path, note, durations or {}, 0.0 if change is None else TEST_LIMIT)
-                _run_tests(tests, watch, Path(folder), write_bytecode=change is None)
-            _, status = os.waitpid(child, 0)
-            failed = note.read_text(encoding="utf-8") if note.exists() else ""
-            log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+        able = [test for test in tests if test not in proof.failed]
+        if not able:
+            return Verdict(None, 0.0)
+        left_out = [f"--deselect={name}" for name in sorted(proof.failed) if name.split("::")[0] in able]
+        with self._applied(change):
+            status, failed, log = self._run(("-x", *left_out), able, proof, write_bytecode=False)
         seconds = time.monotonic() - began
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
-            return Verdict(None, seconds, json.loads(failed))
         if os.WIFSIGNALED(status):
             return Verdict(f"{failed} (signal {os.WTERMSIG(status)})", seconds)
-        broken = (1, 2) if change is None else (1, 2, 3, 4)  # in a test, while collecting, or in a plugin before
-        if os.WEXITSTATUS(status) in broken:
+        if os.WEXITSTATUS(status) in (0, 5):  # all have passed, or none was able to judge
+            return Verdict(None, seconds)
+        if os.WEXITSTATUS(status) in (1, 2, 3, 4):  # in a test, while collecting, or in a plugin before
             return Verdict(failed or "collection", seconds)
         raise RuntimeError(f"pytest could not run {' '.join(tests)}:\n{log[-2000:]}")
 
+    def _run(
+        self, options: Sequence[str], tests: Sequence[str], proof: Proof, *, write_bytecode: bool
+    ) -> tuple[int, str, str]:
+        """The status of a child that runs pytest, its note and its log. A limit holds where no bytecode is written."""
+        if "pcqr" in sys.modules:
+            raise RuntimeError("pcqr is imported already: the tests would not see the change")
+        with tempfile.TemporaryDirectory() as folder:
+            note = Path(folder) / "note"
+            child = os.fork()
+            if child == 0:
+                watch = _Watch(self.path, note, proof.durations, 0.0 if write_bytecode else TEST_LIMIT)
+                _run_tests([*options, *tests], watch, Path(folder), write_bytecode=write_bytecode)
+            _, status = os.waitpid(child, 0)
+            told = note.read_text(encoding="utf-8") if note.exists() else ""
+            return status, told, (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+
     @contextmanager
-    def _applied(self, change: Change | None) -> Iterator[None]:
-        if change is None:
-            yield
-            return
+    def _applied(self, change: Change) -> Iterator[None]:
         original, target = SOURCES / change.path, self.path / change.path
         target.write_bytes(change.applied_to(original.read_bytes()))
         try:
@@ -113,7 +136,7 @@ class Copy:
             shutil.copy2(original, target)
 
 
-def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytecode: bool) -> None:
+def _run_tests(arguments: Sequence[str], watch: _Watch, folder: Path, *, write_bytecode: bool) -> None:
     """In the child: run pytest and leave. The log goes to a file."""
     code = 70
     try:
@@ -126,7 +149,7 @@ def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytec
         sys.path.insert(0, str(watch.sources))
         paths = os.pathsep.join(filter(None, (str(watch.sources), os.environ.get("PYTHONPATH"))))
         os.environ.update(PYTHONPATH=paths, CI="1", HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
-        code = int(pytest.main([*OPTIONS, *tests], plugins=[watch]))
+        code = int(pytest.main([*OPTIONS, *arguments], plugins=[watch]))
     except BaseException:
         traceback.print_exc()
     finally:
@@ -134,7 +157,7 @@ def _run_tests(tests: Sequence[str], watch: _Watch, folder: Path, *, write_bytec
 
 
 class _Watch:
-    """Writes to `note` which test is running, or has failed; at the end, when none has, how long each of them took.
+    """Writes to `note` which test is running, or has failed; without a limit how long each took, and all that failed.
 
     `sources` is the copy that the tests must import, `limit` the CPU time of each in seconds; 0: any.
     """
@@ -143,6 +166,7 @@ class _Watch:
         self.sources, self._limit = sources, limit
         self._note, self._known = note, durations
         self._taken: dict[str, float] = {}
+        self._failed: list[str] = []
 
     def pytest_configure(self) -> None:
         from hypothesis import Phase, settings  # noqa: PLC0415
@@ -164,12 +188,19 @@ class _Watch:
         self._note.write_text(nodeid, encoding="utf-8")
         signal.setitimer(signal.ITIMER_PROF, self._limit)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._failed.append(report.nodeid)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.append(report.nodeid)
         self._taken[report.nodeid] = self._taken.get(report.nodeid, 0.0) + report.duration
 
     def pytest_runtest_logfinish(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        if exitstatus == 0:
-            self._note.write_text(json.dumps(self._taken), encoding="utf-8")
+    def pytest_sessionfinish(self) -> None:
+        if not self._limit:
+            told = {"durations": self._taken, "failed": self._failed}
+            self._note.write_text(json.dumps(told), encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import opendp.prelude as dp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +65,7 @@ def test_zcdp_covers_discrete_noise_where_the_continuous_curve_does_not() -> Non
 
 @pytest.mark.parametrize("sigma", [0.7, 4.0, 50.0])
 def test_opendp_converts_alike(sigma: float) -> None:
+    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
     noisy = dp.m.make_gaussian(*space, scale=sigma, MO="ZeroConcentratedDivergence")

@@ -114,6 +114,13 @@ changes = [
 for chosen, jobs in ((changes, 2), (changes[:1], 1)):
     told = dict(judging.judged(chosen, jobs))
     print(*(told[change].caught_by for change in chosen))
+bad = judging.COPIES / "test_bad.py"
+bad.write_text("import not_installed")
+copy = runner.Copy(judging.COPIES / "0")
+proof = copy.prove([str(bad), "tests/mechanisms/test_votes.py"])
+print(len(proof.failed), len(proof.durations) > 3)
+unable = runner.Proof({}, frozenset(proof.durations))
+print(copy.judge(changes[0], ["tests/mechanisms/test_votes.py"], unable).caught_by)
 for copy in ("0", "1"):
     print(all((judging.COPIES / copy / "src" / path).read_bytes() == source for path, source in sources.items()))
 """
@@ -123,12 +130,14 @@ def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back(tm
     """In a process of its own: a change is seen only by one that has not imported pcqr. By two jobs, then by one."""
     command = [sys.executable, "-c", JUDGE, str(tmp_path)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
-    by_two, by_one, *are_back = told.stdout.splitlines()
+    by_two, by_one, proved, by_none, *are_back = told.stdout.splitlines()
     bad, harmless, other = by_two.split()
     assert bad.startswith("tests/mechanisms/test_votes.py::")
     assert harmless == "None"
     assert other == "collection"
     assert by_one.startswith("tests/mechanisms/test_votes.py::")
+    assert proved == "1 True"
+    assert by_none == "None", "what fails without any change judges nothing"
     assert are_back == ["True", "True"]
 
 

@@ -17,7 +17,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +95,7 @@ def test_at_large_scales_the_law_is_that_of_its_limit(one: One, many: Many, law:
 
 @cache
 def opendps(law: str, scale: float) -> Callable[[list[int]], list[int]]:
+    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64"))
     if law == "laplace":
