@@ -40,7 +40,7 @@ export async function account(one) {
         "p",
         {},
         isWrittenOff
-          ? `An older copy of it was adopted on ${when(time)}. All that was left counts as spent.`
+          ? `An older copy of it was adopted on ${when(time)}. All that remained counts as spent.`
           : `A copy of it was adopted on ${when(time)}, when its anchor was missing. This holds if that copy was the newest one.`,
       ),
     ),

@@ -35,17 +35,17 @@ function warnings({ is_private: isPrivate }) {
 }
 
 function adoption({ time, written_off: isWrittenOff, lost, user, host }) {
-  const told = when(time);
+  const adopted = when(time);
   const who = user || host ? ` ${user ?? "Somebody"} decided so on ${host ?? "some machine"}.` : "";
-  const missing = lost ? ` It lacked ${counted(lost, "entry", "entries")} that had been replied.` : "";
+  const missing = lost ? ` It lacked ${counted(lost, "entry", "entries")} that had been answered.` : "";
   return isWrittenOff
     ? notice(
         "An older copy of its log goes on",
-        `It was adopted on ${told}, and everything that may have been used since counts as used: it repeats what it has said, and decides nothing new.${missing}${who}`,
+        `It was adopted on ${adopted}. All that may have been used since counts as used, so it repeats logged answers and gives no new ones.${missing}${who}`,
       )
     : notice(
         "A copy of its log was adopted",
-        `Its anchor was missing on ${told}. The promise holds if that copy was the newest one, which nothing can show.${who}`,
+        `Its anchor was missing on ${adopted}. The promise holds if that copy was the newest one, which nothing can show.${who}`,
         { tone: "warning" },
       );
 }

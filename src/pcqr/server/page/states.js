@@ -41,7 +41,7 @@ export function exhausted(one, { role, served }) {
   say("This release is exhausted. Queries that were asked before still get their answer.");
   return notice(
     "This release is exhausted",
-    "It has given as many answers as its promise allows, and gives no new ones. What you can do:",
+    "What its promise allows is used up, for good, so it gives no new answers. What you can do:",
     {
       tone: "unstable",
       steps: [
