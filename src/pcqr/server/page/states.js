@@ -45,7 +45,7 @@ export function exhausted(one, { role, served }) {
     {
       tone: "unstable",
       steps: [
-        "Ask again what was asked before. The log answers it, at no cost.",
+        "Ask again what was asked before. The log answers it.",
         [link(one.name, "answers", "Look at the answers so far"), ", or download them."],
         others.length
           ? [
@@ -107,7 +107,7 @@ function explained(error, retry) {
         title: "The quota of your key is exhausted",
         sentences: [
           quota(details),
-          "The data holder can raise it. Queries that were asked before still get their answer.",
+          "The data holder can raise it. Queries that you asked before still get their answer.",
         ],
         tone: "unstable",
       };
