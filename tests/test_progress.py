@@ -119,3 +119,26 @@ def test_every_long_fit_counts_its_parts_and_says_nothing_of_the_records(stage: 
     steps = [p for p in told if p.stage == stage]
     assert (steps[0].done, steps[-1].done) == (0, steps[-1].total)
     assert all(later.done == earlier.done + 1 for earlier, later in pairwise(steps) if later.done)
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_verbose_fit_writes_a_line_for_each_stage(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public counters: the numbers of teachers are those of the plan."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal, raising=False)
+    X = np.random.default_rng(0).random((3_000, 1))
+    release = AgnosticRelease(Thresholds(), epsilon=2.0, queries=5, entropy=0)
+    release.fit(X, X[:, 0] > 0.5)
+    assert capsys.readouterr().err == ""
+    told: list[Progress] = []
+    with reporting(told.append):
+        release.fit(X, X[:, 0] > 0.5)
+    assert capsys.readouterr() == ("", "")
+    release.fit(X, X[:, 0] > 0.5, verbose=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    lines = [line.split("\r")[-1].rpartition(", ")[0] for line in shown.err.split("\n")[:-1]]
+    assert lines == [f"{each.stage}: {each.done:,} of {each.total:,}" for each in told if each.done == each.total]
+    assert ("\r" in shown.err) is is_terminal
+    assert "teachers" in shown.err

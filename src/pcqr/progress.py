@@ -1,6 +1,7 @@
 """How far a long fit has come, for whoever wants to show it. Silent unless someone listens.
 
-    with pcqr.progress.reporting(lambda p: print(p.stage, p.done, "of", p.total)):
+    release.fit(X, y, verbose=True)                                                 # lines on standard error
+    with pcqr.progress.reporting(lambda p: print(p.stage, p.done, "of", p.total)):  # or whatever a caller does with it
         release.fit(X, y)
 
 Only public counters are told: numbers of the plan, and how many of them are done. **When** they are told depends on how
@@ -10,6 +11,8 @@ holder.
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,6 +34,9 @@ class Progress:
 
 
 Callback = Callable[[Progress], None]
+
+_PAUSE = 0.2
+"""Seconds between two writings of one line."""
 
 
 @dataclass
@@ -75,6 +81,33 @@ def reporting(callback: Callback) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def showing() -> Iterator[None]:
+    """Write on standard error how far every long computation in this block has come."""
+    with reporting(_Line()):
+        yield
+
+
+class _Line:
+    """A line for each stage: on a terminal and in a notebook from its beginning on, elsewhere when it is over."""
+
+    def __init__(self) -> None:
+        self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._began = self._written = 0.0
+
+    def __call__(self, told: Progress) -> None:
+        now, is_over = time.monotonic(), told.done >= told.total
+        if told.done == 0:
+            self._began = now
+        elif not is_over and now - self._written < _PAUSE:
+            return
+        if is_over or self._is_live:
+            self._written = now
+            line = f"{told.stage}: {told.done:,} of {told.total:,}, {now - self._began:.0f} s"
+            sys.stderr.write(f"{chr(13) if self._is_live else ''}{line}{chr(10) if is_over else ''}")
+            sys.stderr.flush()
 
 
 def tracked(stage: str, parts: Sequence[T]) -> Iterator[T]:

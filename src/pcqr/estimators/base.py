@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -19,6 +20,7 @@ from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
 from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
+from pcqr.estimators.display import Displayed
 from pcqr.estimators.given import AssumePublic, Given, Known, width_of
 from pcqr.estimators.handed import handed, schema_of
 from pcqr.estimators.labels import LabelArray, declared, plain_name
@@ -31,6 +33,7 @@ from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
+from pcqr.progress import showing
 from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
@@ -46,7 +49,7 @@ _FITTED = {
 }
 
 
-class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
+class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
     """The common part of every pcqr classifier. Subclasses say how to plan and how to start."""
 
     hypotheses: HypothesisClass | None
@@ -75,6 +78,7 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         public: Any = None,
         schema: Schema | None = None,
         groups: Any = None,
+        verbose: bool = False,
     ) -> Self:
         """Charge ε and δ whole, and prepare the release. Each `fit` is a new release, charged anew.
 
@@ -97,6 +101,9 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
             Whose each row is: the id of a person, which must not be missing. The guarantee is then about persons, all
             rows of one together, and n counts persons, whose number is public; that of rows is not
             (docs/persons.md). None: each row is a record of its own.
+        verbose : bool, default False
+            Write on standard error how far the fit has come: stages of the plan, counted. For the data holder: how long
+            a stage takes may depend on the records.
 
         Returns
         -------
@@ -136,35 +143,36 @@ class PrivateEstimator(ClassifierMixin, CountedCopies, Generic[P]):  # type: ign
         schema = schema_of(X, schema)
         if schema is None and is_mixed(public):
             schema = Schema.from_public(public)
-        table = handed(self, X, y, schema, groups)
-        shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-        known = Known(table.size, table.width, shown, schema)
-        try:
-            hypotheses = self._prepared(hypotheses, known)
-            hypotheses.check_width(known.features)
-            names, records, assumptions = table.named(self.classes, hypotheses)
-            if shown is not None and not assume_public:
-                _check_public(shown, records)
-            if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
-                assumptions += (PUBLIC_POINTS,)
-            assumptions += self._assumed(known) + self._guessed(known)
-            hypotheses = hypotheses.with_labels(names.shape[0])
-            given = Given(records, None if hypotheses.is_fixed else shown, shown)
+        with showing() if verbose else nullcontext():
+            table = handed(self, X, y, schema, groups)
+            shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
+            known = Known(table.size, table.width, shown, schema)
+            try:
+                hypotheses = self._prepared(hypotheses, known)
+                hypotheses.check_width(known.features)
+                names, records, assumptions = table.named(self.classes, hypotheses)
+                if shown is not None and not assume_public:
+                    _check_public(shown, records)
+                if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
+                    assumptions += (PUBLIC_POINTS,)
+                assumptions += self._assumed(known) + self._guessed(known)
+                hypotheses = hypotheses.with_labels(names.shape[0])
+                given = Given(records, None if hypotheses.is_fixed else shown, shown)
 
-            n, p = records.size, records.width
-            request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
-            plan = self._make_plan(request)
-            hypotheses.check_work(plan.work(n), p)
-            guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
-            if groups is not None:
-                guarantee = self._about_persons(guarantee, hypotheses)
-            warn_if_weak(guarantee, n)
-            warn_if_unanswered(plan)
-            self._check_room(records)
-            self._charge(account, guarantee, hypotheses, plan, n)
-            self._begin(hypotheses, given, plan, entropy)
-        finally:
-            self._forget()
+                n, p = records.size, records.width
+                request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
+                plan = self._make_plan(request)
+                hypotheses.check_work(plan.work(n), p)
+                guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+                if groups is not None:
+                    guarantee = self._about_persons(guarantee, hypotheses)
+                warn_if_weak(guarantee, n)
+                warn_if_unanswered(plan)
+                self._check_room(records)
+                self._charge(account, guarantee, hypotheses, plan, n)
+                self._begin(hypotheses, given, plan, entropy)
+            finally:
+                self._forget()
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         guarantee = guarantee.charged(to_account=account is not None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,7 @@ _BLOCK = 1 << 22
 """Numbers of a block of rows, at most: of its dense vectors and of its cells."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Head(Hypothesis):
     """One function θ_k·φ(x)/‖φ‖ for each block k: its sign decides between two classes, the largest between more.
 
@@ -68,7 +68,7 @@ class Head(Hypothesis):
     classes: int
     weights: tuple[tuple[float, ...], ...]
     scales: tuple[float, ...]
-    cells: str = field(repr=False)
+    cells: str
 
     def __post_init__(self) -> None:
         check_integer("classes", self.classes, least=2, most=MOST_LABELS)
@@ -100,6 +100,13 @@ class Head(Hypothesis):
         scales = largest / LARGEST_CELL
         rounded = np.rint(cells / np.where(scales > 0.0, scales, 1.0)[:, None, None]).astype(np.int8)
         return cls(feature_map, classes, weights, tuple(scales.tolist()), packed(rounded))
+
+    def __repr__(self) -> str:
+        """The sizes alone: weights and predicates are thousands of numbers."""
+        parts, ferns = self.feature_map, self.feature_map.ferns
+        tree = "" if parts.tree is None else " beside a tree"
+        count = 0 if ferns is None else self.tables.shape[1]
+        return f"<Head of {parts.size} weights and {count} ferns{tree} for {self.classes} classes>"
 
     @property
     def blocks(self) -> int:

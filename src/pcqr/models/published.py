@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,12 +34,15 @@ from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes
 from pcqr.schema import Schema
 from pcqr.schema.table import has_columns
 
+_SHOWN_RULES = 40
+"""Lines of rules in a notebook."""
+
 
 def _has_scores(model: PublishedModel) -> bool:
     return isinstance(model.kind, ScoredKind)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A published classifier: a hypothesis with the words to read it and the guarantee that it was released under.
 
@@ -104,6 +108,22 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     guarantee: Guarantee
     provenance: Provenance = field(default_factory=Provenance)
     effects: Effects | None = None
+
+    def __repr__(self) -> str:
+        figures = replace(self.guarantee, assumptions=(), is_charged=None)
+        labels = f"{len(self.classes)} labels" if len(self.classes) > 2 else " or ".join(map(repr, self.classes))
+        model = f"a {self.kind.title} that says {labels}, of {len(self.schema.columns)} columns"
+        return f"<PublishedModel: {model}. {figures}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the guarantee, and the first rules."""
+        lines = self.rules().splitlines()
+        rest = [f"… {len(lines) - _SHOWN_RULES:,} more lines: rules()"] if len(lines) > _SHOWN_RULES else []
+        rules = "\n".join([*lines[:_SHOWN_RULES], *rest])
+        return f'<p class="pcqr-guarantee">{escape(str(self.guarantee))}</p><pre>{escape(rules)}</pre>'
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes))

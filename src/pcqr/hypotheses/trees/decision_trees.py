@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +35,8 @@ MOST_CHOSEN_SUMS = 7e10
 """Steps of adding up that a depth may take where it is chosen: a minute of a core. A declared one may take longer."""
 _ENUMERATION_LIMIT = 200_000
 _LEAST_STOP = 1e-6
+_FEW = 4
+"""Predicates that are shown one by one."""
 _MOST_LOG_TREES = 600.0
 """Masses are at least the prior probability of one tree; above e^−600 nothing that underflows matters beside them."""
 
@@ -78,7 +80,7 @@ class TreeCounts:
         return f"TreeCounts({self.hypotheses!r})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecisionTrees(HypothesisClass, TeachesInBulk):
     """Full binary trees whose nodes ask one of B public predicates and whose leaves have any label.
 
@@ -170,6 +172,14 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
             if not declared or not all(isinstance(predicate, Predicate) for predicate in declared):
                 raise ParameterError("predicates", "at least one Predicate", given)
             object.__setattr__(self, "predicates", declared)
+
+    def __repr__(self) -> str:
+        """All that is not as it was by default; of many predicates how many they are."""
+        given = {part.name: getattr(self, part.name) for part in fields(self)}
+        changed = {part.name: repr(given[part.name]) for part in fields(self) if given[part.name] != part.default}
+        if self.predicates is not None and len(self.predicates) > _FEW:
+            changed["predicates"] = f"<{len(self.predicates)} predicates>"
+        return f"DecisionTrees({', '.join(f'{name}={value}' for name, value in changed.items())})"
 
     # What is known without records ----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
 from pcqr.records.branching import Leaf, Split, leaves_reached, nodes_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecisionTree(Hypothesis):
     """A decision tree over public predicates: what `DecisionTrees` draws and learns.
 
@@ -46,6 +46,10 @@ class DecisionTree(Hypothesis):
         check_integer("features", self.features, least=1)
         if any(isinstance(node, Split) and node.predicate.feature >= self.features for node in nodes_of(self.root)):
             raise ParameterError("root", f"a tree that asks for columns 0 to {self.features - 1}", "another one")
+
+    def __repr__(self) -> str:
+        """The sizes alone: a published tree is read aloud by `PublishedModel.rules`."""
+        return f"<DecisionTree of depth {self.depth} with {self.leaves} leaves on {self.features} features>"
 
     def predict(self, X: ArrayLike) -> Labels:
         points = as_points(X, self.features, owner="this tree")
