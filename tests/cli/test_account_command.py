@@ -299,6 +299,7 @@ def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> Non
     told = json.loads(run("account", "show", "hospital", "--verify", "--json").output)
     assert [(each["written_off"], each["lost"]) for each in told["adoptions"]] == [(True, 1)]
     assert told["left"]["epsilon"] == 0
+    assert "(adopted)" in said(run("account", "list"))
     words = said(run("account", "show", "hospital", "--plot", home / "account.svg"))
     assert "This assumes that the copy adopted on" in words
     assert "and all that was left is written off" in words

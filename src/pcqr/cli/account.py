@@ -168,6 +168,7 @@ def run_list(*, as_json: bool) -> None:
             limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"
             left = account.told(account.left, is_left=True)
             left += "" if account.is_confirmed else " (NO ANCHOR)"
+            left += " (adopted)" if account.adoptions else ""
             table.add_row(name, account.filter.name, limit, left, f"{len(account.charges):,}")
         else:
             table.add_row(name, "", Text(str(account)))

@@ -294,6 +294,22 @@ def test_what_was_asked_in_the_directory_is_said_beside_the_curves(browser: Brow
         assert visit.violations() == []
 
 
+def test_adopted_copies_are_told_with_the_promise(browser: Browser, tmp_path: Path) -> None:
+    path = wards.keep_release(tmp_path, wards.agnostic())
+    for write_off in (False, True):
+        (tmp_path / "anchor").unlink()
+        pcqr.release.open(path, anchor=tmp_path / "anchor", adopt=True, write_off=write_off).close()
+    with serving(Place("wards", path, anchor=tmp_path / "anchor")) as address, visiting(browser, address) as visit:
+        page = visit.go("#/of/wards/overview")
+        adopted = page.get_by_role("region", name="A copy of its log was adopted")
+        expect(adopted).to_contain_text("The promise holds if that copy was the newest one")
+        expect(adopted).to_contain_text("decided so on")
+        older = page.get_by_role("region", name="An older copy of its log goes on")
+        expect(older).to_contain_text("decides nothing new")
+        expect(page.get_by_role("main")).to_contain_text("This assumes that the copy adopted on")
+        assert visit.violations() == []
+
+
 def test_where_nothing_is_served_the_page_says_so(browser: Browser) -> None:
     with serving() as address, visiting(browser, address) as visit:
         expect(visit.go().get_by_role("region", name="Nothing is served yet")).to_be_visible()
