@@ -133,7 +133,9 @@ def test_a_batch_that_probably_uses_up_the_release_says_so() -> None:
     assert not cost("nnn", unstable=9, queries=3).is_exhausting, "all of it, and every row is answered"
     assert not cost("n" * 20, unstable=0, share=0.5).is_exhausting, "it is used up already"
     assert not cost("n" * 20, unstable=5, share=0.5, votes=4).is_exhausting, "it publishes"
-    assert not cost("n" * 20, unstable=5, share=None).is_exhausting, "nobody knows"
+    assert cost("n" * 20, unstable=5, share=None).is_exhausting, "nobody knows, and it is more than was planned"
+    assert not cost("nnn", unstable=2, share=None).is_exhausting
+    assert not cost("n" * 20, unstable=20, share=None).is_exhausting
     for quota in (Usage(4, None), Usage(None, 4), Usage(0, None)):
         assert not cost("n" * 20, unstable=5, share=0.5, quota=quota).is_exhausting, "the quota ends before"
     assert cost("n" * 20, unstable=5, share=0.5, quota=Usage(None, 5)).is_exhausting

@@ -19,7 +19,7 @@ from support.replying import FACTS, ROW, answered, refused, remote, rows_in, sai
 
 import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
-from pcqr.client.errors import KeyInClear, NotAdmitted, QuotaSpent, ServiceError
+from pcqr.client.errors import BadReply, KeyInClear, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
 from pcqr.errors import Halted, MissingExtra, ParameterError
 from pcqr.plan import Usage
 
@@ -59,7 +59,7 @@ def test_long_tables_go_in_batches_each_with_a_token_of_its_own() -> None:
         tokens.append(request.headers["idempotency-key"])
         return answered(request)
 
-    assert remote(handler).predict(many(600)).shape == (600,)
+    assert remote(handler).predict(many(600), confirm=True).shape == (600,)
     assert sizes == [256, 256, 88]
     assert len(set(tokens)) == 3
 
@@ -142,18 +142,18 @@ def test_a_release_that_halts_midway_gives_what_it_answered() -> None:
 
     found = remote(handler)
     with pytest.raises(BudgetExhausted) as halted:
-        found.predict(many(300))
+        found.predict(many(300), confirm=True)
     assert len(halted.value.answers) == 258
     assert halted.value.requested == 42
     assert halted.value.left == Usage(None, 9)
     asked.clear()
-    answers = found.answers(many(300))
+    answers = found.answers(many(300), confirm=True)
     assert [next(answers).label for _ in range(258)] == ["ill"] * 258, "what was answered is given first"
     with pytest.raises(BudgetExhausted):
         next(answers)
     asked.clear()
     with pytest.warns(Halted):
-        assert found.score(many(300), ["ill"] * 300) == (258 + 21) / 300
+        assert found.score(many(300), ["ill"] * 300, confirm=True) == (258 + 21) / 300
 
 
 def test_a_key_without_allowance_is_told_what_it_used() -> None:
@@ -174,12 +174,34 @@ def test_who_is_not_let_in_is_told_how_to_get_a_key(code: str, status: int) -> N
         remote(lambda _: refused(code, status)).answer(ROW)
 
 
+def test_what_would_use_up_the_release_is_sent_once_it_is_confirmed() -> None:
+    counts = {"requested": 2, "repeated": 0, "new": 2, "published": 0, "certain": 1, "beyond_plan": 2}
+    cost = counts | {"left": {"queries": None, "unstable": 1}, "chance_of_exhausting": 0.75}
+    paths = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.raw_path.decode())
+        is_confirmed = request.url.params.get("confirm") == "true"
+        return answered(request) if is_confirmed else refused("would_exhaust", 409, {"cost": cost})
+
+    found = remote(handler)
+    for ask in (found.predict, lambda X: list(found.answers(X)), lambda X: found.score(X, ["ill"] * 2)):
+        with pytest.raises(NotConfirmed, match="confirm=True") as error:
+            ask(many(2))
+        assert (error.value.cost.new, error.value.cost.left) == (2, Usage(None, 1))
+    assert found.predict(many(2), confirm=True).tolist() == ["ill"] * 2
+    assert found.answer(ROW, confirm=True).label == "ill"
+    assert paths[-1].endswith("/ask?confirm=true")
+    with pytest.raises(BadReply):
+        remote(lambda _: refused("would_exhaust", 409, {})).predict(many(2))
+
+
 def test_a_cell_that_the_server_refuses_is_named() -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         return answered(request) if rows_in(request) == 256 else refused("bad_value", 400, {"column": "age", "row": 3})
 
     with pytest.raises(DataError, match="column 'age', row 259"):
-        remote(handler).predict(many(300))
+        remote(handler).predict(many(300), confirm=True)
 
 
 @pytest.mark.parametrize(("code", "status"), [("token_reused", 409), ("internal", 500), ("wrong_host", 421)])

@@ -17,7 +17,7 @@ import pcqr
 from pcqr import BudgetExhausted, DataError
 from pcqr.client import Remote
 from pcqr.client.address import Address
-from pcqr.client.errors import BadReply, NotAdmitted, QuotaSpent, ServiceError
+from pcqr.client.errors import BadReply, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
 from pcqr.client.wire import Wire
 from pcqr.plan import Usage
 from pcqr.server.app import make_app
@@ -42,7 +42,7 @@ def test_a_release_that_is_served_is_the_release(tmp_path: Path) -> None:
         assert remote.n_features_in_ == local.n_features_in_
         queries = {name: [*values, values[0]] for name, values in clinic(300, seed=5).items()}
         assert remote.preview(queries) == local.preview(queries)
-        assert list(remote.answers(queries)) == list(local.answers(queries))
+        assert list(remote.answers(queries, confirm=True)) == list(local.answers(queries))
         assert remote.preview(queries) == local.preview(queries)
         one = {"age": 91, "sex": None, "seen": "2021-02-03"}
         assert remote.answer(one) == local.answer(one)
@@ -60,8 +60,15 @@ def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
     with serving(release_place(tmp_path)) as address, pcqr.connect(address) as remote:
         assert remote.schema_ is None
         assert remote.predict(QUERIES).tolist() == (QUERIES[:, 0] > 0.4).astype(int).tolist()
+        many = np.random.default_rng(1).uniform(0.395, 0.405, (3_000, 1))
+        before = remote.queries_answered_
+        with pytest.raises(NotConfirmed, match="3,000 new queries are expected to use up the release") as refused:
+            remote.predict(many)
+        assert (refused.value.code, refused.value.cost) == ("would_exhaust", remote.preview(many))
+        assert remote.queries_answered_ == before, "nothing was asked"
+        assert remote.answer(many[0]).kind in ("stable", "unstable")
         with pytest.raises(BudgetExhausted) as halted:
-            remote.predict(np.random.default_rng(1).uniform(0.395, 0.405, (3_000, 1)))
+            remote.predict(many, confirm=True)
         assert halted.value.left.unstable == 0
         assert halted.value.requested == 3_000 - len(halted.value.answers)
         assert [answer.spent.queries for answer in halted.value.answers][-1] == halted.value.spent.queries
@@ -187,10 +194,13 @@ def test_keys_are_asked_for_and_their_quotas_end_a_batch(tmp_path: Path, monkeyp
             pcqr.connect(f"{address}/ages")
         assert "pcqr_wrong" not in str(wrong.value)
         remote = pcqr.connect(f"{address}/ages", f"file:{tmp_path / 'key'}")
+        cost = remote.preview(QUERIES[:5])
+        assert (cost.certain, cost.quota, cost.is_refused, cost.is_exhausting) == (3, Usage(3, None), True, False)
         with pytest.raises(QuotaSpent) as spent:
             remote.predict(QUERIES[:5])
         assert (len(spent.value.answers), spent.value.requested, spent.value.used.queries) == (3, 2, 3)
         assert remote.predict(QUERIES[:3]).tolist() == [0, 0, 0], "what was asked before is free"
+        assert "The key's quota will end before the last row" in str(remote.preview(QUERIES[5:6]))
         remote.close()
     assert key not in str(spent.value) + repr(remote)
 

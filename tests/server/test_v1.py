@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +242,8 @@ def test_tokens_for_rows_that_were_asked_before_take_no_place_on_disk(tmp_path: 
     with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
 
         def ask(token: str) -> None:
-            told = client.post("/v1/releases/ages/ask", json={"x": rows}, headers={"idempotency-key": token})
+            path = "/v1/releases/ages/ask?confirm=true"
+            told = client.post(path, json={"x": rows}, headers={"idempotency-key": token})
             assert told.status_code == 200
 
         def size() -> int:
@@ -287,11 +289,87 @@ def test_the_holder_is_told_what_each_key_may_have_and_what_was_asked_without_a_
             assert client.get("/v1/releases", headers={"authorization": f"Bearer {key}"}).json()["role"] == role
 
 
+def infer(client: httpx.Client, values: list[list[float]], parameters: dict[str, Any]) -> httpx.Response:
+    tensor = {"name": "x", "datatype": "FP64", "shape": [len(values), 1], "data": values}
+    return client.post("/v2/models/ages/infer", json={"inputs": [tensor], "parameters": parameters})
+
+
+def test_rows_that_would_use_up_the_release_are_asked_once_that_is_confirmed(tmp_path: Path) -> None:
+    """A file of 140,000 rows has used up a release for ever, although asking costs nothing more."""
+    kept(tmp_path)
+    path = "/v1/releases/ages/ask"
+    with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
+        assert client.post("/v1/releases/ages/preview", json={"x": BORDER}).json()["is_exhausting"]
+        refused = [
+            client.post(path, json={"x": BORDER}),
+            client.post(f"{path}?confirm=false", json={"x": BORDER}),
+            infer(client, BORDER, {}),
+            infer(client, BORDER, {"confirm": False}),
+        ]
+        for each in refused:
+            told = each.json()
+            assert (each.status_code, told["code"]) == (409, "would_exhaust")
+            assert told["details"]["cost"]["new"] == len(BORDER)
+        for wrong in ("1", "yes", "true&confirm=true", ""):
+            assert client.post(f"{path}?confirm={wrong}", json={"x": BORDER}).json()["code"] == "bad_value"
+        assert infer(client, BORDER, {"confirm": "true"}).json()["code"] == "bad_tensor"
+        facts = client.get("/v1/releases/ages").json()
+        assert (facts["state"], facts["spent"]["queries"]) == ("open", 0), "nothing was asked"
+        assert client.post(path, json={"x": BORDER[:4]}).status_code == 200, "as many as there are unstable answers"
+        document = client.get("/openapi.json").json()["paths"]
+        names = [each["name"] for each in document["/v1/releases/{name}/ask"]["post"]["parameters"]]
+        assert names == ["name", "confirm", "Idempotency-Key"]
+        inference = document["/v2/models/{name}/infer"]["post"]
+        schema = inference["requestBody"]["content"]["application/json"]["schema"]
+        assert "confirm" in schema["properties"]["parameters"]["properties"]
+        assert infer(client, BORDER, {"confirm": True}).json()["code"] == "budget_exhausted"
+        assert client.post(path, json={"x": BORDER}).status_code == 410, "used up, it needs no confirmation any more"
+
+
+def test_a_key_is_not_told_what_others_have_asked(tmp_path: Path) -> None:
+    kept(tmp_path)
+    keys = KeyFile(tmp_path / "keys.json")
+    ann = {"authorization": f"Bearer {keys.create('ann', 'asker', Usage(None, None))}"}
+    bob = {"authorization": f"Bearer {keys.create('bob', 'asker', Usage(2, None))}"}
+    boss = {"authorization": f"Bearer {keys.create('boss', 'holder', Usage(None, None))}"}
+    x = [[0.05], [0.1], [0.9], [0.95]]
+
+    def sent(client: httpx.Client, what: str, key: dict[str, str], rows: list[list[float]]) -> Any:
+        return client.post(f"/v1/releases/ages/{what}", json={"x": rows}, headers=key).json()
+
+    for is_shared in (False, True):
+        place = replace(release_place(tmp_path), is_shared=is_shared)
+        with serving(place, keys=keys.path) as address, httpx.Client(base_url=address) as client:
+            labels = [each["label"] for each in sent(client, "ask", ann, x)["answers"]]
+            cost = sent(client, "preview", bob, x[:3])
+            if is_shared:
+                assert (cost["known"], cost["new"]) == ([True] * 3, 0)
+                told = sent(client, "ask", bob, x)
+                assert [each["kind"] for each in told["answers"]] == ["repeated"] * 4
+                continue
+            assert (cost["known"], cost["new"], cost["certain"]) == ([False] * 3, 3, 2)
+            assert (cost["quota"]["queries"], cost["is_refused"]) == (2, True)
+            told = sent(client, "ask", bob, x[:3])
+            assert told["code"] == "quota_spent"
+            answered = told["details"]["answered"]
+            assert [each["kind"] for each in answered] == ["stable"] * 2, "as though nobody had asked"
+            assert [each["label"] for each in answered] == labels[:2]
+            assert sent(client, "ask", bob, x[:2])["answers"][0]["kind"] == "repeated"
+            assert sent(client, "preview", boss, x)["known"] == [True] * 4, "a holder sees all answers anyway"
+            assert [each["kind"] for each in sent(client, "ask", boss, x)["answers"]] == ["repeated"] * 4
+            keys.limit("bob", {"queries": 3})
+            assert sent(client, "preview", bob, x[2:])["quota"]["queries"] == 1, "a running server notices"
+            budget = client.get("/v1/budget?release=ages", headers=boss).json()
+            used = {each["name"]: each["used"]["queries"] for each in budget["askers"]}
+            assert (used["ann"], used["bob"], budget["spent"]["queries"]) == (4, 2, 4)
+            assert (budget["untimed"]["queries"], budget["history"][-1]["queries"]) == (0, 4)
+
+
 def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_path: Path) -> None:
     kept(tmp_path, unstable=1)
     with serving(release_place(tmp_path)) as address, httpx.Client(base_url=address) as client:
         x = [[0.05], *BORDER]
-        response = client.post("/v1/releases/ages/ask", json={"x": x})
+        response = client.post("/v1/releases/ages/ask?confirm=true", json={"x": x})
         told = response.json()
         assert (response.status_code, told["code"]) == (410, "budget_exhausted")
         answered = told["details"]["answered"]

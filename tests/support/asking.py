@@ -78,7 +78,9 @@ def named(draw: st.DrawFn) -> Asked:
     """Requests of two askers, each with one allowance for ever; tokens come again, with the same rows or others."""
     asker = draw(st.sampled_from([None, "ann", "bob"]))
     allowance = {None: Usage(None, None), "ann": Usage(4, None), "bob": Usage(None, 1)}[asker]
-    return Asked(draw(POINTS), asker, allowance, draw(st.sampled_from([None, None, b"one", b"two"])))
+    return Asked(
+        draw(POINTS), asker, allowance, draw(st.sampled_from([None, None, b"one", b"two"])), draw(st.booleans())
+    )
 
 
 GROUPS = st.lists(st.lists(named(), min_size=1, max_size=5), min_size=1, max_size=4)

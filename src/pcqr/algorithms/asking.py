@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -70,12 +70,16 @@ class Asked:
         number. Needs a book.
     token : bytes or None, default None
         What the asker calls this request: sent again within a day, it gets the same reply. Needs a book.
+    is_shared : bool, default True
+        Does what others have asked count as asked before? False: a row that is new to this asker counts against its
+        allowance and is told as it was decided, although its answer is in the log. Needs a book.
     """
 
     points: Points
     asker: str | None = None
     allowance: Usage = UNLIMITED
     token: bytes | None = None
+    is_shared: bool = True
 
     @property
     def content(self) -> bytes:
@@ -84,7 +88,7 @@ class Asked:
 
     @property
     def needs_book(self) -> bool:
-        return self.token is not None or self.allowance != UNLIMITED
+        return self.token is not None or self.allowance != UNLIMITED or not self.is_shared
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,11 @@ class Page(Protocol):
     def allows(self, asked: Asked) -> bool:
         """Is anything left of what this asker may have?"""
 
-    def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
-        """A row was answered."""
+    def is_first(self, asked: Asked, key: bytes) -> bool:
+        """Is a row that is in the log new to an asker who shares nothing with others?"""
+
+    def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
+        """A row was answered, from the log or by a decision of this turn."""
 
     def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
         """A request, whose rows have the keys `these`, was answered as far as it will be."""
@@ -124,8 +131,14 @@ class Book(Protocol):
     def usage(self, asker: str | None) -> Usage:
         """What an asker has had."""
 
+    def quota(self, asked: Asked) -> Usage | None:
+        """What is left of the asker's allowance; None where it has no limit."""
+
+    def known(self, asked: Asked, these: Sequence[bytes]) -> Collection[bytes]:
+        """Those of the keys `these` whose rows the asker, or anybody where it shares, has asked before."""
+
 
 def check_book(asked: Sequence[Asked], book: Book | None) -> None:
     """Raise where somebody counts on a book that is not there."""
     if book is None and any(each.needs_book for each in asked):
-        raise ParameterError("book", "given, for whoever asks with an allowance or a token", None)
+        raise ParameterError("book", "given, for whoever asks with an allowance or a token, or shares nothing", None)

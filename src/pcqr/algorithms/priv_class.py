@@ -6,7 +6,7 @@ left. All of that is a function of the transcript, so it costs no privacy. The p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -87,20 +87,30 @@ class PrivClass:
         this = key(x)
         return self.log.find([this]).get(this)
 
-    def preview(self, X: Points, unstable_share: float | None = None, *, votes_left: int | None = None) -> BatchCost:
+    def preview(
+        self,
+        X: Points,
+        unstable_share: float | None = None,
+        *,
+        votes_left: int | None = None,
+        known: Container[bytes] | None = None,
+        quota: Usage | None = None,
+    ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
 
         `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
-        `votes_left` new queries a published classifier answers.
+        `votes_left` new queries a published classifier answers. For an asker of whom a book is kept, `known` are the
+        keys of rows that are not new to it, and `quota` is what it may still have.
         """
         with self.guarded():  # the log and what is left, of one moment
             spent, left = self.now()
             return batch_cost(
-                new_rows(X, self.log.find(keys(X))),
+                new_rows(X, self.log.find(keys(X)) if known is None else known),
                 left=left,
                 planned=max(0, self._queries - (spent.queries or 0)),
                 unstable_share=unstable_share,
                 votes_left=votes_left,
+                quota=quota,
             )
 
     def answer(self, x: Points) -> Answer[int]:
@@ -254,13 +264,19 @@ class _Deciding:
                 break
             entry: Entry | None = self._known.get(this) or self._decided.get(this)
             kind: Kind = "repeated"
+            is_logged = entry is not None
             if entry is None:
                 stopped = self._stopped(asked)
                 if stopped is not None:
                     break
                 entry, kind = self._new(this)
+            elif page is not None and page.is_first(asked, this):  # somebody else has asked it: as new as any other row
+                if not page.allows(asked):
+                    stopped = "quota"
+                    break
+                kind = _kind(entry)
             if page is not None:
-                page.answered(asked, this, kind)
+                page.answered(asked, this, kind, is_logged=is_logged)
             replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
         told = Told(replies, stopped)
         if page is not None:
@@ -278,4 +294,9 @@ class _Deciding:
         is_unstable = entry.label is None
         self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
         self._left = self._protocol.labeller.left
-        return entry, "unstable" if is_unstable else "stable"
+        return entry, _kind(entry)
+
+
+def _kind(entry: Entry) -> Kind:
+    """How an entry came about."""
+    return "unstable" if entry.label is None else "stable"

@@ -6,7 +6,7 @@ Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend Î
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -70,14 +70,22 @@ class UnvPrivCl:
         """The published hypothesis, once there is one."""
         return self._votes.log.published
 
-    def preview(self, X: Points, unstable_share: float | None = None) -> BatchCost:
+    def preview(
+        self,
+        X: Points,
+        unstable_share: float | None = None,
+        *,
+        known: Container[bytes] | None = None,
+        quota: Usage | None = None,
+    ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
         with self.guarded():
             spent, left = self._votes.now()
-            votes_left = max(1, self._publish.after_queries - (spent.queries or 0))
+            votes_left: int | None = max(1, self._publish.after_queries - (spent.queries or 0))
             votes_left = 0 if self._is_due(spent, left) else votes_left
             is_over = self.published is None and self._votes.log.is_written_off
-            cost = self._votes.preview(X, unstable_share, votes_left=None if is_over else votes_left)
+            votes_left = None if is_over else votes_left
+            cost = self._votes.preview(X, unstable_share, votes_left=votes_left, known=known, quota=quota)
         return replace(cost, left=_without_end(cost.left))
 
     def answer(self, x: Points) -> Answer[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from pcqr.cli.keeping import Answers, part_of
 from pcqr.cli.releases import files_of
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.cli.words import KINDS, OF_QUOTA
-from pcqr.client import connect
+from pcqr.client import Remote, connect
 from pcqr.client.address import is_address
 from pcqr.client.errors import QuotaSpent, ServiceError
 from pcqr.datasets.tables import Columns, check_suffix, read_table
@@ -97,7 +97,7 @@ def _asked(
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
-                given = release.answers(batch(rows)) if halted is None else _known(release, batch, rows)
+                given = _answered(release, batch(rows)) if halted is None else _known(release, batch, rows)
                 try:
                     for answer in given:
                         told = earlier[start][1] if start < len(earlier) else UNANSWERED
@@ -120,6 +120,11 @@ def _asked(
     finally:
         journal.close()
     return answers, halted
+
+
+def _answered(release: Any, rows: Any) -> Iterator[Any]:
+    """The answers to some rows. What all rows cost together was looked at before: a server need not ask once more."""
+    return release.answers(rows, confirm=True) if isinstance(release, Remote) else release.answers(rows)
 
 
 def _known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:

@@ -70,8 +70,9 @@ def places(job: Serve) -> list[Place]:
         _by_name(option, given, found)
         for option, given in (("--ledger", job.ledger), ("--anchor", job.anchor), ("--key", job.key))
     )
-    if len(set(job.adopt)) < len(job.adopt) or not set(job.adopt) <= set(found):
-        raise ParameterError("--adopt", f"a NAME among {', '.join(found)}, once", ", ".join(job.adopt))
+    for option, named in (("--adopt", job.adopt), ("--shared", job.shared)):
+        if len(set(named)) < len(named) or not set(named) <= set(found):
+            raise ParameterError(option, f"a NAME among {', '.join(found)}, once", ", ".join(named))
     if len(set(job.write_off)) < len(job.write_off) or not set(job.write_off) <= set(job.adopt):
         raise ParameterError("--write-off", "a NAME that --adopt names, too, once", ", ".join(job.write_off))
     return [
@@ -83,6 +84,7 @@ def places(job: Serve) -> list[Place]:
             key=keys.get(name),
             adopt=name in job.adopt,
             write_off=name in job.write_off,
+            is_shared=name in job.shared,
         )
         for name, path in found.items()
     ]

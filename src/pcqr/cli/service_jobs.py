@@ -90,6 +90,14 @@ class Serve:
             "since. It repeats its answers and decides nothing new.",
         ),
     ] = field(default_factory=list)
+    shared: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME",
+            help="The askers of this release share what was asked: a row that one key has asked is repeated, and free, "
+            "for all others, who learn so that somebody has asked it. Default: each key counts its own rows.",
+        ),
+    ] = field(default_factory=list)
     key: Annotated[
         list[str],
         typer.Option(help="NAME=file:PATH or NAME=env:VARIABLE: the key that encrypts the secrets of a release."),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.preview import batch_cost, keys, with_range
 from pcqr.client.replies import Facts
-from pcqr.plan import BatchCost
+from pcqr.plan import BatchCost, Usage
 
 
 def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> NDArray[np.bool_]:
@@ -28,8 +28,8 @@ def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> ND
     return np.array(marks, dtype=np.bool_)
 
 
-def cost_of_many(is_new: NDArray[np.bool_], facts: Facts) -> BatchCost:
-    """As `preview` of the release itself says it, as long as nobody asks in between."""
+def cost_of_many(is_new: NDArray[np.bool_], facts: Facts, quota: Usage | None = None) -> BatchCost:
+    """As `preview` of the release itself says it to a key with this quota, as long as nobody asks in between."""
     asked, votes_left = facts.spent.queries or 0, _votes_left(facts)
     cost = batch_cost(
         is_new,
@@ -37,6 +37,7 @@ def cost_of_many(is_new: NDArray[np.bool_], facts: Facts) -> BatchCost:
         planned=max(0, (facts.planned or 0) - asked),
         unstable_share=facts.unstable_share,
         votes_left=votes_left,
+        quota=quota,
     )
     cost = with_range(cost, facts.unstable_range)
     return cost if votes_left is None else replace(cost, left=replace(cost.left, queries=None))

@@ -3,6 +3,7 @@
     ServiceError (RuntimeError)      a server refused, is away, or says what no pcqr server says: the remedy
     ├── ServiceAway (ConnectionError) nobody answers, the connection broke again and again, or the server is too busy
     ├── NotAdmitted                  the key is missing, unknown, or not allowed to do this
+    ├── NotConfirmed                 the rows are expected to use up the release, and that was not confirmed
     ├── QuotaSpent                   the key has used up its queries or its unstable answers; carries the answers so far
     └── BadReply                     what came back is no reply of a pcqr server
 
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pcqr.errors import PcqrError, PcqrWarning
-from pcqr.plan import Answer, Usage
+from pcqr.plan import Answer, BatchCost, Usage, counted
 
 MOST_QUOTED = 300
 """Characters of a server's own words that a message repeats."""
@@ -112,6 +113,42 @@ class QuotaSpent(ServiceError):
             "Rows asked before are still answered at no cost; for more, ask the data holder.",
             status=403,
             code="quota_spent",
+        )
+
+
+class NotConfirmed(ServiceError):
+    """The rows are expected to use up the release for everybody, for ever. Nothing was asked.
+
+    Parameters
+    ----------
+    place : str
+        The release.
+    cost : BatchCost
+        What they would cost.
+
+    Examples
+    --------
+    >>> from pcqr.client.errors import NotConfirmed
+    >>> from pcqr.plan import BatchCost, Usage
+    >>> cost = BatchCost(
+    ...     requested=900, repeated=0, new=900, published=0, certain=6, left=Usage(None, 6), beyond_plan=600,
+    ...     expected_unstable=6.0, chance_of_halting=1.0, chance_of_exhausting=1.0,
+    ... )
+    >>> print(NotConfirmed("http://127.0.0.1:8000/hospital", cost))
+    The server http://127.0.0.1:8000/hospital was not asked: 900 new queries are expected to use up the release, for
+    everybody and for ever (left: 6 unstable answers and any number of stable ones). Ask fewer rows; preview says what
+    they cost. To ask all of them all the same: confirm=True.
+    """
+
+    def __init__(self, place: str, cost: BatchCost) -> None:
+        self.cost = cost
+        super().__init__(
+            place,
+            f"was not asked: {counted(cost.new, 'new query', 'new queries')} are expected to use up the release, for "
+            f"everybody and for ever (left: {cost.left})",
+            "Ask fewer rows; preview says what they cost. To ask all of them all the same: confirm=True.",
+            status=409,
+            code="would_exhaust",
         )
 
 

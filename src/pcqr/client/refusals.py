@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pcqr.client.errors import BadReply, NotAdmitted, QuotaSpent, ServiceError, quoted
-from pcqr.client.replies import Given, believing, given_of, usage_of
+from pcqr.client.errors import BadReply, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError, quoted
+from pcqr.client.replies import Given, believing, cost_of, given_of, usage_of
 from pcqr.client.wire import Reply
 from pcqr.errors import BudgetExhausted, DataError, PcqrError
 from pcqr.plan import Answer, Usage
@@ -38,10 +38,14 @@ def refusal(
         case "budget_exhausted" if now is not None:
             spent, left = now()
             return BudgetExhausted(spent=spent, requested=rows, left=left, answers=given)
-        case "quota_spent" if now is not None:
+        case "quota_spent" | "would_exhaust" if now is not None:
             with believing(place):
-                used, allowance = (usage_of(details.get(name), name) for name in ("used", "allowance"))
-            return QuotaSpent(place, used=used, allowance=allowance, requested=rows, answers=given)
+                if code == "quota_spent":
+                    used, allowance = (usage_of(details.get(name), name) for name in ("used", "allowance"))
+                    found: PcqrError = QuotaSpent(place, used=used, allowance=allowance, requested=rows, answers=given)
+                else:
+                    found = NotConfirmed(place, cost_of(details.get("cost")))
+            return found
         case "bad_value" | "too_many_rows" | "too_large":
             return DataError(_where(details, start), "what the server takes", f"something else: {said}")
         case "missing_key" | "wrong_key" | "not_allowed":

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pcqr.client.address import Address, read_api_key
 from pcqr.client.costs import cost_of_many, new_rows
-from pcqr.client.errors import KeyInClear, QuotaSpent, ServiceError, quoted
+from pcqr.client.errors import KeyInClear, NotConfirmed, QuotaSpent, ServiceError, quoted
 from pcqr.client.refusals import answered_before, refusal
 from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of, known_of
 from pcqr.client.rows import Rows, row_of, rows_of
@@ -139,13 +139,15 @@ class Remote:
         self.classes_: NDArray[Any] = _as_array(facts.classes)
         self.n_features_in_: int = facts.features
 
-    def answer(self, x: Any) -> Answer[Any]:
+    def answer(self, x: Any, *, confirm: bool = False) -> Answer[Any]:
         """The label of one query, or ⊥ (label None) where the vote is unstable and the release abstains then.
 
         Parameters
         ----------
         x : vector, one-row table or, with a schema, mapping of column to value
             The query.
+        confirm : bool, default False
+            As for `predict`.
 
         Returns
         -------
@@ -163,31 +165,37 @@ class Remote:
         ServiceError
             When the server cannot be reached, or refuses.
         """
-        return next(answer for answer, _ in self._asked(row_of(x, self.schema_, self.n_features_in_)))
+        return next(answer for answer, _ in self._asked(row_of(x, self.schema_, self.n_features_in_), confirm=confirm))
 
-    def answers(self, X: Any) -> Iterator[Answer[Any]]:
+    def answers(self, X: Any, *, confirm: bool = False) -> Iterator[Answer[Any]]:
         """As `answer`, for every row in order. All rows are checked before the first one is sent.
 
         Parameters
         ----------
         X : table or array-like of shape (rows, columns)
             The queries.
+        confirm : bool, default False
+            As for `predict`.
 
         Yields
         ------
         Answer
-            One for each row.
+            One for each row. The server says what is spent and left after a batch. For the rows before its last one
+            that is counted back, as though every row that is new to this key had been new to the release.
         """
         rows = rows_of(X, self.schema_, self.n_features_in_)
-        return (answer for answer, _ in self._asked(rows))
+        return (answer for answer, _ in self._asked(rows, confirm=confirm))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, confirm: bool = False) -> NDArray[Any]:
         """A label for every row, asked in order; unstable rows get the coin that the release has drawn and logged.
 
         Parameters
         ----------
         X : table or array-like of shape (rows, columns)
             The queries.
+        confirm : bool, default False
+            Ask also where the rows are expected to use up the release for everybody, for ever (`preview(X)` says so:
+            `is_exhausting`). Otherwise such rows are not asked.
 
         Returns
         -------
@@ -200,13 +208,16 @@ class Remote:
             When the release halts midway; it carries the answers so far.
         QuotaSpent
             When what this key may ask is used up midway; it carries the answers so far.
+        NotConfirmed
+            When the rows are expected to use up the release, without `confirm`. Should that turn out midway, the rows
+            before are answered and logged.
         DataError
             When the rows are not those of the schema. Nothing was sent.
         ServiceError
             When the server cannot be reached, or refuses.
         """
         labels: list[Any] = []
-        for answer, coin in self._asked(rows_of(X, self.schema_, self.n_features_in_)):
+        for answer, coin in self._asked(rows_of(X, self.schema_, self.n_features_in_), confirm=confirm):
             labels.append(self._predicted(answer, coin))
         return np.array(labels, dtype=self.classes_.dtype)
 
@@ -230,13 +241,19 @@ class Remote:
         ServiceError
             When the server cannot be reached, or refuses.
         """
-        rows = rows_of(X, self.schema_, self.n_features_in_)
+        return self._preview(rows_of(X, self.schema_, self.n_features_in_))
+
+    def _preview(self, rows: Rows) -> BatchCost:
         pieces = list(self._pieces(rows))
         if len(pieces) == 1:
             return self._previewed(rows, cost_of)
         facts = self._facts()
-        known = ((piece.encoded(self.schema_), self._previewed(piece, known_of)) for piece in pieces)
-        return cost_of_many(new_rows(known), facts)
+        told = [
+            self._previewed(piece, lambda content, count: (cost_of(content, count), known_of(content, count)))
+            for piece in pieces
+        ]
+        known = zip((piece.encoded(self.schema_) for piece in pieces), (each for _, each in told), strict=True)
+        return cost_of_many(new_rows(known), facts, told[-1][0].quota)
 
     def known(self, X: Any) -> NDArray[np.bool_]:
         """Which rows were asked before: their answers are in the log and cost nothing. Asks for nothing.
@@ -265,7 +282,7 @@ class Remote:
         with believing(self._place):
             return read(reply.content, rows.count)
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None, *, confirm: bool = False) -> float:
         """The share of rows of `X` that `predict` labels as `y` does; rows without an answer count as half right."""
         rows, truth = rows_of(X, self.schema_, self.n_features_in_), np.asarray(y)
         if truth.shape != (rows.count,):
@@ -273,7 +290,7 @@ class Remote:
         right = np.full(rows.count, 0.5)
         answered = 0
         try:
-            for answer, coin in self._asked(rows):
+            for answer, coin in self._asked(rows, confirm=confirm):
                 right[answered] = self._predicted(answer, coin) == truth[answered]
                 answered += 1
         except (BudgetExhausted, QuotaSpent):
@@ -313,12 +330,16 @@ class Remote:
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("A connection cannot be pickled or copied: call pcqr.connect there.")
 
-    def _asked(self, rows: Rows) -> Iterator[tuple[Answer[Any], Any]]:
+    def _asked(self, rows: Rows, *, confirm: bool) -> Iterator[tuple[Answer[Any], Any]]:
         """The answers, each with its coin, batch by batch; a refusal carries those before it."""
         given: list[Answer[Any]] = []
-        for piece in rows.pieces(min(BATCH, self._facts_then.most_rows)):
+        size = min(BATCH, self._facts_then.most_rows)
+        if not confirm and rows.count > size:  # the server sees one batch at a time
+            self._check_whole(rows)
+        for piece in rows.pieces(size):
             start = len(given)
-            reply = self._wire.call("POST", self._path("/ask"), piece.body, new_token())
+            path = self._path("/ask?confirm=true" if confirm else "/ask")
+            reply = self._wire.call("POST", path, piece.body, new_token())
             if reply.status == 200:
                 with believing(self._place):
                     batch = batch_of(reply.content, piece.count, self._facts_then.classes, is_release=self._is_release)
@@ -332,8 +353,15 @@ class Remote:
             if reply.status != 200:
                 raise refusal(reply, self._place, self._now, start, rows.count - len(given), given)
 
+    def _check_whole(self, rows: Rows) -> None:
+        """Raise unless the rows, all together, may be asked without a confirmation."""
+        if cost_of_many(np.ones(rows.count, dtype=np.bool_), self._facts()).is_exhausting:  # if all of them were new
+            cost = self._preview(rows)
+            if cost.is_exhausting:
+                raise NotConfirmed(self._place, cost)
+
     def _answers(self, batch: Batch) -> list[tuple[Answer[Any], Any]]:
-        """The answers of a batch. What was spent after each is told from what was spent after the last."""
+        """The answers of a batch. What was spent after each is counted back from what was spent after the last."""
         found: list[tuple[Answer[Any], Any]] = []
         spent, left, planned = batch.spent, batch.left, self._facts_then.planned
         for given in reversed(batch.given):

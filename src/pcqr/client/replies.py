@@ -141,8 +141,8 @@ def given_of(value: Any, where: str, classes: Sequence[Any]) -> tuple[Given, ...
     return tuple(_given(entry, f"{where}[{i}]", classes) for i, entry in enumerate(read_list(value, where)))
 
 
-def cost_of(value: Any, rows: int) -> BatchCost:
-    """What `/preview` says of so many rows."""
+def cost_of(value: Any, rows: int | None = None) -> BatchCost:
+    """What `/preview` says of so many rows; None: of however many."""
     entries = _object(value, "the reply")
 
     def count(name: str) -> int:
@@ -154,7 +154,10 @@ def cost_of(value: Any, rows: int) -> BatchCost:
         expected_unstable=_number(entries, "expected_unstable"),
         chance_of_halting=_number(entries, "chance_of_halting"),
         unstable_range=_two_numbers(entries, "unstable_range"),
+        quota=None if entries.get("quota") is None else usage_of(entries["quota"], "quota"),
+        chance_of_exhausting=_number(entries, "chance_of_exhausting"),
     )
+    rows = cost.requested if rows is None else rows
     if cost.requested != rows or cost.certain > rows:
         raise ParameterError("requested", f"{rows}, the rows that were sent", cost.requested)
     return cost

@@ -79,6 +79,37 @@ class Release(KeptRelease[V]):
         return with_range(cost, _unstable_range(self.plan_))
 
     @np.errstate(all="ignore")
+    def cost(self, asked: Asked, book: Book) -> tuple[BatchCost, NDArray[np.bool_]]:
+        """What a request would cost its asker, and which of its rows are not new to it. Asks for nothing.
+
+        As `preview`, with the asker's allowance. Where the asker shares nothing with others, a row that somebody else
+        has asked is a new one.
+
+        Parameters
+        ----------
+        asked : Asked
+            The request; its points by `points`.
+        book : Book
+            That of this release (`book()`).
+
+        Returns
+        -------
+        cost : BatchCost
+        known : ndarray of bool, shape (rows,)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        self._check_fitted()
+        these = keys(asked.points)
+        known, quota = book.known(asked, these), book.quota(asked)
+        cost = self._protocol.preview(asked.points, _unstable_share(self.plan_), known=known, quota=quota)
+        is_known = np.array([this in known for this in these], dtype=np.bool_)
+        return with_range(cost, _unstable_range(self.plan_)), is_known
+
+    @np.errstate(all="ignore")
     def known(self, X: Any) -> NDArray[np.bool_]:
         """Which rows were asked before, bit for bit: their answers are in the log and cost nothing. Asks for nothing.
 

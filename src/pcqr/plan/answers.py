@@ -161,7 +161,7 @@ class BatchCost(Document):
         What the asker's quota has left before the batch, which counts beside `left`. None: there is no quota.
     chance_of_exhausting : float or None, default None
         The chance, by the model, that the batch uses up the release for everybody. Without a quota it is
-        `chance_of_halting`.
+        `chance_of_halting`. None where there is no model, and it is possible.
 
     Examples
     --------
@@ -208,9 +208,12 @@ class BatchCost(Document):
     def is_exhausting(self) -> bool:
         """Is the batch expected to use up, for ever, a release that is not used up yet? Ask for a confirmation then.
 
-        True where the model finds it at least as likely as not: a function of the transcript and of public numbers.
+        True where the model finds it at least as likely as not, or, where there is no model, where it is possible and
+        the batch has more new queries than were planned: a function of the transcript and of public numbers.
         """
-        return not self.left.is_nothing and (self.chance_of_exhausting or 0.0) >= LIKELY
+        chance = self.chance_of_exhausting
+        is_expected = self.beyond_plan > 0 and not self.is_certain if chance is None else chance >= LIKELY
+        return is_expected and not self.left.is_nothing
 
     def __str__(self) -> str:
         kinds = [counted(self.new, "new query", "new queries")]

@@ -27,6 +27,7 @@ STATUS: Mapping[str, int] = {
     "wrong_method": 405,
     "too_slow": 408,
     "token_reused": 409,
+    "would_exhaust": 409,
     "budget_exhausted": 410,
     "too_large": 413,
     "too_many_rows": 413,

@@ -122,7 +122,8 @@ def column_facts(column: Column) -> dict[str, Any]:
 
 def cost_facts(cost: BatchCost) -> dict[str, Any]:
     told = asdict(cost)
-    return told | {"is_certain": cost.is_certain, "is_refused": cost.is_refused, "words": str(cost)}
+    marks = {"is_certain": cost.is_certain, "is_refused": cost.is_refused, "is_exhausting": cost.is_exhausting}
+    return told | marks | {"words": str(cost)}
 
 
 def _release_facts(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Inference:
     inputs: Mapping[str, Tensor]
     outputs: tuple[Wanted, ...] | None
     is_binary: bool
+    is_confirmed: bool = False
+    """Are the rows to be asked even where they may use up the release?"""
 
     def wants(self, name: str) -> bool:
         return self.outputs is None or any(each.name == name for each in self.outputs)
@@ -76,7 +78,8 @@ def read_inference(
     inputs, end = _inputs(told.get("inputs"), view, start, most_rows, columns)
     if end != len(body):
         raise bad(f"The body has {len(body) - end:,} bytes that belong to no tensor.")
-    return Inference(found, inputs, _outputs(told.get("outputs"), is_binary), is_binary)
+    is_confirmed = _flag(parameters, "confirm")
+    return Inference(found, inputs, _outputs(told.get("outputs"), is_binary), is_binary, is_confirmed)
 
 
 def reply(

@@ -8,7 +8,7 @@ from typing import Any
 from pcqr.server.tensors import BYTES, NUMPY
 
 READING = (*("bad_json", "bad_value", "not_utf8", "unknown_model", "too_large", "too_many_rows", "wrong_type"),)
-ASKING = ("quota_spent", "token_reused", "budget_exhausted", "ledger_closed")
+ASKING = ("quota_spent", "token_reused", "would_exhaust", "budget_exhausted", "ledger_closed")
 """What a request to ask can be refused with once it has been read."""
 
 NAME = {
@@ -24,6 +24,13 @@ ONE_VERSION = {
     "required": True,
     "description": "There is one version.",
     "schema": {"type": "string", "enum": ["1"]},
+}
+CONFIRM: dict[str, Any] = {
+    "name": "confirm",
+    "in": "query",
+    "required": False,
+    "description": "true: ask also where the rows are expected to use up the release for everybody, for ever.",
+    "schema": {"type": "boolean", "default": False},
 }
 TOKEN = {
     "name": "Idempotency-Key",
@@ -57,7 +64,8 @@ ROWS = {
     },
     "text/csv": {"schema": {"type": "string", "description": "A header line with the columns, then the rows."}},
 }
-_PARAMETERS = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+_CONFIRMED = {"description": CONFIRM["description"]}
+_PARAMETERS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 _TENSOR = {
     "type": "object",
     "properties": {
@@ -80,7 +88,7 @@ INFERENCE = {
             "type": "object",
             "properties": {
                 "id": {"type": "string"},
-                "parameters": _PARAMETERS,
+                "parameters": _PARAMETERS | {"properties": {"confirm": CONFIRM["schema"] | _CONFIRMED}},
                 "inputs": {"type": "array", "minItems": 1, "items": _TENSOR},
                 "outputs": {"type": "array", "items": _OUTPUT},
             },

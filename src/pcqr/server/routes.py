@@ -63,6 +63,14 @@ def settings_of(request: Request) -> Settings:
     return found
 
 
+def is_confirmed(request: Request) -> bool:
+    """Does the address say that the rows are to be asked even where they may use up the release?"""
+    found = request.query_params.getlist("confirm")
+    if found not in ([], ["true"], ["false"]):
+        raise Refusal("bad_value", "confirm must be true or false.", {"parameter": "confirm"})
+    return found == ["true"]
+
+
 def idempotency_token(headers: Mapping[str, str]) -> bytes | None:
     """The request's own token, under which its replies are remembered."""
     found = headers.get("idempotency-key")

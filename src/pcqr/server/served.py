@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr import release as releases
 from pcqr.algorithms.asking import Asked, Told
+from pcqr.algorithms.preview import batch_cost
 from pcqr.errors import LedgerError, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
 from pcqr.models.kind import ScoredKind
+from pcqr.plan import BatchCost, UniversalPlan, Usage
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
 from pcqr.release.ledger.adoptions import Adoption
@@ -36,9 +39,11 @@ class ServedRelease:
     kind = "release"
     platform = "pcqr_release"
 
-    def __init__(self, name: str, desk: Desk) -> None:
+    def __init__(self, name: str, desk: Desk, *, is_shared: bool = False) -> None:
         self.name = name
         self.desk = desk
+        self.is_shared = is_shared
+        """Is what one key has asked repeated, and free, for all others?"""
         self.schema: Schema | None = desk.release.schema_
         self.features = int(desk.release.n_features_in_)
         self.classes: tuple[Any, ...] = tuple(desk.release.classes_.tolist())
@@ -48,8 +53,11 @@ class ServedRelease:
         self._published: PublishedModel | None = None
 
     @classmethod
-    def open(cls, name: str, path: Path, *, ledger: str | None, anchor: Path | None, key: str | None) -> ServedRelease:
-        served = cls(name, Desk(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key)))
+    def open(
+        cls, name: str, path: Path, *, ledger: str | None, anchor: Path | None, key: str | None, is_shared: bool = False
+    ) -> ServedRelease:
+        desk = Desk(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key))
+        served = cls(name, desk, is_shared=is_shared)
         served.release.warm_up()  # before anybody waits
         return served
 
@@ -101,9 +109,9 @@ class ServedRelease:
             self._published = PublishedModel.from_learner(self.release)
         return self._published
 
-    def history(self, moments: int) -> list[Moment]:
-        """What was spent by when."""
-        return self._history.moments(self.release.book(), moments)
+    def history(self, moments: int) -> tuple[Usage, list[Moment]]:
+        """What nobody timed, and what was spent by when."""
+        return self._history.look(self.release.book(), moments)
 
     def points(self, table: Table) -> Points:
         """The rows, read by the schema. Nothing is asked."""
@@ -111,7 +119,29 @@ class ServedRelease:
 
     async def ask(self, points: Points, asker: Asker, token: bytes | None) -> Told[Any]:
         """The replies of the release, on disk by then. A token stands for these points: others are refused."""
-        return await self.desk.ask(Asked(points, asker.name, asker.allowance, token))
+        return await self.desk.ask(self._asked(points, asker, token))
+
+    def cost(self, points: Points, asker: Asker) -> tuple[BatchCost, NDArray[np.bool_]]:
+        """What the rows would cost the asker, and which of them are not new to it. Asks for nothing."""
+        release = self.release
+        found: tuple[BatchCost, NDArray[np.bool_]] = release.cost(self._asked(points, asker), release.book())
+        return found
+
+    def exhausting(self, points: Points, asker: Asker) -> BatchCost | None:
+        """The cost of rows that are expected to use up the release; None for all others. Asks for nothing."""
+        plan, rows = self.release.plan_, points.shape[0]
+        share = None if plan.prediction is None else plan.prediction.unstable_share
+        if isinstance(plan, UniversalPlan):  # it publishes
+            return None
+        at_most = batch_cost(np.ones(rows, dtype=np.bool_), left=self.now().left, planned=0, unstable_share=share)
+        if not at_most.is_exhausting:  # though all rows were new: the log need not be looked at
+            return None
+        cost, _ = self.cost(points, asker)
+        return cost if cost.is_exhausting else None
+
+    def _asked(self, points: Points, asker: Asker, token: bytes | None = None) -> Asked:
+        """A request. A holder sees what everybody has asked, so all of it is repeated for it."""
+        return Asked(points, asker.name, asker.allowance, token, self.is_shared or asker.is_holder)
 
     def close(self) -> None:
         self.desk.close()

@@ -31,6 +31,8 @@ class Place:
     """Is its anchor missing, and is it to be the newest copy all the same?"""
     write_off: bool = False
     """Is an older copy to be adopted, with everything counted as used?"""
+    is_shared: bool = False
+    """Do all keys share what was asked?"""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -46,7 +48,8 @@ class Place:
     def open(self) -> Served:
         """A release to be asked, or a published model."""
         if holds_release(self.path):
-            return ServedRelease.open(self.name, self.path, ledger=self.ledger, anchor=self.anchor, key=self.key)
+            how: dict[str, Any] = {"ledger": self.ledger, "anchor": self.anchor, "key": self.key}
+            return ServedRelease.open(self.name, self.path, **how, is_shared=self.is_shared)
         return ServedModel.load(self.name, self.path)
 
 

@@ -166,12 +166,17 @@ class Cost(BaseModel):
     expected_unstable: float | None
     unstable_range: list[float] | None
     chance_of_halting: float | None
+    chance_of_exhausting: float | None = Field(description="The chance that the release itself is used up.")
+    quota: Counts | None = Field(description="What the key may still have; null where it has no limit.")
     is_certain: bool
     is_refused: bool
+    is_exhausting: bool = Field(description="Is the release expected to be used up? Then asking needs `confirm`.")
     epsilon: float
     delta: float
     words: str
-    known: list[bool] = Field(description="Row by row: was it asked before? Then its answer is in the log, and free.")
+    known: list[bool] = Field(
+        description="Row by row: has this key asked it before, or, of a shared release, anybody? Then it is free."
+    )
 
 
 class Said(BaseModel):

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 
 from pcqr.algorithms.asking import Told
+from pcqr.errors import LedgerError
+from pcqr.hypotheses.base import Points
+from pcqr.plan import counted
 from pcqr.server.askers import asker_of
-from pcqr.server.errors import Refusal
-from pcqr.server.facts import counts
+from pcqr.server.bodies import MANY
+from pcqr.server.errors import Refusal, refusal
+from pcqr.server.facts import cost_facts, counts
 from pcqr.server.routes import in_thread
 from pcqr.server.served import ServedRelease
+
+
+async def check_confirmed(request: Request, served: ServedRelease, points: Points, *, is_confirmed: bool) -> None:
+    """Refuse rows that are expected to use up the release, unless that is what the request wants.
+
+    Expected by the transcript and by public numbers: what is new to this asker, what is left, and the plan's model.
+    """
+    if is_confirmed or points.shape[0] == 1:
+        return
+    try:
+        look = partial(served.exhausting, points, asker_of(request.scope))
+        cost = await in_thread(request, look, is_long=points.shape[0] > MANY)
+    except LedgerError as error:
+        raise refusal(error) from None
+    if cost is not None:
+        raise Refusal(
+            "would_exhaust",
+            f"These rows are expected to use up the release, for everybody and for ever: {counted(cost.new, 'row')} "
+            f"of them would be new, and left are {cost.left}. Nothing was asked. Ask fewer rows, or confirm that it is "
+            "what you want: confirm=true in the address, in /v2 the parameter confirm of the request.",
+            {"cost": cost_facts(cost)},
+        )
 
 
 async def check_whole(request: Request, told: Told[Any], requested: int, served: ServedRelease) -> None:

@@ -5,7 +5,7 @@ They read public facts and the book; nothing here spends. Reading waits for disk
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
@@ -66,16 +66,16 @@ def budget(request: Request, release: Name) -> Any:
     """What was spent over time, and what is left."""
     served, asker = service_of(request).release(release), asker_of(request.scope)
     book, now = served.release.book(), state_of(served)
-    everybody = book.usages()  # after what was spent: what is asked meanwhile must not seem to be nobody's
+    untimed, history = served.history(MOMENTS)
+    everybody = book.usages()
     return {
         "release": served.name,
         **promised(served, for_holder=asker.is_holder),
         **now,
         "planned_queries": served.release.plan_.queries,
-        "untimed": _untimed(now["spent"], everybody.values()),
+        "untimed": counts(untimed),
         "history": [
-            {"time": moment.time, "queries": moment.queries, "unstable": moment.unstable}
-            for moment in served.history(MOMENTS)
+            {"time": moment.time, "queries": moment.queries, "unstable": moment.unstable} for moment in history
         ],
         "mine": {
             "name": asker.name,
@@ -83,15 +83,6 @@ def budget(request: Request, release: Name) -> Any:
             "allowance": counts(asker.allowance),
         },
         "askers": _askers(everybody, settings_of(request).keys) if asker.is_holder else None,
-    }
-
-
-def _untimed(spent: dict[str, int | None], used: Iterable[Usage]) -> dict[str, int]:
-    """What nobody in the book has asked: it was asked in the directory itself."""
-    timed = list(used)
-    return {
-        "queries": max(0, (spent["queries"] or 0) - sum(each.queries or 0 for each in timed)),
-        "unstable": max(0, (spent["unstable"] or 0) - sum(each.unstable or 0 for each in timed)),
     }
 
 

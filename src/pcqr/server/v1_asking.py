@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -15,12 +16,21 @@ from pcqr.server import shapes
 from pcqr.server.askers import asker_of
 from pcqr.server.bodies import LONG, MANY, check_encoding
 from pcqr.server.facts import cost_facts, counts
-from pcqr.server.openapi import ASKING, NAME, READING, ROWS, TOKEN, described
-from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_thread, problems, service_of, settings_of
-from pcqr.server.rows import Table, from_body
+from pcqr.server.openapi import ASKING, CONFIRM, NAME, READING, ROWS, TOKEN, described
+from pcqr.server.routes import (
+    PlainRoute,
+    for_rows,
+    idempotency_token,
+    in_thread,
+    is_confirmed,
+    problems,
+    service_of,
+    settings_of,
+)
+from pcqr.server.rows import from_body
 from pcqr.server.served import ServedModel
 from pcqr.server.service import Served
-from pcqr.server.stopping import check_whole, said
+from pcqr.server.stopping import check_confirmed, check_whole, said
 
 router = APIRouter(prefix="/v1/releases", tags=["pcqr"], route_class=PlainRoute)
 
@@ -34,35 +44,32 @@ router = APIRouter(prefix="/v1/releases", tags=["pcqr"], route_class=PlainRoute)
 async def preview(request: Request) -> Response:
     """What rows would cost. Asks for nothing."""
     served = service_of(request).named(request.path_params["name"])
-    table, points = await _read(request, served)
+    points = await _read(request, served)
     rows = points.shape[0]
     if isinstance(served, ServedModel):
         return await _response(request, cost_facts(_free(rows)) | {"known": [False] * rows}, rows)
-
-    def look() -> tuple[BatchCost, list[bool]]:
-        release = served.release
-        return release.preview(table), release.known(table).tolist()
-
+    look = partial(served.cost, points, asker_of(request.scope))
     cost, known = await in_thread(request, look, is_long=rows > MANY)
-    return await _response(request, cost_facts(cost) | {"known": known}, rows)
+    return await _response(request, cost_facts(cost) | {"known": known.tolist()}, rows)
 
 
 @router.post(
     "/{name}/ask",
     response_model=shapes.Asked,
     responses=problems(*READING, *ASKING),
-    openapi_extra=described(NAME, TOKEN, body=ROWS),
+    openapi_extra=described(NAME, CONFIRM, TOKEN, body=ROWS),
 )
 async def ask(request: Request) -> Response:
     """The labels of rows. Nothing is spent on a request that is refused, but for what its refusal holds."""
     served = service_of(request).named(request.path_params["name"])
-    token = idempotency_token(request.headers)
-    _, points = await _read(request, served)
+    token, confirmed = idempotency_token(request.headers), is_confirmed(request)
+    points = await _read(request, served)
     if isinstance(served, ServedModel):
         labels = (await for_rows(request, lambda: served.predict(points), points.shape[0]))["label"].cells
         answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
         return await _response(request, {"answers": answers, "spent": None, "left": None}, len(answers))
     asker = asker_of(request.scope)
+    await check_confirmed(request, served, points, is_confirmed=confirmed)
     told = await served.ask(points, asker, token)
     await check_whole(request, told, points.shape[0], served)
     last = told.replies[-1]
@@ -70,15 +77,14 @@ async def ask(request: Request) -> Response:
     return await _response(request, {"answers": said(told)} | used, points.shape[0])
 
 
-async def _read(request: Request, served: Served) -> tuple[Table, Points]:
-    """The rows of the body, as they came and as they are read."""
+async def _read(request: Request, served: Served) -> Points:
+    """The rows of the body."""
     check_encoding(request)
     most, content_type = settings_of(request).most_rows, request.headers.get("content-type", "")
     body = await request.body()
 
-    def read() -> tuple[Table, Points]:
-        table = from_body(body, content_type, served.schema, served.features, most)
-        return table, served.points(table)
+    def read() -> Points:
+        return served.points(from_body(body, content_type, served.schema, served.features, most))
 
     return read() if len(body) < LONG else await in_thread(request, read, is_long=True)
 

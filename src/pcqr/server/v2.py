@@ -27,7 +27,7 @@ from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_threa
 from pcqr.server.rows import from_tensors
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
-from pcqr.server.stopping import check_whole
+from pcqr.server.stopping import check_confirmed, check_whole
 from pcqr.server.tensors import BOOL, BYTES
 
 EXTENSIONS = ["binary_tensor_data"]
@@ -134,6 +134,7 @@ async def infer(request: Request) -> Response:
 
         return await for_rows(request, predict, rows)
     asker = asker_of(request.scope)
+    await check_confirmed(request, served, points, is_confirmed=asked.is_confirmed)
     told = await served.ask(points, asker, token)
     await check_whole(request, told, rows, served)
 

@@ -22,12 +22,14 @@ from support.ledgers import Shelf, make_older
 from pcqr import ParameterError
 from pcqr.algorithms import unv_priv_cl
 from pcqr.algorithms.asking import Asked, Told
+from pcqr.algorithms.preview import keys
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
 from pcqr.errors import ReleaseError
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import Usage
 from pcqr.release.durable.book import TOKEN_SECONDS, Book
 from pcqr.release.durable.entries import State
+from pcqr.release.durable.history import History
 from pcqr.release.durable.log import LedgerLog
 from pcqr.release.ledger import Ledger
 from pcqr.release.ledger.points import TURN, watched
@@ -83,8 +85,11 @@ def test_requests_together_are_requests_one_after_the_other(
         assert used.get("ann", Usage(0, 0)).queries <= 4  # type: ignore[operator]
         assert used.get("bob", Usage(0, 0)).unstable <= 1  # type: ignore[operator]
         asked = (together.protocol if isinstance(together, UnvPrivCl) else together).asked
-        assert sum(each.queries or 0 for each in used.values()) == asked
-        assert books[0].history() == books[1].history()
+        shared = all(each.is_shared for group in groups for each in group)
+        assert not shared or sum(each.queries or 0 for each in used.values()) == asked
+        untimed, history = History().look(books[0])
+        assert (untimed, history[-1].queries if history else 0) == (Usage(0, 0), asked)
+        assert books[0].history() == books[1].history() == history
         for each in ledgers:
             each.close()
 
@@ -116,6 +121,54 @@ def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledge
     assert kinds(again) == ["stable"], "an allowance can be raised"
     (other,) = protocol.ask_together([Asked(rows(9), "ann", Usage(4, None))], book)
     assert (kinds(other), other.stopped) == ([], "quota")
+
+
+def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Ledger) -> None:
+    """It gets the logged answers, within its own allowance, and nothing tells it that they were in the log."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    (anns,) = protocol.ask_together([Asked(rows(1, -1, 2), "ann")], book)
+    end = ledger.last
+
+    def bob(*values: float, most: int = 2, token: bytes | None = None) -> Asked:
+        return Asked(rows(*values), "bob", Usage(most, None), token, is_shared=False)
+
+    these = keys(rows(1, -1, 2))
+    assert (book.known(bob(1), these), book.quota(bob(1))) == (set(), Usage(2, None))
+    assert len(book.known(Asked(rows(1), "bob"), these)) == 3, "who shares sees what is in the log"
+    (told,) = protocol.ask_together([bob(1, -1, 1, 2, token=b"t")], book)
+    assert (kinds(told), told.stopped) == (["stable", "unstable", "repeated"], "quota")
+    assert [reply[:2] for reply in told.replies[:2]] == [reply[:2] for reply in anns.replies[:2]], "decided once"
+    assert ledger.last == end, "and nothing of it is in the chain again"
+    assert (protocol.asked, protocol.unstable) == (3, 1)
+    assert book.usages() == {"ann": Usage(3, 1), "bob": Usage(2, 1)}
+    assert (book.known(bob(1), these), book.quota(bob(1))) == (set(these[:2]), Usage(0, None))
+    protocol = votes(Usage(None, 9), LedgerLog(ledger))
+    again, free, more = protocol.ask_together([bob(1, -1, 1, 2, token=b"t"), bob(-1, 1), bob(2, 3, most=4)], book)
+    assert (again.replies, again.stopped, again.is_replay) == (told.replies, "quota", True)
+    assert kinds(free) == ["repeated"] * 2
+    assert kinds(more) == ["stable"] * 2
+    assert book.usage("bob") == Usage(4, 1)
+    assert [(line.point.item(), line.kind) for line in book.answers("bob")] == [
+        (1.0, "stable"),
+        (-1.0, "unstable"),
+        (2.0, "stable"),
+        (3.0, "stable"),
+    ]
+    assert [(line.asker, line.point.item()) for line in book.answers(None)] == [
+        *(("ann", 1.0), ("ann", -1.0), ("ann", 2.0)),
+        ("bob", 3.0),
+    ]
+    untimed, history = History().look(book)
+    assert (untimed, history[-1].queries, history[-1].unstable) == (Usage(0, 0), 4, 1), "each query once"
+
+
+def test_who_asks_first_in_a_turn_is_of_no_account_to_the_others_in_it(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    askers = ("ann", "bob", "ann", "bob")
+    told = protocol.ask_together([Asked(rows(1, -1), who, is_shared=False) for who in askers], book)
+    assert [kinds(each) for each in told] == [["stable", "unstable"]] * 2 + [["repeated"] * 2] * 2
+    assert (protocol.asked, protocol.unstable) == (2, 1)
+    assert book.usages() == {"ann": Usage(2, 1), "bob": Usage(2, 1)}
 
 
 def test_a_token_gets_the_same_reply_and_another_request_none(ledger: Ledger) -> None:
@@ -306,7 +359,7 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
         seqs = {bytes([i]): i for i in range(len(values))}
         page = WrittenPage(turn, [asked], seqs, 5)  # type: ignore[arg-type]
         for key, reply in zip(seqs, told.replies, strict=True):
-            page.answered(asked, key, reply.kind)
+            page.answered(asked, key, reply.kind, is_logged=False)
         page.end(asked, list(seqs), told)
         page.write()
         return turn.rows
@@ -386,13 +439,16 @@ def test_a_kill_leaves_answers_and_book_together_or_neither(point: str, tmp_path
         asked = [
             Asked(release.points(QUERIES[i : i + 2]), "ann", Usage(5, None), b"token %d" % i) for i in range(0, 6, 2)
         ]
-        release.ask_together(asked, release.book())
+        bobs = Asked(release.points(QUERIES[:2]), "bob", is_shared=False)
+        release.ask_together([*asked, bobs], release.book())
 
     assert in_a_fork(ask, killed_at=point) == -signal.SIGKILL
     release = reopened(tmp_path)
     book, is_there = release.book(), TURN.index(point) >= TURN.index("committed")
     assert release.queries_answered_ == (5 if is_there else 0)
     assert book.usage("ann") == Usage(release.queries_answered_, 0)
+    assert book.usage("bob") == (Usage(2, 0) if is_there else Usage(0, 0))
+    assert len(book.answers("bob")) == book.usage("bob").queries
     (told,) = release.ask_together([Asked(release.points(QUERIES[:2]), "ann", Usage(5, None), b"token 0")], book)
     assert told.is_replay == is_there
     (told,) = release.ask_together([Asked(release.points(QUERIES[2:]), "ann", Usage(5, None))], book)

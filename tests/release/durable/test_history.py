@@ -58,7 +58,7 @@ def test_it_says_the_same_however_often_somebody_looks(
         book, history = Fake([], untimed), History()
         for start in range(0, len(entries), step):
             book.entries += entries[start : start + step]
-            found = history.moments(book, buckets)  # type: ignore[arg-type]
+            _, found = history.look(book, buckets)  # type: ignore[arg-type]
         assert book.read == len(entries), "each entry is read once"
         assert len(found) <= buckets
         assert found == sorted(found)
@@ -70,5 +70,5 @@ def test_it_says_the_same_however_often_somebody_looks(
 
 def test_few_moments_are_told_to_the_second() -> None:
     book = Fake([(SECOND, False), (SECOND + 1, True), (SECOND + 1, False), (SECOND + 86_400, False)], 2)
-    told = History().moments(book)  # type: ignore[arg-type]
+    _, told = History().look(book)  # type: ignore[arg-type]
     assert told == [(SECOND, 3, 0), (SECOND + 1, 5, 1), (SECOND + 86_400, 6, 1)]

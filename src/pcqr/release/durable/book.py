@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
@@ -18,7 +18,7 @@ from pcqr.algorithms.asking import Asked, Reply, Stopped, Told
 from pcqr.algorithms.log import Entry
 from pcqr.hypotheses.base import Points
 from pcqr.plan import Kind, Usage
-from pcqr.release.durable.entries import answer_in, answers_in
+from pcqr.release.durable.entries import answer_in, answers_in, digests, located
 from pcqr.release.durable.history import History, Moment
 from pcqr.release.ledger import Ledger, Turn
 from pcqr.release.ledger.store import AT_ONCE
@@ -32,7 +32,9 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 _STOPPED: tuple[Stopped | None, ...] = (None, *get_args(Stopped))
 _NONE = -1
 _REPEATED = bytes([_KINDS.index("repeated")])
-_UNSTABLE = bytes([_KINDS.index("unstable")])
+_STABLE, _UNSTABLE = (bytes([_KINDS.index(kind)]) for kind in ("stable", "unstable"))
+_LOGGED = 1 << 7
+"""Beside a kind: the answer was new to this asker, and in the log already, since somebody else had asked."""
 
 _number: BindParameter[int] = bindparam("number")
 _askers: BindParameter[str] = bindparam("askers", expanding=True)
@@ -65,6 +67,11 @@ _NEW_ASKED = insert(ASKED).values(
 )
 _HOLDER = select(func.min(ENTRIES.c.seq)).where(ENTRIES.c.ledger == ASKED.c.ledger, ENTRIES.c.seq >= ASKED.c.seq)
 """The entry that has the number of an answer: its own number is its last."""
+_LINES = select(ASKED.c.seq, ASKED.c.kind).where(
+    ASKED.c.ledger == _number,
+    ASKED.c.asker == bindparam("who"),
+    ASKED.c.number.between(bindparam("first"), bindparam("last")),
+)
 _OWN = (
     select(ASKED.c.number, ASKED.c.time, ASKED.c.kind, ASKED.c.seq, _HOLDER.scalar_subquery())
     .where(ASKED.c.ledger == _number, ASKED.c.asker == bindparam("who"), ASKED.c.number > bindparam("after"))
@@ -75,13 +82,13 @@ _OWN = (
 _FIRST = select(ASKED.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind).where(
     ASKED.c.ledger == _number,
     ASKED.c.seq.between(bindparam("first"), bindparam("last")),
-    ASKED.c.kind != _REPEATED,
+    ASKED.c.kind.in_((_STABLE, _UNSTABLE)),
 )
 """Read by itself: joined with the answers, SQLite would look through the whole book for each of them."""
 _TIMED = (
     select(ASKED.c.time, ASKED.c.kind, func.count())
     .where(ASKED.c.ledger == _number, ASKED.c.seq > bindparam("after"), ASKED.c.seq <= bindparam("until"))
-    .where(ASKED.c.seq <= bindparam("final"), ASKED.c.kind != _REPEATED)
+    .where(ASKED.c.seq <= bindparam("final"), ASKED.c.kind.in_((_STABLE, _UNSTABLE)))
     .group_by(ASKED.c.time, ASKED.c.kind)
 )
 
@@ -109,12 +116,30 @@ class Book:
     clock: Callable[[], float] = time.time
 
     def usage(self, asker: str | None) -> Usage:
-        """The new queries that an asker has put, and the unstable answers that it got to them."""
+        """The queries that were new to an asker, and the unstable answers that it got to them."""
         return self._usages(_USAGES_OF, askers=[asker or ""]).get(asker, Usage(0, 0))
 
     def usages(self) -> dict[str | None, Usage]:
         """The same for everybody who has asked for something."""
         return self._usages(_USAGES)
+
+    def quota(self, asked: Asked) -> Usage | None:
+        """What is left of the asker's allowance; None where it has no limit."""
+        most = asked.allowance
+        if most.queries is None and most.unstable is None:
+            return None
+        used = self.usage(asked.asker)
+        pairs = ((most.queries, used.queries), (most.unstable, used.unstable))
+        return Usage(*(None if limit is None else max(0, limit - (had or 0)) for limit, had in pairs))
+
+    def known(self, asked: Asked, these: Sequence[bytes]) -> set[bytes]:
+        """Those of the keys `these` whose rows the asker, or anybody where it shares, has asked before."""
+        found = located(digests(these), self.ledger.find)
+        seqs = {key: kept.before + 1 + position for key, (kept, position) in found.items()}
+        if asked.is_shared:
+            return set(seqs)
+        had = _had(self.ledger.read, [_name(asked)], seqs.values())
+        return {key for key, seq in seqs.items() if (_name(asked), seq) in had}
 
     def answers(self, asker: str | None, after: int = 0, limit: int = 100) -> list[Line]:
         """What an asker was told, each answer once, in order; for None all answers of the release, in order.
@@ -136,7 +161,7 @@ class Book:
 
         It reads the whole book. Whoever looks again and again keeps a `History`.
         """
-        return History().moments(self, buckets)
+        return History().look(self, buckets)[1]
 
     def timed(self, after: int, until: int) -> list[Moment]:
         """What was asked for the first time in the entries past `after`, up to `until`: how much, second by second."""
@@ -174,6 +199,8 @@ class WrittenPage:
         self._before = {who: _COUNTS.unpack(counts) for who, counts in turn.read(_USAGES_OF, askers=askers)}
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
         self._asked: dict[tuple[str, bytes], bytes] = {}
+        self._known: set[tuple[str, int]] | None = None
+        """Who has asked before for which entry of the log that is asked for now. None: nobody wanted to know yet."""
         tokens = sorted({each.token for each in asked if each.token is not None})
         self._since = now - TOKEN_SECONDS
         rows = turn.read(_RECEIPTS, askers=askers, tokens=tokens, since=self._since) if tokens else ()
@@ -189,16 +216,28 @@ class WrittenPage:
         if this not in self._receipts:
             return None
         content, receipt = self._receipts[this]
-        return receipt.replayed(these, known, self._seqs) if content == asked.content else Told((), "reused")
+        if content != asked.content:
+            return Told((), "reused")
+        lines = self._turn.read(_LINES, who=this[0], first=receipt.first, last=receipt.first + receipt.lines - 1)
+        return receipt.replayed(these, known, self._seqs, {seq: kind[0] for seq, kind in lines if kind != _REPEATED})
 
     def allows(self, asked: Asked) -> bool:
         queries, unstable, _ = self._counts[_name(asked)]
         most = asked.allowance
         return (most.queries is None or queries < most.queries) and (most.unstable is None or unstable < most.unstable)
 
-    def answered(self, asked: Asked, key: bytes, kind: Kind) -> None:
+    def is_first(self, asked: Asked, key: bytes) -> bool:
         who = _name(asked)
-        self._asked.setdefault((who, key), bytes([_KINDS.index(kind)]))
+        if asked.is_shared or (who, key) in self._asked:
+            return False
+        if self._known is None:
+            self._known = _had(self._turn.read, list(self._counts), self._seqs.values())
+        return (who, self._seqs.get(key)) not in self._known  # no number yet: it was decided in this turn
+
+    def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
+        who = _name(asked)
+        is_from_log = is_logged and kind != "repeated"
+        self._asked.setdefault((who, key), bytes([_KINDS.index(kind) | _LOGGED * is_from_log]))
         if kind != "repeated":
             counts = self._counts[who]
             counts[0] += 1
@@ -208,19 +247,23 @@ class WrittenPage:
         """Keep the token of a request that got a new answer: all others cost nothing, whenever they are sent again."""
         if asked.token is None:
             return
-        first = next((key for key, reply in zip(these, told.replies, strict=False) if reply.kind != "repeated"), None)
-        if first is not None:
-            self._ended[_name(asked), asked.token] = _Ended(asked.content, first, told)
+        new = [key for key, reply in zip(these, told.replies, strict=False) if reply.kind != "repeated"]
+        if new:
+            self._ended[_name(asked), asked.token] = _Ended(asked.content, new[0], new[-1], told)
 
     def write(self) -> None:
         """Hand everything to the turn."""
-        had = self._had()
+        if self._known is None:
+            repeated = [(who, self._seqs[key]) for (who, key), kind in self._asked.items() if kind == _REPEATED]
+            self._known = _had(self._turn.read, {who for who, _ in repeated}, {seq for _, seq in repeated})
         lines = []
+        numbers: dict[tuple[str, bytes], int] = {}
         for (who, key), kind in self._asked.items():
             seq = self._seqs[key]
-            if (who, seq) not in had:
+            if (who, seq) not in self._known:
                 counts = self._counts[who]
                 counts[2] += 1
+                numbers[who, key] = counts[2]
                 lines.append(
                     {"new_asker": who, "new_number": counts[2], "new_seq": seq, "new_kind": kind, "new_time": self._now}
                 )
@@ -237,24 +280,23 @@ class WrittenPage:
             tokens = [{"who": who, "token": token} for who, token in self._ended]
             self._turn.note(_EXPIRED, [{"since": self._since}])
             self._turn.note(_REPLACED, tokens)  # of a token that is not looked at any more
-            self._turn.note(_NEW_RECEIPT, [self._written(who, token) for who, token in self._ended])
+            self._turn.note(_NEW_RECEIPT, [self._written(who, token, numbers) for who, token in self._ended])
 
-    def _written(self, who: str, token: bytes) -> dict[str, object]:
+    def _written(self, who: str, token: bytes, numbers: Mapping[tuple[str, bytes], int]) -> dict[str, object]:
         ended = self._ended[who, token]
-        receipt = _Receipt.of(ended.told, self._seqs[ended.first]).written()
+        first, last = numbers[who, ended.first], numbers[who, ended.last]
+        receipt = _Receipt.of(ended.told, first, last - first + 1).written()
         row = {"asker": who, "token": token, "content": ended.content, "receipt": receipt, "time": self._now}
         return {f"new_{name}": value for name, value in row.items()}
 
-    def _had(self) -> set[tuple[str, int]]:
-        """Which of the repeated rows an asker has asked before."""
-        repeated = [(who, self._seqs[key]) for (who, key), kind in self._asked.items() if kind == _REPEATED]
-        askers, seqs = sorted({who for who, _ in repeated}), sorted({seq for _, seq in repeated})
-        found: set[tuple[str, int]] = set()
-        for start in range(0, len(seqs), AT_ONCE):
-            found |= {
-                (who, seq) for who, seq in self._turn.read(_HAD, askers=askers, seqs=seqs[start : start + AT_ONCE])
-            }
-        return found
+
+def _had(
+    read: Callable[..., Sequence[tuple[str, int]]], askers: Iterable[str], seqs: Iterable[int]
+) -> set[tuple[str, int]]:
+    """Which of these askers have asked before for which of these entries."""
+    who, which = sorted(askers), sorted(seqs)
+    parts = (which[start : start + AT_ONCE] for start in range(0, len(which), AT_ONCE))
+    return {(asker, seq) for part in parts for asker, seq in read(_HAD, askers=who, seqs=part)}
 
 
 def _name(asked: Asked) -> str:
@@ -264,27 +306,29 @@ def _name(asked: Asked) -> str:
 def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | None, entry: Entry) -> Line:
     first: Kind = "unstable" if entry.label is None else "stable"
     return Line(
-        number, told_at, asker or None, entry.point, entry.label, entry.coin, first if kind is None else _KINDS[kind[0]]
+        *(number, told_at, asker or None, entry.point, entry.label, entry.coin),
+        first if kind is None else _KINDS[kind[0] & ~_LOGGED],
     )
 
 
 class _Ended(NamedTuple):
-    """A request with a token that was answered in this turn: its content, and the key of its first new answer."""
+    """A request with a token that was answered in this turn: its content, the keys of its first and last new row."""
 
     content: bytes
     first: bytes
+    last: bytes
     told: Told[int]
 
 
 class _Receipt(NamedTuple):
     """What the log does not say about a request: which of its answers were new, and what was spent and left by then.
 
-    The numbers `first`, `first` + 1, … are those of its `new` answers. It got `answered` in all, the last of them
-    `beyond` the plan.
+    Its new answers are among the `lines` lines of its asker from the number `first` on, which say how each came about.
+    It got `answered` in all, the last of them `beyond` the plan.
     """
 
     first: int
-    new: int
+    lines: int
     answered: int
     beyond: int
     stopped: Stopped | None
@@ -293,38 +337,43 @@ class _Receipt(NamedTuple):
     left: Usage
 
     @classmethod
-    def of(cls, told: Told[int], first: int) -> _Receipt:
+    def of(cls, told: Told[int], first: int, lines: int) -> _Receipt:
         replies, last = told.replies, told.replies[-1]
-        new, beyond = sum(each.kind != "repeated" for each in replies), sum(each.is_beyond_plan for each in replies)
-        return cls(first, new, len(replies), beyond, told.stopped, last.asked, last.unstable, last.left)
+        beyond = sum(each.is_beyond_plan for each in replies)
+        return cls(first, lines, len(replies), beyond, told.stopped, last.asked, last.unstable, last.left)
 
     @classmethod
     def read(cls, written: bytes) -> _Receipt:
-        first, new, answered, beyond, stopped, asked, unstable, *left = _RECEIPT.unpack(written)
+        first, lines, answered, beyond, stopped, asked, unstable, *left = _RECEIPT.unpack(written)
         usage = Usage(*(None if each == _NONE else each for each in left))
-        return cls(first, new, answered, beyond, _STOPPED[stopped], asked, unstable, usage)
+        return cls(first, lines, answered, beyond, _STOPPED[stopped], asked, unstable, usage)
 
     def written(self) -> bytes:
         left = (self.left.queries, self.left.unstable, self.left.labels)
         return _RECEIPT.pack(
-            *(self.first, self.new, self.answered, self.beyond),
+            *(self.first, self.lines, self.answered, self.beyond),
             _STOPPED.index(self.stopped),
             *(self.asked, self.unstable),
             *(_NONE if each is None else max(0, each) for each in left),
         )
 
     def replayed(
-        self, these: Sequence[bytes], known: Mapping[bytes, Entry], seqs: Mapping[bytes, int]
+        self,
+        these: Sequence[bytes],
+        known: Mapping[bytes, Entry],
+        seqs: Mapping[bytes, int],
+        kinds: Mapping[int, int],
     ) -> Told[int] | None:
         """Return the reply once more, from the log; None where the log has lost an answer.
 
-        Every new answer takes one query, and one unstable answer or one label, of what is left: so the counts after
-        each row follow from those after the last.
+        `kinds` are those of its new answers, by their numbers in the log. Every answer that was decided then took one
+        query, and one unstable answer or one label, of what is left: so the counts after each row follow from those
+        after the last.
         """
         rows = these[: self.answered]
         if not all(key in known for key in rows):
             return None
-        new = {key: row for row, key in reversed(list(enumerate(rows))) if 0 <= seqs[key] - self.first < self.new}
+        new = {key: row for row, key in reversed(list(enumerate(rows))) if seqs[key] in kinds}
         replies: list[Reply[int]] = []
         asked, unstable, left = self.asked, self.unstable, self.left
         for row, key in reversed(list(enumerate(rows))):
@@ -333,7 +382,7 @@ class _Receipt(NamedTuple):
             kind: Kind = "repeated" if not is_new else "unstable" if is_unstable else "stable"
             numbers = (asked, unstable, left.queries, left.unstable, row >= self.answered - self.beyond, left.labels)
             replies.append(Reply(entry.label, entry.coin, kind, *numbers))
-            if is_new:
+            if is_new and not kinds[seqs[key]] & _LOGGED:
                 asked, unstable = asked - 1, unstable - is_unstable
                 left = Usage(
                     _more(left.queries, 1), _more(left.unstable, is_unstable), _more(left.labels, not is_unstable)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 import numpy as np
 
@@ -136,3 +137,17 @@ def answers_in(kept: Kept) -> Iterator[tuple[int, Entry]]:
     """All answers of an entry, each with its number. None of an entry of another kind."""
     if kept.kind in (ANSWER, ANSWERS):
         yield from ((kept.before + 1 + position, answer_in(kept, position)) for position in range(kept.size))
+
+
+def digests(keys: Iterable[bytes]) -> dict[bytes, bytes]:
+    """What the ledger has as keys: those of the protocol may be long."""
+    return {key: sha256(key).digest() for key in keys}
+
+
+def located(
+    digests: Mapping[bytes, bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]
+) -> dict[bytes, tuple[Kept, int]]:
+    """The entries of the ledger, and the positions in them, by the keys of the protocol."""
+    found = find(list(digests.values()))
+    wanted = ((key, digest) for key, digest in digests.items() if digest in found) if found else ()
+    return {key: (found[digest], found[digest].position(digest) or 0) for key, digest in wanted}

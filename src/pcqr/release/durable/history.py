@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from pcqr.plan import Usage
 from pcqr.release.durable.entries import State
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ class History:
         self._seen = 0
         """The last entry that is in it."""
 
-    def moments(self, book: Book, buckets: int = 200) -> list[Moment]:
-        """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them."""
-        last = book.ledger.last.seq
+    def look(self, book: Book, buckets: int = 200) -> tuple[Usage, list[Moment]]:
+        """Return what nobody timed, and what was spent by when, that included: at most `buckets` moments."""
         spent = State.read(book.ledger.state).spent
+        last = book.ledger.last.seq  # after what was spent: what is asked meanwhile must not seem to be nobody's
         with self._lock:
             while self._seen < last:
                 until = min(last, self._seen + _AT_ONCE)
@@ -51,11 +52,11 @@ class History:
         timed = [spans[number] for number in sorted(spans)]
         queries = max(0, (spent.queries or 0) - sum(each.queries for each in timed))
         unstable = max(0, (spent.unstable or 0) - sum(each.unstable for each in timed))
-        moments = []
+        untimed, moments = Usage(queries, unstable), []
         for each in timed:
             queries, unstable = queries + each.queries, unstable + each.unstable
             moments.append(Moment(each.time, queries, unstable))
-        return moments
+        return untimed, moments
 
     def _add(self, asked: Iterable[Moment]) -> None:
         for each in asked:

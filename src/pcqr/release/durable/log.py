@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 
 import numpy as np
 
@@ -28,9 +27,10 @@ from pcqr.release.durable.entries import (
     append_announced,
     append_answers,
     append_published,
+    digests,
     is_earlier,
+    located,
 )
-from pcqr.release.ledger import Entry as Kept
 from pcqr.release.ledger import Ledger
 from pcqr.release.ledger import Turn as LedgerTurn
 
@@ -72,7 +72,7 @@ class LedgerLog:
         return state.spent
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        return {key: answer_in(*where) for key, where in _found(_digests(keys), self.ledger.find).items()}
+        return {key: answer_in(*where) for key, where in located(digests(keys), self.ledger.find).items()}
 
     def entries(self) -> Iterator[Entry]:
         return (answer for kept in self.ledger.entries() for _, answer in answers_in(kept))
@@ -161,8 +161,8 @@ class Turn:
         return State(self.spent, left, *marks)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
-        self._digests = _digests(keys)
-        found = _found(self._digests, self._turn.find)
+        self._digests = digests(keys)
+        found = located(self._digests, self._turn.find)
         self._seqs.update((key, kept.before + 1 + position) for key, (kept, position) in found.items())
         return {key: answer_in(*where) for key, where in found.items()}
 
@@ -215,21 +215,7 @@ class Turn:
 def move(log: MemoryLog, left: Usage, turn: LedgerTurn, *, is_cautious: bool = False) -> None:
     """Write all that a release has answered in memory into its ledger."""
     answers = dict(log.keyed())
-    append_answers(turn, answers, _digests(answers))
+    append_answers(turn, answers, digests(answers))
     if log.published is not None:
         append_published(turn, log.published)
     turn.state = State(log.spent, left, log.published is not None, is_cautious).written()
-
-
-def _digests(keys: Iterable[bytes]) -> dict[bytes, bytes]:
-    """What the ledger has as keys: those of the protocol may be long."""
-    return {key: sha256(key).digest() for key in keys}
-
-
-def _found(
-    digests: Mapping[bytes, bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]
-) -> dict[bytes, tuple[Kept, int]]:
-    """The entries of the ledger, and the positions in them, by the keys of the protocol."""
-    found = find(list(digests.values()))
-    wanted = ((key, digest) for key, digest in digests.items() if digest in found) if found else ()
-    return {key: (found[digest], found[digest].position(digest) or 0) for key, digest in wanted}
