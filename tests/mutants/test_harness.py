@@ -58,8 +58,12 @@ def test_every_pattern_changes_the_code_and_nothing_but_it() -> None:
     assert {change.room for change in found} == {"made_up"}
 
 
-def test_the_sample_is_fixed_and_has_each_rooms_share() -> None:
-    candidates = by_pattern(Explanations.read())
+@pytest.fixture(scope="module")
+def candidates() -> list[Change]:
+    return by_pattern(Explanations.read())
+
+
+def test_the_sample_is_fixed_and_has_each_rooms_share(candidates: list[Change]) -> None:
     drawn = sample(candidates)
     assert {room: sum(change.room == room for change in drawn) for room in ROOMS} == SHARES
     assert sample(candidates[::-1]) == drawn
