@@ -300,7 +300,7 @@ def test_the_terms_are_those_of_the_ledger_whatever_the_object_says(account: Acc
 
 
 @pytest.mark.parametrize("prices", [["50"], ["50", "-50"]])
-def test_verify_refuses_what_is_beyond_the_limit(account: Account, prices: list[str]) -> None:
+def test_verify_refuses_what_is_beyond_the_limit(account: Account, prices: list[str], home: Path) -> None:
     """Entries that an account without the limit had written: the chain and the sum fit."""
     with opening.open_ledger(account.place, "account") as ledger:
         for price in prices:
@@ -309,8 +309,12 @@ def test_verify_refuses_what_is_beyond_the_limit(account: Account, prices: list[
                 body = {"what": "x", "time": "", "epsilon": 50.0, "delta": 0.0, "price": [price, "0"], "facts": {}}
                 turn.append(entries.CHARGE, entries.as_json(body))
                 turn.state = entries.state_of(spent + Tally(Fraction(price)), count + 1)
-    with pytest.raises(LedgerDamaged, match=r"more than its limit of ε = 1, δ = 1e-05|its sum is not that"):
+    refused = r"more than its limit of ε = 1, δ = 1e-05|its sum is not that"
+    with pytest.raises(LedgerDamaged, match=refused):
         account.verify()
+    shutil.rmtree(home / "state")
+    with pytest.raises(LedgerDamaged, match=refused):  # to write it off does not make it good
+        Account.open("hospital", adopt=True, write_off=True).verify()
 
 
 def _charge_often(account: Account, times: int) -> int:

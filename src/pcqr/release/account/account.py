@@ -291,10 +291,11 @@ class Account:
             expected = _summed(ledger, terms.rule.limit)
         if (spent, count) != (expected, len(charges)) or not all(Tally().within(each.price) for each in charges):
             raise LedgerDamaged(self.place, "is damaged: its sum is not that of its charges", "Bring back a good copy.")
-        if not spent.within(terms.rule.limit):
+        charged = sum((each.price for each in charges), Tally())
+        if not charged.within(terms.rule.limit):
             raise LedgerDamaged(
                 self.place,
-                f"was charged {self.told(spent)}, more than its limit of {self.told(terms.rule.limit, is_left=True)}",
+                f"was charged {self.told(charged)}, more than its limit of {self.told(terms.rule.limit, is_left=True)}",
                 "Its (ε, δ) does not hold for what was released. Release nothing more on this table.",
             )
 
