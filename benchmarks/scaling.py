@@ -141,7 +141,7 @@ def published(folder: Path, size: int, method: str) -> dict[str, Any]:
         command = [
             *(sys.executable, "-m", "pcqr", "publish", "--private", str(folder / str(size)), "--label", LABEL),
             *("--labels", ",".join(NAMES), "--public", str(folder / PUBLIC), "--epsilon", "1", "--seed", "1"),
-            *("--out", f"{place}/model", *METHODS[method]),
+            *("--no-account", "--out", f"{place}/model", *METHODS[method]),
         ]
         begin = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # noqa: S603

@@ -88,3 +88,32 @@ def test_the_page_on_guarantees_has_a_row_for_every_estimator() -> None:
     rows = page.split("\n## What each estimator promises\n")[1].split("\n## ")[0]
     named = {algorithm.estimator.split(":")[1] for algorithm in registry.algorithms()}
     assert named == set(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE))
+
+
+SPENDS = re.compile(r"pcqr[ \"']+(?:publish|fit|answer) +(?:-|…)")
+
+
+def _commands(text: str) -> list[str]:
+    """The lines of code blocks, fenced or indented, in which a command that spends is written out with options."""
+    lines, is_fenced = [], False
+    for line in text.replace("\\\n", " ").splitlines():
+        is_fenced ^= line.startswith("```")
+        if (is_fenced or line.startswith("    ")) and SPENDS.search(line):
+            lines.append(line)
+    return lines
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_command_that_spends_names_its_account_or_says_that_there_is_none(page: Path) -> None:
+    if page.name != HISTORY:
+        commands = _commands(page.read_text(encoding="utf-8"))
+        assert [line for line in commands if not re.search(r"--(?:no-)?account\b|--dry-run", line)] == []
+
+
+def test_the_commands_of_pages_are_found() -> None:
+    assert _commands(
+        "`pcqr fit --x`\n    pcqr fit --x\n```console\n$ pcqr publish \\\n --y\npcqr account create\n```\n"
+    ) == [
+        "    pcqr fit --x",
+        "$ pcqr publish   --y",
+    ]

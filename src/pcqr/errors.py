@@ -3,7 +3,8 @@
     PcqrError
     ├── ParameterError (ValueError)     a parameter outside what is allowed: its name, what is allowed, what came
     │   ├── MissingParameters           too many parameters left open: which, and how many to add
-    │   └── OutputExists                an output file is there already: what it holds, and what going on means
+    │   ├── OutputExists                an output file is there already: what it holds, and what going on means
+    │   └── Undecided                   a command needs a decision that an option states, such as --no-account
     ├── DataError (ValueError)          records, labels or queries that cannot be used
     ├── InfeasiblePlan (ValueError)     no parameters meet (ε, δ) with this n, or paper mode needs more records
     ├── BudgetExhausted (RuntimeError)  the unstable answers (or, in paper mode, the queries) are used up
@@ -126,6 +127,16 @@ class OutputExists(ParameterError):
             f"Take another {option}, or add --overwrite to replace it.",
         ]
         self.args = (" ".join(filter(None, told)),)
+
+
+class Undecided(ParameterError):
+    """A command needs a decision that an option states: `reason` says what would happen, `remedy` what to add."""
+
+    def __init__(self, option: str, reason: str, remedy: str) -> None:
+        super().__init__(option, "given", None)
+        self.reason = reason
+        self.remedy = remedy
+        self.args = (f"{reason} {remedy}",)
 
 
 class DataError(PcqrError, ValueError):

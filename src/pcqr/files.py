@@ -22,6 +22,10 @@ _NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
 """What is said where a directory cannot be synced: not on every file system."""
 
 
+RELEASE_FILES = ("release.json", "secret.pcqr")
+"""The files by which the directory of a release is known."""
+
+
 class InUse(Exception):
     """Another process is writing there."""
 
@@ -34,6 +38,7 @@ def check_output(out: Path, *, inputs: Iterable[Path], overwrite: bool, option: 
     if not is_file or not is_free or (place.exists() and not os.access(place, os.W_OK)):
         raise ParameterError(option, "a file in an existing directory that can be written to", str(out))
     check_not_input(out, inputs, option=option)
+    check_outside_releases(out, option=option)
     if os.path.lexists(out) and not overwrite:
         raise OutputExists(out, option=option)
 
@@ -52,6 +57,14 @@ def check_not_input(out: Path, inputs: Iterable[Path], *, option: str = "--out")
                 raise ParameterError(option, f"another file than those of {source}, which are read", str(out))
         elif _is_same(out, source):
             raise ParameterError(option, f"another file than {source}, which is read", str(out))
+
+
+def check_outside_releases(out: Path, *, option: str = "--out") -> None:
+    """Raise if `out` is the directory of a release, or in one: nothing but the release belongs beside its secrets."""
+    place = real(out)
+    for folder in (place, *place.parents):
+        if any((folder / name).is_file() for name in RELEASE_FILES):
+            raise ParameterError(option, f"a place outside {folder}, which holds a release", str(out))
 
 
 def _is_same(one: Path, other: Path) -> bool:

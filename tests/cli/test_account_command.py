@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
-from pcqr import AgnosticRelease, Guarantee, PrivateClassifier, Schema
+from pcqr import Guarantee, Schema
 from pcqr.cli import account as command
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, words)))
+    return CliRunner().invoke(app, spending(words))
 
 
 def said(result: Result) -> str:
@@ -147,40 +148,6 @@ def test_an_infeasible_run_costs_nothing(files: Path) -> None:
     created()
     assert answer(files, "--account", "hospital", epsilon=0.001).exit_code == 2
     assert charges() == []
-
-
-def test_a_run_that_is_stopped_after_the_charge_says_that_it_stays_charged(
-    files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stopped(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    created()
-    monkeypatch.setattr(PrivateClassifier, "_start", stopped)
-    monkeypatch.setattr(AgnosticRelease, "_start", stopped)
-    for result in (publish(files, "--epsilon", 1, "--account", "hospital"), answer(files, "--account", "hospital")):
-        assert result.exit_code == 4
-        assert "nothing was released" in said(result)
-        assert "What was charged to the account hospital stays charged" in said(result)
-    assert charges() == ["PrivateClassifier", "AgnosticRelease"]
-    assert "stays charged" not in said(publish(files, "--epsilon", 1))
-
-
-def test_without_one_a_line_says_that_nothing_is_remembered(files: Path) -> None:
-    for result in (publish(files, "--epsilon", 1), answer(files), answer(files, "--preview")):
-        assert result.exit_code == 0, result.output
-        assert command.NOTHING_REMEMBERED in said(result)
-        assert len([line for line in result.output.splitlines() if "remembers" in line]) == 1
-    assert json.loads(publish(files, "--epsilon", 1, "--json", out="c").output)["account"] is None
-
-
-def test_a_preview_says_whether_it_would_fit_and_charges_nothing(files: Path) -> None:
-    created()
-    assert "hospital has room for it" in said(answer(files, "--preview", "--account", "hospital"))
-    Account.open("hospital").charge(Guarantee(3.0), "x")
-    assert "hospital has NO room for it" in said(answer(files, "--preview", "--account", "hospital"))
-    assert json.loads(answer(files, "--preview", "--account", "hospital", "--json").output)["fits"] is False
-    assert charges() == ["x"]
 
 
 def test_a_missing_account_is_told_before_the_private_file_is_read(files: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 from pcqr import AgnosticRelease, UniversalRelease
@@ -54,7 +55,9 @@ class Files:
             "--delta": "1e-6",
             "--out": str(self.out(suffix)),
         }
-        return CliRunner().invoke(app, ["answer", *(part for pair in needed.items() for part in pair), *options])
+        return CliRunner().invoke(
+            app, spending(["answer", *(part for pair in needed.items() for part in pair), *options])
+        )
 
     def out(self, suffix: str = ".csv") -> Path:
         return self.directory / f"answers{suffix}"
@@ -203,7 +206,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(files: Files, options: tuple
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
-def test_a_preview_reads_no_value_and_spends_nothing(
+def test_a_dry_run_reads_no_value_and_spends_nothing(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Labels and values that no run would take are never looked at."""
@@ -212,7 +215,7 @@ def test_a_preview_reads_no_value_and_spends_nothing(
     silly = {name: ["neither number\nnor label"] * RECORDS for name in ("x", "z", "colour", "y")}
     write_table(tmp_path / f"train{suffix}", silly)
     monkeypatch.setattr(AgnosticRelease, "fit", lambda *_: pytest.fail("the release was fitted"))
-    result = files.bare("--categories", "colour=red,blue", "--preview", suffix=suffix)
+    result = files.bare("--categories", "colour=red,blue", "--dry-run", suffix=suffix)
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     for part in (
@@ -221,15 +224,15 @@ def test_a_preview_reads_no_value_and_spends_nothing(
         "The batch adds nothing to ε and δ",
         "an estimate and not a bound",
         "k = ",
-        "spent nothing: this is a preview",
+        "dry run nothing was spent or written",
     ):
         assert part in text
     assert not files.out(suffix).exists()
 
 
-def test_a_preview_says_what_the_run_then_does(files: Files) -> None:
+def test_a_dry_run_says_what_the_run_then_does(files: Files) -> None:
     options = ("--json", "--drop", "z", "--drop", "colour", "--algorithm", "universal", "--publish-after", "12")
-    told, done = (json.loads(files.bare("--seed", "1", *options, *extra).stdout) for extra in (("--preview",), ()))
+    told, done = (json.loads(files.bare("--seed", "1", *options, *extra).stdout) for extra in (("--dry-run",), ()))
     assert (told["guarantee"], told["plan"]) == (done["guarantee"], done["plan"])
     assert (told["records"], told["queries"], told["promise"]) == (done["records"], done["queries"], done["promise"])
     assert told["cost"]["published"] <= done["counts"]["published"]
@@ -237,8 +240,8 @@ def test_a_preview_says_what_the_run_then_does(files: Files) -> None:
     assert told["cost"]["epsilon"] == told["cost"]["delta"] == 0.0
 
 
-def test_a_preview_counts_repeated_rows(files: Files) -> None:
-    cost = json.loads(files.answer("--preview", "--json", "--drop", "x").stdout)["cost"]
+def test_a_dry_run_counts_repeated_rows(files: Files) -> None:
+    cost = json.loads(files.answer("--dry-run", "--json", "--drop", "x").stdout)["cost"]
     assert (cost["requested"], cost["new"], cost["repeated"]) == (QUERIES, 1, QUERIES - 1)
 
 
@@ -252,24 +255,24 @@ def test_a_preview_counts_repeated_rows(files: Files) -> None:
         (("--labels", "yes"), "--labels must be two different names"),
     ],
 )
-def test_a_preview_refuses_what_the_run_would_refuse(files: Files, options: tuple[str, ...], message: str) -> None:
-    result = files.answer("--preview", *options)
+def test_a_dry_run_refuses_what_the_run_would_refuse(files: Files, options: tuple[str, ...], message: str) -> None:
+    result = files.answer("--dry-run", *options)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_a_preview_compares_the_columns_of_both_files(files: Files) -> None:
+def test_a_dry_run_compares_the_columns_of_both_files(files: Files) -> None:
     write_table(files.directory / "train.csv", {"z": [1.0], "colour": ["red"], "y": [0]})
-    result = files.answer("--preview")
+    result = files.answer("--dry-run")
     assert result.exit_code == 2
     assert "one without 'x'" in result.stderr
 
 
-def test_answers_need_a_place_and_previews_do_not(files: Files) -> None:
+def test_answers_need_a_place_and_dry_runs_do_not(files: Files) -> None:
     place = files.out().name
     options = ["answer", "--label", "y", "--epsilon", "4", "--delta", "1e-6", "--drop", "colour"]
     options += ["--private", str(files.directory / "train.csv"), "--queries", str(files.directory / "queries.csv")]
-    assert CliRunner().invoke(app, [*options, "--preview"]).exit_code == 0
+    assert CliRunner().invoke(app, [*options, "--dry-run"]).exit_code == 0
     refused = CliRunner().invoke(app, options)
     assert refused.exit_code == 2
     assert "--out must be given" in refused.stderr
@@ -341,8 +344,8 @@ def public(files: Files) -> tuple[str, str]:
 
 
 def test_trees_ask_questions_made_of_public_rows(files: Files, public: tuple[str, str]) -> None:
-    options = ("--class", "trees", "--depth", "1", *public, "--seed", "1", "--epsilon", "20")
-    told = files.bare(*options, "--preview")
+    options = ("--class", "trees", "--depth", "1", *public, "--seed", "1", "--epsilon", "20", "--accept-weak-guarantee")
+    told = files.bare(*options, "--dry-run")
     assert told.exit_code == 0, told.output
     result = files.bare(*options, "--algorithm", "universal", "--json")
     assert result.exit_code == 0, result.output
@@ -366,7 +369,7 @@ def test_private_rows_are_not_public(files: Files, public: tuple[str, str]) -> N
     assert "--public must be rows that are free to be shown, not private ones" in result.stderr
 
 
-@pytest.mark.parametrize("more", [("--assume-public",), ("--assume-public", "--preview")])
+@pytest.mark.parametrize("more", [("--assume-public",), ("--assume-public", "--dry-run")])
 def test_the_private_file_is_not_public_whatever_is_said(files: Files, more: tuple[str, ...]) -> None:
     result = files.bare("--class", "trees", "--depth", "1", "--public", str(files.directory / "train.csv"), *more)
     assert result.exit_code == 2
@@ -414,7 +417,7 @@ def test_a_model_that_was_drawn_is_kept_whatever_stops_the_run(
     assert result.exit_code == 4
     assert "Stopped by SIGTERM." in result.stderr
     assert "The published model is in " in result.stderr
-    folder = Path(result.stderr.rsplit(" is in ", 1)[1].strip().removesuffix("."))
+    folder = Path(result.stderr.rsplit(" is in ", 1)[1].partition(". This run has spent ")[0])
     assert PublishedModel.load(folder).provenance.records == RECORDS
 
 

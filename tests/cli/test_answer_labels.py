@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
@@ -34,7 +35,7 @@ def call(folder: Path, command: str, *more: str) -> Result:
         given |= {"--queries": "queries.csv", "--out": "answers.csv"}
     files = [part for option, name in given.items() for part in (option, str(folder / name))]
     stated = shlex.split("--label y --epsilon 4 --delta 1e-6 --class trees --depth 2 --labels low,middle,high --seed 1")
-    return CliRunner().invoke(app, [command, *files, *stated, *more])
+    return CliRunner().invoke(app, spending([command, *files, *stated, *more]))
 
 
 def answered(path: Path) -> list[str]:
@@ -45,7 +46,7 @@ def test_an_answer_is_one_of_three_names(folder: Path) -> None:
     done = call(folder, "answer", "--algorithm", "subsamp")
     assert done.exit_code == 0, done.output
     assert answered(folder / "answers.csv") == ANSWERS
-    shown = call(folder, "answer", "--algorithm", "subsamp", "--preview")
+    shown = call(folder, "answer", "--algorithm", "subsamp", "--dry-run")
     assert shown.exit_code == 0, shown.output
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
@@ -27,7 +28,7 @@ class Files:
         private, queries = self.directory / "train.csv", self.directory / "queries.csv"
         needed = ["--private", str(private), "--label", "y", "--queries", str(queries), "--out", str(self.out())]
         price = ["--epsilon", "4", "--delta", "1e-6", "--seed", "1"]
-        return CliRunner().invoke(app, ["answer", *needed, *price, *options])
+        return CliRunner().invoke(app, spending(["answer", *needed, *price, *options]))
 
     def out(self) -> Path:
         return self.directory / "answers.csv"
@@ -83,10 +84,25 @@ def test_what_is_refused_before_anything_is_spent(files: Files) -> None:
     (files.directory / "answers.model" / "model.json").write_text("mine")
     refused = files.answer(*OPTIONS)
     assert refused.exit_code == 2
-    assert "a model that was published before" in refused.stderr
+    assert "--model-out must be a new or empty directory" in refused.stderr
     assert not files.out().exists()
     assert (files.directory / "answers.model" / "model.json").read_text() == "mine"
+    (files.directory / "answers.model" / "model.json").unlink()
+    assert files.answer(*OPTIONS).exit_code == 0
+    assert "a model that was published before" in files.answer(*OPTIONS, "--out", str(files.out()) + ".gz").stderr
     assert files.answer(*OPTIONS, "--overwrite").exit_code == 0
+
+
+def test_a_picture_that_could_not_be_written_is_named(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no fonts")
+
+    monkeypatch.setattr(PublishedModel, "draw", broken)
+    result = files.answer(*OPTIONS)
+    assert result.exit_code == 1, result.output
+    assert "answers.model: picture.svg. The model itself is in" in " ".join(result.stderr.split())
+    assert files.out().exists()
+    assert PublishedModel.load(files.directory / "answers.model").rules()
 
 
 def test_a_full_disk_loses_neither_answers_nor_model(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
+
+import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from pcqr.cli.console import field_table, stages
+from pcqr.cli.console import field_table, plain_terminal, stages
 from pcqr.progress import tracked
 
 
@@ -30,3 +36,33 @@ def test_a_long_path_is_broken_and_not_cut() -> None:
     with console.capture() as shown:
         console.print(field_table({"answers": path}))
     assert path in "".join(shown.get().split()).removeprefix("answers")
+
+
+def test_a_terminal_that_cannot_show_a_character_gets_the_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    plain_terminal()
+    print("ε ≤ 10⁻⁶, e₁ = −½ … é ⊥ 漢 \udcff")
+    sys.stdout.flush()
+    shown = sys.stdout.buffer
+    assert isinstance(shown, io.BytesIO)
+    assert shown.getvalue().decode("latin-1") == "epsilon <= 10-6, e1 = -½ ... é none ? ?\n"
+    sys.stderr.write("δ")
+    sys.stderr.flush()
+
+
+def test_streams_of_another_kind_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    plain_terminal()
+    print("ε")
+    assert isinstance(sys.stdout, io.StringIO)
+    assert sys.stdout.getvalue() == "ε\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_no_help_fails_on_a_plain_terminal(encoding: str) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
+    command = [sys.executable, "-m", "pcqr", "answer", "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    assert b"epsilon for everything" in done.stdout

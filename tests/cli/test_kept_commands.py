@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support import postgres
+from support.command_lines import spending
 from support.kept import kept
 from typer.testing import CliRunner, Result
 
@@ -40,7 +42,7 @@ def _write(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 
 
 def call(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(app, spending(args))
 
 
 def fit(home: Path, *more: object, name: str = "release") -> Path:
@@ -191,6 +193,27 @@ def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path)
     assert not (files / "release" / "secret.pcqr").exists()
 
 
+def test_the_command_that_is_shown_next_finds_the_release_again(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "600")
+    monkeypatch.chdir(files)
+    Path("the key").write_text("ab" * 32)
+    Path("the key").chmod(0o600)
+    Path("apart").mkdir()
+    places = ("--key", "file:the key", "--anchor", "apart/anchor", "--ledger", "apart/ledger.sqlite")
+    words = ("fit", "--private", "private.csv", "--label", "state", *FIT, "--algorithm", "universal")
+    result = call(*words, "--planned-queries", 4, "--out", "a release", *places)
+    assert result.exit_code == 0, result.output
+    shown = next(line.split("next", 1)[1] for line in result.output.splitlines() if line.startswith("next"))
+    assert all(option in shown for option in ("--key", "--anchor", "--ledger"))
+    asked = call(*shlex.split(shown)[1:])
+    assert asked.exit_code == 0, asked.output
+    shown = next(line for line in asked.output.splitlines() if line.startswith("published"))
+    command = shlex.split(shown.split("published", 1)[1])[1:-3]
+    assert command[0] == "export"
+    exported = call(*[word.replace("DIRECTORY", "public") for word in command])
+    assert exported.exit_code == 0, exported.output
+
+
 def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path) -> None:
     Account.create("hospital", epsilon=5.0, delta=1e-5)
     words = ("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out", files / "release")
@@ -208,6 +231,7 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     assert sorted(files.glob("*")) == before
     assert len(list((files / "state").rglob("anchors/*"))) == 1, "that of the account"
     made = json.loads(call(*words, "--account", "hospital", "--json").output)
+    assert made["plan"]["guarantee"].pop("is_charged") is True, "by now"
     assert made["plan"] == facts["plan"], "the plan is the one that a run without it has"
     told = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
     assert "hospital has NO room for it" in told

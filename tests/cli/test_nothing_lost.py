@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 def options(home: Path, *more: str, out: str = "answers.csv", queries: str = "queries.csv") -> list[str]:
     files = ["--private", str(home / "train.csv"), "--queries", str(home / queries), "--out", str(home / out)]
     numbers = ["--label", "y", "--class", "thresholds", "--algorithm", "subsamp", "--epsilon", "20", "--delta", "1e-3"]
-    return ["answer", *files, *numbers, *more]
+    return ["answer", "--no-account", "--accept-weak-guarantee", *files, *numbers, *more]
 
 
 def answer(home: Path, *more: str, out: str = "answers.csv") -> Result:
@@ -161,7 +161,8 @@ def test_a_signal_ends_the_run_and_says_what_was_kept(home: Path, monkeypatch: p
     assert len(given(part)) == 1 + 7
     assert result.stderr == (
         f"Error: Stopped by {'Ctrl-C' if name == 'SIGINT' else name}. 7 of 200 answers were given and are in {part}. "
-        "ε = 20 and δ = 0.001 are spent, and a new run costs as much again.\n"
+        "A new run is a new release and costs ε = 20 and δ = 0.001 again. This run has spent ε = 20 and δ = 0.001, and "
+        "no account remembers it.\n"
     )
     assert not (home / "answers.csv").exists()
 
@@ -197,7 +198,7 @@ def test_before_the_first_answer_nothing_is_left(home: Path, monkeypatch: pytest
     before = set(home.iterdir())
     result = answer(home)
     assert result.exit_code == 4
-    assert "Stopped by Ctrl-C. No answer was given: nothing was released, and nothing is written." in result.stderr
+    assert "Stopped by Ctrl-C. No answer was given, and nothing is written. Nothing was spent." in result.stderr
     assert set(home.iterdir()) == before
 
 
@@ -280,7 +281,7 @@ def test_nobody_reads_the_summary(home: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("pcqr.cli.answer._summarise", lambda *_, **__: raise_(BrokenPipeError(errno.EPIPE, "")))
     result = answer(home)
     assert result.exit_code == 4
-    assert f"All 200 answers are in {home / 'answers.csv'}. ε = 20 and δ = 0.001 are spent." in result.stderr
+    assert f"All 200 answers are in {home / 'answers.csv'}. This run has spent ε = 20 and δ = 0.001" in result.stderr
     assert len(given(home / "answers.csv")) == QUERIES + 1
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 import pcqr.release
@@ -20,7 +21,7 @@ PERSONS = 900
 
 
 def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, spending(arguments))
 
 
 def write(path: Path, header: list[str], rows: Any) -> None:
@@ -85,7 +86,7 @@ def test_answer(folder: Path, tmp_path: Path) -> None:
         "thresholds",
     ]
     for algorithm in ("subsamp", "agnostic"):
-        preview = run(*options, "--algorithm", algorithm, "--preview", "--json")
+        preview = run(*options, "--algorithm", algorithm, "--dry-run", "--json")
         assert preview.exit_code == 0, preview.output
         check_facts(json.loads(preview.output))
         done = run(*options, "--algorithm", algorithm, "--out", tmp_path / f"{algorithm}.csv", "--json")

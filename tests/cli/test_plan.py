@@ -141,7 +141,7 @@ def test_explanations_have_formulas_and_proofs(line: dict[str, Any]) -> None:
     text = invoke(*LINE, "--explain").output
     assert "The paper's numbers" in text
     assert "2·ln(1 + e^η), the price of relabelling" in text
-    assert "proofs/certificate.md, E4" in text
+    assert "note certificate, E4" in text
 
 
 def test_no_class_shows_several() -> None:

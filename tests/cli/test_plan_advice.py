@@ -29,6 +29,7 @@ from pcqr.planning import plan_agnostic, plan_universal
 from pcqr.planning.questions.advice import WAYS, Situation, advise
 from pcqr.planning.questions.options import Option, recommend
 from pcqr.planning.questions.outlook import look
+from pcqr.release import Account
 from pcqr.schema import Column, Schema
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
@@ -116,9 +117,15 @@ def test_the_command_recommended_for_a_class_can_be_previewed(name: str, made_up
         write_table(made_up / file, columns | labels)
     asked = ("--class", name, "--n", "4000", "--epsilon", "3", "--alpha", "0.2", "--queries", "40", "--json")
     line = json.loads(invoke(*asked, "--columns", str(width)).output)["recommendation"]["command"]
-    found = CliRunner().invoke(app, [*shlex.split(line)[1:], "--preview", "--json"])
+    found = CliRunner().invoke(app, [*shlex.split(line)[1:], "--dry-run", "--json"])
     assert found.exit_code == 0, f"{line}: {found.output}"
     assert json.loads(found.output)["guarantee"]["epsilon"] <= 3.0
+
+
+def test_a_weak_guarantee_is_said_with_the_option_that_its_command_needs() -> None:
+    notes = json.loads(invoke("--n", "20000", "--columns", "12", "--epsilon", "40", "--json").output)["advice"]["notes"]
+    assert any("ε = 40 is so large" in note and "--accept-weak-guarantee" in note for note in notes)
+    assert "--accept-weak-guarantee" not in invoke(*ASKED).output
 
 
 def test_a_dimension_alone_has_no_command() -> None:
@@ -138,8 +145,8 @@ def test_every_key_is_documented(answer: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Files with the names of the command lines: two columns, a label that follows from them nine times in ten."""
+def made_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An account and files, called as in the command lines: two columns, and a label that follows nine times in ten."""
     generator = np.random.default_rng(0)
 
     def rows(count: int) -> tuple[Any, Any]:
@@ -154,15 +161,16 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             for a, b, t in zip(age, area, truth, strict=True)
         ]
         head = "age,area" + ",label" * labelled
-        (tmp_path / name).write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+        (home / name).write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
 
     write("train.csv", 4_000, labelled=True)
     write("public.csv", 300, labelled=False)
     write("queries.csv", 40, labelled=False)
     columns = (Column("age", bounds=(18.0, 90.0)), Column("area", "categorical", ("north", "south")))
-    Schema(columns).to_toml(tmp_path / "schema.toml")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    Schema(columns).to_toml(home / "schema.toml")
+    Account.create("NAME", epsilon=100.0, delta=0.01)
+    monkeypatch.chdir(home)
+    return home
 
 
 @pytest.mark.parametrize("source", [("--schema",), ("--public", "300")], ids=["schema", "public rows"])

@@ -142,4 +142,6 @@ def test_neither_the_rows_nor_a_file_that_is_there_is_replaced(files: Path) -> N
     assert refused.exit_code == 2
     assert "--overwrite" in refused.stderr
     assert (files / "predictions.csv").read_text() == "mine"
+    (files / "predictions.csv").unlink()
+    assert predict(files).exit_code == 0
     assert predict(files, "--overwrite").exit_code == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
@@ -34,8 +35,15 @@ def home(tmp_path: Path) -> Path:
 
 def publish(home: Path, *options: str, epsilon: float = 1.0, dry: bool = True) -> Result:
     files = ["--private", str(home / "train.csv"), "--public", str(home / "public.csv"), "--out", str(home / "model")]
-    asked = ["--label", "y", "--epsilon", str(epsilon), *options, *(["--dry-run"] if dry else [])]
-    return CliRunner().invoke(app, ["publish", *files, *asked])
+    asked = [
+        "--label",
+        "y",
+        "--epsilon",
+        str(epsilon),
+        *options,
+        *(["--dry-run", "--accept-weak-guarantee"] if dry else []),
+    ]
+    return CliRunner().invoke(app, spending(["publish", *files, *asked]))
 
 
 def told(result: Result) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Path:
 
 def options(home: Path) -> list[str]:
     files = ["--private", str(home / "train.csv"), "--schema", str(home / "schema.toml"), "--out", str(home / "model")]
-    return ["publish", *files, "--label", "y", "--epsilon", "2", "--depth", "1"]
+    return ["publish", "--no-account", *files, "--label", "y", "--epsilon", "2", "--depth", "1"]
 
 
 def publish(home: Path, *more: str) -> Result:
@@ -71,7 +71,7 @@ def test_a_second_model_is_refused_and_told_to_cost_anew(home: Path) -> None:
 def test_another_file_of_such_a_name_is_not_replaced_unasked(home: Path) -> None:
     (home / "model").mkdir()
     (home / "model" / "card.md").write_text("notes of my own")
-    assert "card.md exists. A new model" in publish(home).stderr
+    assert "--out must be a new or empty directory" in publish(home).stderr
     assert (home / "model" / "card.md").read_text() == "notes of my own"
 
 
@@ -97,9 +97,9 @@ def test_a_signal_while_fitting_leaves_nothing(home: Path, monkeypatch: pytest.M
     before = set(home.iterdir())
     result = publish(home)
     assert result.exit_code == 4
-    assert (
-        result.stderr
-        == "Error: Stopped by SIGTERM. No model was drawn: nothing was released, and nothing is written.\n"
+    assert result.stderr == (
+        "Error: Stopped by SIGTERM. No model was drawn, and nothing is written. This run has spent ε = 2, and no "
+        "account remembers it.\n"
     )
     assert set(home.iterdir()) == before
 
@@ -125,7 +125,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
     monkeypatch.setattr(owner, name, stopped)
     result = publish(home)
     assert result.exit_code == 4
-    assert "The model was drawn and ε = 2 is spent; it is in" in result.stderr
+    assert "The model was drawn and ε = 2 is spent without an account; it is in" in result.stderr
     assert result.stderr.endswith("model.json. Then: Stopped by SIGTERM.\n")
     assert {path.name for path in (home / "model").iterdir()} == ALL
     assert model_in(home).provenance.records == RECORDS
@@ -139,8 +139,9 @@ def test_a_full_disk_after_the_model_costs_the_other_files_only(home: Path, monk
 
     monkeypatch.setattr("pcqr.models.folder.write_whole", full)
     result = publish(home, "--json")
-    assert result.exit_code == 0, result.output
-    assert set(json.loads(result.stdout)["left_out"]) == {"rules.txt", "card.md"}
+    assert result.exit_code == 1, result.output
+    assert set(json.loads(result.stdout)["failed"]) == {"rules.txt", "card.md"}
+    assert f"These files could not be written to {home / 'model'}: rules.txt, card.md." in result.stderr
     assert model_in(home).provenance.records == RECORDS
 
 
@@ -180,15 +181,17 @@ def test_two_runs_do_not_publish_to_one_place_at_a_time(home: Path) -> None:
 
 
 def test_a_model_that_appears_while_this_run_reads_is_not_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"format": "pcqr-model", "of": "a run that was quicker"}'
+
     def appear(*_: object) -> None:
         (home / "model").mkdir()
-        (home / "model" / "model.json").write_text("another run was quicker")
+        (home / "model" / "model.json").write_text(text)
 
     monkeypatch.setattr("pcqr.cli.publish.try_out", appear)
     result = publish(home)
     assert result.exit_code == 2
     assert "a model that was published before" in result.stderr
-    assert (home / "model" / "model.json").read_text() == "another run was quicker"
+    assert (home / "model" / "model.json").read_text() == text
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner
 
 from pcqr.cli.main import app
@@ -59,7 +60,7 @@ def test_words_for_labels_from_end_to_end(
 
     asked = ["--label", "y", "--labels", ",".join(names), "--epsilon", epsilon, "--delta", "1e-6", "--method", "head"]
     files = ["--private", private, "--public", public, "--out", model]
-    result = CliRunner().invoke(app, ["publish", *files, *asked, "--seed", "1", "--json"])
+    result = CliRunner().invoke(app, spending(["publish", *files, *asked, "--seed", "1", "--json"]))
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["classes"] == list(names)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
@@ -50,7 +51,7 @@ def muddle(files: Path) -> None:
 def publish(files: Path, *options: str) -> Result:
     needed = ["--private", str(files / "train.csv"), "--label", "y", "--labels", "0,1", "--epsilon", "4"]
     places = ["--public", str(files / "public.csv"), "--out", str(files / "model"), "--overwrite", "--seed", "1"]
-    return CliRunner().invoke(app, ["publish", *needed, *places, *options])
+    return CliRunner().invoke(app, spending(["publish", *needed, *places, *options]))
 
 
 @pytest.mark.parametrize("method", ["head", "asked", "counted"])

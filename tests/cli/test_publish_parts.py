@@ -9,6 +9,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from support.command_lines import spending
 from support.publishing import RECORDS, Files, forbid_draws
 from typer.testing import CliRunner
 
@@ -53,11 +54,21 @@ def test_the_model_is_that_of_the_table_in_memory(files: Files, private: str, tm
 
 @pytest.mark.parametrize("method", ["head", "counted"])
 def test_so_it_is_with_a_head(files: Files, method: str) -> None:
-    options = ("--public", files.path("public.parquet"), "--labels", "no,yes", "--seed", "1", "--epsilon", "20")
+    options = (
+        "--public",
+        files.path("public.parquet"),
+        "--labels",
+        "no,yes",
+        "--seed",
+        "1",
+        "--epsilon",
+        "20",
+        "--accept-weak-guarantee",
+    )
     found = []
     for private in ("train.parquet", "folder"):
         needed = ["--private", files.path(private), "--label", "y", "--out", files.path("model"), *options]
-        result = CliRunner().invoke(app, ["publish", *needed, "--method", method, "--delta", "1e-6"])
+        result = CliRunner().invoke(app, spending(["publish", *needed, "--method", method, "--delta", "1e-6"]))
         assert result.exit_code == 0, result.output
         found.append((files.directory / "model" / "model.json").read_bytes())
         shutil.rmtree(files.directory / "model")
@@ -191,7 +202,9 @@ def test_a_disk_that_fills_up_ends_the_run_before_anything_is_drawn(
     monkeypatch.setattr(spool._Scratch, "_write", full)
     result = files.publish("--private", files.path("folder"), "--labels", "no,yes", suffix=".parquet")
     assert result.exit_code == 4, result.output
-    assert "No space left on device. No model was drawn: nothing was released" in " ".join(result.output.split())
+    assert "No space left on device. No model was drawn, and nothing is written. Nothing was spent." in " ".join(
+        result.output.split()
+    )
     assert not (files.directory / "model").exists()
 
 
@@ -210,7 +223,9 @@ def test_answers_are_those_of_the_table_in_memory(files: Files) -> None:
             "--delta": "1e-6",
             "--seed": "1",
         }
-        result = CliRunner().invoke(app, ["answer", *(part for pair in needed.items() for part in pair), "--overwrite"])
+        result = CliRunner().invoke(
+            app, spending(["answer", *(part for pair in needed.items() for part in pair), "--overwrite"])
+        )
         assert result.exit_code in {0, 3}, result.output
         found.append((files.directory / "answers.csv").read_bytes())
     assert found[0] == found[1]
@@ -229,7 +244,7 @@ def test_a_release_that_is_kept_may_come_from_a_folder(files: Files) -> None:
     }
     command = ["fit", *(part for pair in needed.items() for part in pair)]
     for more in (["--dry-run"], []):
-        result = CliRunner().invoke(app, [*command, *more])
+        result = CliRunner().invoke(app, spending([*command, *more]))
         assert result.exit_code == 0, result.output
         assert f"{RECORDS:,}" in result.output
 
@@ -268,7 +283,7 @@ def test_nothing_is_written_into_the_private_folder(
         given |= {"--account": str(files.directory / "spent.account")}
     before = contents(files)
     said = [part for pair in (given | {option: place}).items() for part in pair]
-    result = CliRunner().invoke(app, [command, *said, *([] if command == "fit" else ["--overwrite"])])
+    result = CliRunner().invoke(app, spending([command, *said, *([] if command == "fit" else ["--overwrite"])]))
     assert result.exit_code == 2, result.output
     told = " ".join(result.output.split())
     assert f"{option} must be a place outside folder, which is read" in told

@@ -61,17 +61,20 @@ def test_what_cannot_be_written_fails_before_the_draw(files: Files, monkeypatch:
     assert files.publish().exit_code == 2
 
 
-def test_a_picture_that_fails_is_left_out(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_fails_is_named_by_the_exit_code_too(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise RuntimeError("no fonts")
 
     monkeypatch.setattr(PublishedModel, "draw", broken)
     result = files.publish()
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert "picture.svg: RuntimeError: no fonts" in result.stdout
-    assert json.loads(files.publish("--json", "--overwrite").stdout)["left_out"] == {
-        "picture.svg": "RuntimeError: no fonts"
-    }
+    assert "could not be written to" in result.stderr
+    assert "picture.svg. The model itself is in" in result.stderr
+    again = files.publish("--json", "--overwrite")
+    assert again.exit_code == 1
+    assert json.loads(again.stdout)["failed"] == {"picture.svg": "RuntimeError: no fonts"}
+    assert json.loads(again.stdout)["left_out"] == {}
     assert files.model().classes == (0, 1)
 
 
@@ -103,6 +106,6 @@ def test_a_summary_that_cannot_be_printed_says_where_the_model_is(
     result = files.publish()
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "The model was drawn and ε = 2 is spent; it is in " in result.stderr
+    assert "The model was drawn and ε = 2 is spent without an account; it is in " in result.stderr
     assert result.stderr.endswith("model.json. Then: UnicodeEncodeError.\n")
     assert files.model().provenance.records == RECORDS

@@ -91,5 +91,7 @@ def test_no_file_is_replaced_unasked(public: Path) -> None:
     assert refused.exit_code == 2
     assert "--overwrite" in refused.stderr
     assert target.read_text() == "mine"
-    assert make(public, "--out", str(target), "--overwrite").exit_code == 0
+    target.unlink()
+    for more in ((), ("--overwrite",)):
+        assert make(public, "--out", str(target), *more).exit_code == 0
     assert Schema.from_toml(target).names == tuple(ROWS)

@@ -294,5 +294,5 @@ class TestSaving:
         monkeypatch.setattr(type(MODEL.kind), "effects", fail)
         saved = MODEL.save(tmp_path, public=PEOPLE)
         assert PublishedModel.load(tmp_path) == MODEL
-        assert saved.left_out["effects"] == "MemoryError: no room"
+        assert saved.failed["effects"] == "MemoryError: no room"
         assert (tmp_path / "model.onnx").exists()

@@ -244,13 +244,14 @@ class TestSaving:
 
         monkeypatch.setattr(PublishedModel, method, half)
         saved = MODEL.save(tmp_path)
-        assert saved.left_out == {left_out: "RuntimeError: no fonts"}
+        assert saved.failed == {left_out: "RuntimeError: no fonts"}
+        assert saved.left_out == {}
         assert {path.name for path in tmp_path.iterdir()} == {path.name for path in saved.written}
         assert len(saved.written) == 4
 
     def test_a_directory_in_the_place_of_a_picture(self, tmp_path: Path) -> None:
         (tmp_path / "picture.svg").mkdir()
-        assert list(MODEL.save(tmp_path).left_out) == ["picture.svg"]
+        assert list(MODEL.save(tmp_path).failed) == ["picture.svg"]
 
     def test_files_that_cannot_be_read(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="a file that can be read"):

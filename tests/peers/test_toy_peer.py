@@ -154,11 +154,12 @@ def test_it_is_recommended_with_a_command_that_runs(files: Path) -> None:
     best = planned()["recommendation"]
     assert (best["algorithm"], best["estimator"]) == ("toy", "ToyMajority")
     assert best["reason"].startswith("toy: one bit needs hardly any records")
-    preview = invoke(f"{best['command']} --preview --seed 1")
-    assert preview.exit_code == 0, preview.output
-    assert "Left: any number of queries. Every row will be answered." in preview.output
+    command = best["command"].replace("--account NAME", "--no-account")  # a seeded run is not charged
+    dry = invoke(f"{command} --dry-run --seed 1")
+    assert dry.exit_code == 0, dry.output
+    assert "Left: any number of queries. Every row will be answered." in dry.output
     assert not (files / "answers.csv").exists()
-    done = invoke(f"{best['command']} --seed 1 --json")
+    done = invoke(f"{command} --seed 1 --json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert (told["guarantee"]["epsilon"], told["guarantee"]["delta"]) == (2.0, 0.0)
@@ -170,13 +171,13 @@ def test_it_is_recommended_with_a_command_that_runs(files: Path) -> None:
 @pytest.mark.parametrize("text", ["toy", "Toy", "Warner", "ToyMajority"])
 def test_the_command_line_takes_all_its_names(files: Path, text: str) -> None:  # noqa: ARG001
     line = f"pcqr answer --private train.csv --label label --labels no,yes --queries queries.csv --algorithm {text}"
-    assert invoke(f"{line} --epsilon 1 --delta 1e-6 --preview --json").exit_code == 0
+    assert invoke(f"{line} --epsilon 1 --delta 1e-6 --dry-run --json").exit_code == 0
 
 
 def test_an_option_that_it_lacks_is_refused(files: Path) -> None:  # noqa: ARG001
     line = "pcqr answer --private train.csv --label label --labels no,yes --queries queries.csv --algorithm toy"
     for option in ("--mode paper", "--on-unstable random", "--model-out somewhere"):
-        refused = invoke(f"{line} --epsilon 1 --delta 1e-6 --out answers.csv {option}")
+        refused = invoke(f"{line} --epsilon 1 --delta 1e-6 --no-account --out answers.csv {option}")
         assert refused.exit_code == 2
         assert f"{option.split()[0]} must be left out" in " ".join(refused.output.split())
 

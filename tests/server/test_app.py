@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -75,3 +76,4 @@ def test_the_document_names_what_is_served_and_every_refusal_of_a_route(client: 
     budget = told["paths"]["/v1/budget"]["get"]
     assert budget["parameters"][0]["schema"]["enum"] == ["ages", "clinic"]
     assert "422" not in budget["responses"], "FastAPI's own shape of errors is never sent"
+    assert not re.search("docs/|proofs/", str(told)), "pages that whoever asks does not have"

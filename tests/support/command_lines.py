@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from typer.main import get_command
 from pcqr.cli.main import app
 
 COMMANDS: Any = get_command(app)
+SPENDING = ("answer", "fit", "publish")
 
 
 def taken(words: list[str]) -> dict[str, Any]:
@@ -22,6 +24,13 @@ def taken(words: list[str]) -> dict[str, Any]:
         command = command.commands[name]
     found: dict[str, Any] = command.make_context(name, rest).params
     return found
+
+
+def spending(words: Iterable[object]) -> list[str]:
+    """The words of a command. Where it spends and names no account, it says so: --no-account."""
+    said = [str(word) for word in words]
+    decides = said[0] not in SPENDING or "--account" in said or "--no-account" in said
+    return said if decides else [*said, "--no-account"]
 
 
 def commands_in(page: str) -> list[list[str]]:

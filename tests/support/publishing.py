@@ -14,6 +14,7 @@ from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.models import PublishedModel
+from support.command_lines import spending
 
 RECORDS, PUBLIC = 1500, 100
 SCHEMA = """
@@ -65,7 +66,9 @@ class Files:
             "--depth": "2",
             "--out": self.path("model"),
         }
-        return CliRunner().invoke(app, ["publish", *(part for pair in needed.items() for part in pair), *options])
+        return CliRunner().invoke(
+            app, spending(["publish", *(part for pair in needed.items() for part in pair), *options])
+        )
 
     def model(self) -> PublishedModel:
         return PublishedModel.load(self.directory / "model")

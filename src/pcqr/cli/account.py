@@ -1,11 +1,9 @@
-"""`pcqr account`: what may ever be spent on a private table, and what was; and what commands that spend say of it."""
+"""`pcqr account`: what may ever be spent on a private table, and what was."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,73 +14,20 @@ from pcqr.addresses import without_password
 from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
 from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn
-from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.cli.spending import naming_account, weak
 from pcqr.cli.words import TOGETHER
 from pcqr.errors import ParameterError, PcqrError
-from pcqr.files import check_not_input, check_output
-from pcqr.plan import Plan
-from pcqr.release.account import Account, Charge, concentration
+from pcqr.files import check_output
+from pcqr.guarantee import Guarantee
+from pcqr.release.account import Account, Charge
 from pcqr.release.account.figures import Tally, at_least, at_most, exact
 from pcqr.release.account.filters import ConcentratedFilter
-from pcqr.release.account.places import directory, found, known
-from pcqr.release.account.telling import told_account, told_charge, told_tally
+from pcqr.release.account.places import directory, known
+from pcqr.release.account.telling import told_account, told_charge
 from pcqr.unit import Unit
 
-NOTHING_REMEMBERED = "none: nothing remembers what was spent (--account)"
 _MOST_LINES = 40
 """Charges that are listed one by one; the picture and --json have all of them."""
-
-
-def account_of(job: OnPrivateFiles, command: str) -> Account | None:
-    """The account that a command is to charge, found before anything private is read."""
-    if job.account is None:
-        if job.account_anchor is not None:
-            raise ParameterError("--account-anchor", "left out without --account", str(job.account_anchor))
-        return None
-    if job.seed is not None:
-        raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
-    with _naming("--account"):
-        place = found(job.account)
-    if isinstance(place, Path):
-        check_not_input(place, job.inputs, option="--account")
-    if job.account_anchor is not None:
-        check_not_input(job.account_anchor, job.inputs, option="--account-anchor")
-    with _naming("--account"):
-        return Account.open(job.account, anchor=job.account_anchor).on_behalf_of(command)
-
-
-def account_line(account: Account | None) -> str:
-    """For the summary of a run that spent: what is left, or that nothing is remembered."""
-    if account is None:
-        return NOTHING_REMEMBERED
-    return f"{account.name}: charged. Left are {account.told(account.left, is_left=True)}"
-
-
-def stays_charged(account: Account | None) -> str:
-    """For a run that ended early, whether before its charge or after it."""
-    if account is None:
-        return ""
-    return f" What was charged to the account {account.name} stays charged: pcqr account show {account.name}."
-
-
-def account_facts(account: Account | None) -> dict[str, Any] | None:
-    """The same for JSON."""
-    if account is None:
-        return None
-    return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
-
-
-def has_room(account: Account, plan: Plan) -> bool:
-    """Would a release by this plan be charged, as it was made?"""
-    return account.covers(plan.guarantee, concentration=concentration(plan))
-
-
-def preview_line(account: Account | None, plan: Plan) -> str:
-    """What the account would say to a release that was not run."""
-    if account is None:
-        return NOTHING_REMEMBERED
-    fits = "has room for it" if has_room(account, plan) else "has NO room for it: the run would be refused"
-    return f"{account.name} {fits}. Left are {account.told(account.left, is_left=True)}"
 
 
 def run_create(job: CreateAccount, *, as_json: bool) -> None:
@@ -90,7 +35,9 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
     if job.unit == "record" and job.rows is not None:
         raise ParameterError("--rows", "left out with --unit record", job.rows)
     unit = Unit(job.unit, job.rows)
-    with _naming("NAME"):
+    if not job.accept_weak_guarantee and (caveats := Guarantee(job.epsilon, job.delta, unit=unit).caveats()):
+        raise weak(caveats)
+    with naming_account("NAME"):
         account = Account.create(
             job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, anchor=job.anchor
         )
@@ -115,7 +62,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
     """The terms, the charges with running sums, what is left; a picture where one is asked for."""
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
-    with _naming("NAME"):
+    with naming_account("NAME"):
         account = Account.open(job.place, anchor=job.anchor)
     if job.verify:
         account.verify()
@@ -141,7 +88,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
 
 
 def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
-    with _naming("NAME"):
+    with naming_account("NAME"):
         account = Account.open(job.place, anchor=job.anchor, adopt=True, write_off=job.write_off)
     if as_json:
         print_json(_told(account))
@@ -269,14 +216,3 @@ def _counted(charges: Sequence[Charge]) -> str:
 
 def _told(account: Account) -> dict[str, Any]:
     return told_account(account) | {"confirmed": account.is_confirmed}
-
-
-@contextmanager
-def _naming(option: str) -> Iterator[None]:
-    """Errors about the account speak of the option that it was given by."""
-    try:
-        yield
-    except ParameterError as error:
-        if error.name != "account":
-            raise
-        raise ParameterError(option, error.allowed, error.received) from None

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pcqr.cli.options import OfAccountAnchor, Overwrite, Place
+from pcqr.cli.options import AcceptWeakGuarantee, OfAccountAnchor, Overwrite, Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class CreateAccount:
         typer.Option("--rows", min=1, help="With --unit person: the most rows that one has. Default: any number."),
     ] = None
     anchor: OfAccountAnchor = None
+    accept_weak_guarantee: AcceptWeakGuarantee = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
+from pcqr.guarantee import Guarantee
 from pcqr.planning.questions.advice import Advice, Advised, Situation
 from pcqr.planning.questions.measured import Evidence
 
 _NEEDS = {
     "public rows": "public rows without labels",
-    "schema": "a schema: the columns, their categories and bounds (docs/schema.md)",
+    "schema": "a schema: the columns, their categories and bounds (pcqr schema makes one from public rows)",
     "queries": "all queries beforehand, as public rows",
     None: "nothing but the records and the queries",
 }
@@ -29,7 +30,7 @@ def advice_object(advice: Advice) -> dict[str, Any]:
         "situation": asdict(situation),
         "recommended": _object(advice.best, situation) | {"reason": advice.reason},
         "alternatives": [_object(other, situation) for other in advice.others],
-        "notes": list(advice.notes),
+        "notes": list(_notes(advice)),
     }
 
 
@@ -82,9 +83,19 @@ def print_advice(console: Console, advice: Advice) -> None:
     for other in advice.others:
         for line in lines_for(other, situation)[:1] or (f"Python only: {python_for(other, situation)}",):
             console.print(Text.assemble((f"{other.way.words}\n", "bold"), f"  {line}"), soft_wrap=True)
-    for note in advice.notes:
+    for note in _notes(advice):
         console.print()
         console.print(Text.assemble(("Note. ", "bold"), note))
+
+
+def _notes(advice: Advice) -> tuple[str, ...]:
+    """What else is to be known, a guarantee that is too weak to run without saying so included."""
+    situation = advice.situation
+    delta = 0.0 if advice.best.way.algorithm.pure else situation.delta
+    caveats = Guarantee(situation.epsilon, delta).caveats(situation.records)
+    if not caveats:
+        return advice.notes
+    return (*advice.notes, f"{' '.join(caveats)} The command needs --accept-weak-guarantee.")
 
 
 def _expected(found: Evidence) -> str:

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 
 from pcqr import AssumePublic, registry
-from pcqr.cli.account import account_facts, account_line, account_of, has_room, preview_line, stays_charged
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import (
     Points,
@@ -30,6 +29,15 @@ from pcqr.cli.jobs import Answer
 from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
 from pcqr.cli.releases import made_release, most_labels
+from pcqr.cli.spending import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
 from pcqr.cli.stopping import Signals
 from pcqr.cli.words import KINDS
 from pcqr.datasets.tables import check_suffix
@@ -41,7 +49,7 @@ from pcqr.release.account import Account
 
 COMMAND = "pcqr answer"
 MODEL_UNSAVED = 1
-"""Exit code: all answers are there, but the model that was published could not be written."""
+"""Exit code: all answers are there, but the model that was published, or a file beside it, could not be written."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,13 @@ def run(job: Answer, *, as_json: bool) -> None:
     out = _checked_out(job, as_json=as_json)
     account = account_of(job, COMMAND)
     price = Price(job.epsilon, job.delta)
-    with Signals() as signals, answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers:
-        answers.beside = stays_charged(account)
+    release: Release[Any] | None = None
+    with (
+        Signals() as signals,
+        answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers,
+        refusing_weak(job, job.epsilon),
+    ):
+        answers.charged = lambda: charged_words(release, account, str(price))
         inputs = read_inputs(job, most_labels=most_labels(job), queries=job.queries, categories=job.categories)
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
@@ -108,6 +121,9 @@ def run(job: Answer, *, as_json: bool) -> None:
         if not as_json:
             print_json(publication.unsaved)
         raise typer.Exit(MODEL_UNSAVED)
+    if publication.saved is not None and publication.saved.failed:
+        complain(publication.missing)
+        raise typer.Exit(MODEL_UNSAVED)
     if halted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
@@ -121,7 +137,7 @@ def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple
     return None if answer.label is None else names[int(answer.label)], answer.kind, None
 
 
-def preview(job: Answer, *, as_json: bool) -> None:
+def show_plan(job: Answer, *, as_json: bool) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and n (rows, or persons)."""
     account = account_of(job, COMMAND)
     columns, records = public_size(job)
@@ -134,21 +150,13 @@ def preview(job: Answer, *, as_json: bool) -> None:
     plan = _release(job, shown, len(names)).plan(records, points.shape[1], persons=job.person is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
-    if as_json:
-        print_json(
-            guarantee_facts(plan.guarantee, records)
-            | {
-                "queries": points.shape[0],
-                "cost": asdict(cost) | {"is_certain": cost.is_certain},
-                "plan": plan_facts(plan),
-                "account": account_facts(account),
-                "fits": None if account is None else has_room(account, plan),
-            }
-        )
-        return
-    fields = {"guarantee": promise(plan.guarantee, records), "queries": str(cost)} | plan_lines(plan)
-    fields |= {"account": preview_line(account, plan), "spent": "nothing: this is a preview"}
-    Console().print(field_table(fields))
+    lines = {"queries": str(cost)} | plan_lines(plan)
+    facts = {
+        "queries": points.shape[0],
+        "cost": asdict(cost) | {"is_certain": cost.is_certain},
+        "plan": plan_facts(plan),
+    }
+    end_dry_run(plan, records, Outlook.of(job, account, plan, records), lines, facts, as_json=as_json)
 
 
 def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
@@ -161,7 +169,7 @@ def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
 
 def _checked_out(job: Answer, *, as_json: bool) -> Path:
     if job.out is None:
-        raise ParameterError("--out", "given, for the answers; --preview alone goes without", job.out)
+        raise ParameterError("--out", "given, for the answers; --dry-run alone goes without", job.out)
     if job.show and as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
     if job.model_out is not None and not job.publishes:
@@ -191,6 +199,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
             "published": done.published,
             "model": None if done.model_folder is None else str(done.model_folder),
             "unsaved_model": done.publication.unsaved,
+            "failed": {} if done.publication.saved is None else done.publication.saved.failed,
             "out": str(done.out),
             "account": account_facts(done.account),
         }

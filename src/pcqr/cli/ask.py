@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,22 @@ import typer
 from rich.console import Console
 
 from pcqr import release as releases
-from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress
+from pcqr.cli.console import BAD_INPUT, BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Ask
-from pcqr.cli.keeping import Answers, part_of
-from pcqr.cli.releases import files_of
+from pcqr.cli.keeping import COLUMNS, Answers, check_part, check_replaced, part_of
+from pcqr.cli.releases import files_of, found_again
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.cli.words import KINDS, OF_QUOTA
 from pcqr.client import Remote, connect
 from pcqr.client.address import is_address
 from pcqr.client.errors import QuotaSpent, ServiceError
 from pcqr.datasets.tables import Columns, check_suffix, read_table
-from pcqr.errors import BudgetExhausted, ParameterError, PcqrError
+from pcqr.errors import BudgetExhausted, ParameterError, PcqrError, Undecided
 from pcqr.files import InUse, check_output
 from pcqr.journal import Journal
-from pcqr.plan import counted
+from pcqr.plan import BatchCost, counted
+from pcqr.plan.answers import LIKELY
 from pcqr.schema.spreadsheets import unescaped
 
 BATCH = 256
@@ -42,23 +44,71 @@ Row = tuple[str, str]
 
 def run(job: Ask, *, as_json: bool) -> None:
     """Open, check, ask, write, summarise. The release has each answer on disk before it is in the output."""
-    with naming("--out"):
-        check_suffix(job.out)
-    for place in (job.out, part_of(job.out)):
-        check_output(place, inputs=(job.queries, *files_of(job)), overwrite=True)
+    out = None if job.dry_run else _checked_out(job)
     table = _features(read(job.queries, "--queries"), job)
     asked = len(next(iter(table.values()), ()))
     release = _opened(job)
     try:
         with Signals() as signals:
             batch = _batches(release, table)
-            earlier = [] if job.overwrite else _earlier(job.out, release, batch, asked)
-            answers, halted = _asked(job, release, batch, asked, earlier, signals, as_json=as_json)
-        _summarise(job, release, answers, halted, as_json=as_json)
+            earlier = [] if out is None or job.overwrite else _earlier(out, release, batch, asked)
+            cost = release.preview(batch(range(asked))) if asked else None
+            refusal = None if cost is None or job.yes else _refusal(cost)
+            if out is None:
+                _show_cost(cost, refusal, as_json=as_json)
+                return
+            if refusal is not None:
+                raise refusal
+            answers, halted = _asked(out, release, batch, asked, earlier, signals, show=job.show, as_json=as_json)
+        _summarise(job, out, release, answers, halted, as_json=as_json)
     finally:
         release.close()
     if halted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
+
+
+def _checked_out(job: Ask) -> Path:
+    if job.out is None:
+        raise ParameterError("--out", "given, for the answers; --dry-run alone goes without", None)
+    with naming("--out"):
+        check_suffix(job.out)
+    for place in (job.out, part_of(job.out)):
+        check_output(place, inputs=(job.queries, *files_of(job)), overwrite=True)
+    check_replaced(job.out, COLUMNS)
+    check_part(job.out)
+    return job.out
+
+
+def _refusal(cost: BatchCost) -> Undecided | None:
+    """Why a batch is not asked without --yes: it is expected to use up the release. From public numbers alone."""
+    chance = cost.chance_of_halting if cost.quota is None else cost.chance_of_exhausting
+    is_unforeseen = chance is None and cost.beyond_plan > 0 and not cost.is_certain
+    if cost.left.is_nothing or not (is_unforeseen or (chance or 0.0) >= LIKELY):
+        return None
+    new = counted(cost.new, "new query", "new queries")
+    reason = f"{new} are expected to use up the release, for everybody and for ever"
+    if is_unforeseen:
+        reason = f"{new}, {cost.beyond_plan:,} more than planned, may use up the release, for everybody and for ever"
+    return Undecided(
+        "--yes",
+        f"{reason}. Left: {cost.left}. Nothing was asked.",
+        "Ask fewer rows: --dry-run says what they would use up. To ask all of them all the same, add --yes.",
+    )
+
+
+def _show_cost(cost: BatchCost | None, refusal: Undecided | None, *, as_json: bool) -> None:
+    """What a dry run has found. Exit 2 where the run would stop before it asks."""
+    if as_json:
+        told = None if cost is None else asdict(cost) | {"is_certain": cost.is_certain}
+        facts = {"queries": 0 if cost is None else cost.requested, "cost": told, "dry_run": True}
+        print_json(facts | ({} if refusal is None else {"error": error_fields(refusal)}))
+    else:
+        fields = {"queries": "none" if cost is None else str(cost), "dry run": "nothing was asked or written"}
+        Console().print(field_table(fields))
+        if refusal is not None:
+            complain(str(refusal))
+    if refusal is not None:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _opened(job: Ask) -> Any:
@@ -68,6 +118,10 @@ def _opened(job: Ask) -> Any:
     if not is_address(job.place):
         if job.ca is not None:
             raise ParameterError("--ca", "left out for a directory", str(job.ca))
+        if job.dry_run:  # reads no secret, and works beside a writer
+            if job.adopt:
+                raise ParameterError("--adopt", "left out with --dry-run, which records nothing", True)
+            return releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
         return releases.open(
             job.place, ledger=job.ledger, anchor=job.anchor, key=job.key, adopt=job.adopt, write_off=job.write_off
         )
@@ -84,16 +138,24 @@ def _opened(job: Ask) -> Any:
 
 
 def _asked(
-    job: Ask, release: Any, batch: Batch, asked: int, earlier: Sequence[Row], signals: Signals, *, as_json: bool
+    out: Path,
+    release: Any,
+    batch: Batch,
+    asked: int,
+    earlier: Sequence[Row],
+    signals: Signals,
+    *,
+    show: bool,
+    as_json: bool,
 ) -> tuple[Answers, Spent | None]:
     try:
-        journal = Journal(part_of(job.out))
+        journal = Journal(part_of(out))
     except InUse:
-        raise ParameterError("--out", "a file that no other run is writing to", str(job.out)) from None
+        raise ParameterError("--out", "a file that no other run is writing to", str(out)) from None
     answers, halted = Answers(journal), None
     try:
-        with progress(hidden=as_json or job.show) as bar:
-            answers.begin(signals, asked, show=job.show)
+        with progress(hidden=as_json or show) as bar:
+            answers.begin(signals, asked, show=show)
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
@@ -108,7 +170,7 @@ def _asked(
                     halted = error
                     answers.give(None, UNANSWERED)
                     start += 1
-            answers.finish(job.out, overwrite=True)
+            answers.finish(out, overwrite=True)
     except (*FROM_OUTSIDE, ServiceError) as cause:
         with suppress(OSError):
             journal.sync()
@@ -166,8 +228,6 @@ def _whole(out: Path) -> list[Row]:
         return []
     with naming("--out"):
         found = read_table(out)
-    if list(found) != ["row", "label", "kind"]:
-        raise ParameterError("--out", "a new file, or one with answers (--overwrite replaces it)", str(out))
     return [(_text(label), str(kind)) for label, kind in zip(found["label"], found["kind"], strict=True)]
 
 
@@ -211,7 +271,7 @@ def _batches(release: Any, table: Columns) -> Batch:
     return lambda rows: [[table[name][row] for name in names] for row in rows]
 
 
-def _summarise(job: Ask, release: Any, answers: Answers, halted: Spent | None, *, as_json: bool) -> None:
+def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spent | None, *, as_json: bool) -> None:
     counts, asked = Counter(answers.kinds), len(answers.kinds)
     published = getattr(release, "is_published_", None)
     if as_json:
@@ -221,16 +281,17 @@ def _summarise(job: Ask, release: Any, answers: Answers, halted: Spent | None, *
             "queries_answered": release.queries_answered_,
             "unstable_left": release.unstable_left_,
             "published": published,
-            "out": str(job.out),
+            "out": str(out),
         }
         print_json(told | ({} if halted is None else {"error": error_fields(halted)}))
         return
     meanings = KINDS | ({UNANSWERED: OF_QUOTA} if isinstance(halted, QuotaSpent) else {})
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in meanings.items() if counts[kind])
-    fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(job.out)}
+    fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(out)}
     if published:
         is_here = not is_address(job.place)
-        fields["published"] = f"pcqr export {job.place} --out DIRECTORY writes the model" if is_here else job.place
+        place = found_again(job.place, ledger=job.ledger, anchor=job.anchor)
+        fields["published"] = f"pcqr export {place} --out DIRECTORY writes the model" if is_here else job.place
     Console().print(field_table(fields))
     if halted is not None:
         complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {_of_all(halted, counts[UNANSWERED])}")

@@ -8,7 +8,11 @@ from pcqr.planning.questions.advice import Advised, Situation
 from pcqr.planning.questions.options import Option
 from pcqr.planning.request import Demand
 
-EXAMPLES = "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model and answers.csv stand for yours"
+EXAMPLES = (
+    "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model, answers.csv and NAME stand for yours; "
+    "pcqr account create NAME --epsilon … --delta … makes the account, once for each table"
+)
+_ACCOUNT = "--account NAME"
 _FILES = "--private train.csv --label label --labels no,yes"
 _SOURCES = {
     "public rows": "--public public.csv",
@@ -23,7 +27,7 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     if way.at_once and advised.source is not None:
         delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
         return (
-            f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} --out model",
+            f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} {_ACCOUNT} --out model",
             "pcqr predict model queries.csv --out answers.csv",
         )
     if not way.commanded:
@@ -33,7 +37,7 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     hypotheses = "trees --depth 2" if way.trees else "stumps"
     return (
         f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} "
-        f"--algorithm {way.algorithm.option} {privacy} --delta {_number(situation.delta)} --out answers.csv",
+        f"--algorithm {way.algorithm.option} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
     )
 
 
@@ -57,7 +61,7 @@ def line_for_option(option: Option, request: Demand, class_name: str | None, int
     accuracy = f"--alpha {_number(request.alpha)} --beta {_number(request.beta)}"
     return (
         f"pcqr answer {_FILES} --queries queries.csv --class {class_name}{unions} --algorithm {algorithm}{after} "
-        f"--epsilon {_number(request.epsilon)} --delta {_number(request.delta)} {accuracy} --out answers.csv"
+        f"--epsilon {_number(request.epsilon)} --delta {_number(request.delta)} {accuracy} {_ACCOUNT} --out answers.csv"
     )
 
 

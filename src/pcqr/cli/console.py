@@ -5,9 +5,12 @@ Results go to standard output. Errors and progress go to standard error, so that
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,12 +33,46 @@ from rich.text import Text
 
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
 from pcqr.errors import MissingExtra, ParameterError, PcqrError, PcqrWarning, WeakGuarantee
-from pcqr.files import replacing
+from pcqr.files import check_outside_releases, replacing
 from pcqr.progress import Progress as Told
 from pcqr.progress import reporting as listening
 
+_PLAIN = {
+    **{"ε": "epsilon", "δ": "delta", "ρ": "rho", "η": "eta", "α": "alpha", "β": "beta", "θ": "theta", "λ": "lambda"},
+    **{"μ": "mu", "γ": "gamma", "Σ": "sum ", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "∞": "infinity", "√": "sqrt "},
+    **{"·": "*", "×": "x", "±": "+-", "−": "-", "–": "-", "—": "-", "…": "...", "→": "->", "∈": "in", "⊥": "none"},
+    **{"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "′": "'", "°": " degrees ", "†": "+", "¼": "1/4", "½": "1/2"},
+}
+"""What stands for a character on a terminal that cannot show it."""
+_ON_PLAIN_TERMINALS = "pcqr.plain"
+
 BAD_INPUT = 2
 BUDGET_EXHAUSTED = 3
+
+
+def plain_terminal() -> None:
+    """Let no command fail on a terminal that cannot show a character: write what is closest to it instead."""
+    codecs.register_error(_ON_PLAIN_TERMINALS, _closest)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ON_PLAIN_TERMINALS)
+
+
+def _closest(error: UnicodeError) -> tuple[str, int]:
+    """For `codecs.register_error`: the characters that could not be encoded, in plain ones."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    plain = (_plain_character(character) for character in error.object[error.start : error.end])
+    return "".join(plain), error.end
+
+
+def _plain_character(character: str) -> str:
+    """By name, or without accents, ring or height: ² is 2, ₁ is 1, é is e. A question mark where nothing is close."""
+    named = _PLAIN.get(character)
+    if named is not None:
+        return named
+    parts = unicodedata.normalize("NFKD", character)
+    return "".join(part if part.isascii() else _PLAIN.get(part, "") for part in parts) or "?"
 
 
 @contextmanager
@@ -74,6 +111,19 @@ def complain(message: str) -> None:
     Console(stderr=True).print(f"Error: {message}", style="bold red", soft_wrap=True, markup=False, highlight=False)
 
 
+def fail(message: str, cause: BaseException, *, as_json: bool, **document: Any) -> None:
+    """Say why a run ended early: as one JSON object with `document` in it, or in words, then what is in `document`."""
+    if isinstance(cause, BrokenPipeError):
+        give_up_output()
+        as_json = False
+    if as_json:
+        typer.echo(json.dumps({"error": {"type": type(cause).__name__, "message": message}} | document, indent=2))
+        return
+    complain(message)
+    for value in document.values():
+        typer.echo(json.dumps(value, indent=2))
+
+
 def warn(message: str) -> None:
     """For the data holder's eyes: standard error, never a result."""
     Console(stderr=True).print(f"Warning: {message}", style="yellow", soft_wrap=True, markup=False, highlight=False)
@@ -95,7 +145,8 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def make_directory(out: Path) -> None:
-    """The directory of `--out`, made where it does not exist."""
+    """The directory of `--out`, made where it does not exist. Never one of a release."""
+    check_outside_releases(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

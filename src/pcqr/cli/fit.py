@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from pcqr import AssumePublic, registry
-from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
-from pcqr.cli.console import complain, field_table, print_json, progress, stages
+from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
+from pcqr.cli.keeping import Price
 from pcqr.cli.kept import warn_if_together
-from pcqr.cli.releases import made_release, most_labels
-from pcqr.cli.stopping import Signals
+from pcqr.cli.releases import found_again, made_release, most_labels
+from pcqr.cli.spending import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
+from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.errors import ParameterError
-from pcqr.files import check_not_input
+from pcqr.files import check_not_input, check_outside_releases
 from pcqr.plan import UniversalPlan, VotingPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
 from pcqr.release.account import Account
 from pcqr.release.durable.directory import rehearse
+from pcqr.release.ledger import Ledger
 from pcqr.release.ledger.opening import is_address, written_place
 
 COMMAND = "pcqr fit"
@@ -33,6 +43,7 @@ DEFAULT_QUERIES = 300
 def run(job: Fit, *, as_json: bool) -> None:
     """Read, check, fit, keep, summarise. Whatever can be refused is refused before the fit."""
     check_not_input(job.out, job.inputs)
+    check_outside_releases(job.out.absolute().parent)
     if job.ledger is not None and not is_address(job.ledger):
         check_not_input(Path(written_place(job.ledger)), job.inputs, option="--ledger")
     if job.anchor is not None:
@@ -44,11 +55,13 @@ def run(job: Fit, *, as_json: bool) -> None:
     if job.dry_run:
         _show_plan(job, account, as_json=as_json)
         return
-    inputs = read_inputs(job, most_labels=most_labels(job), categories=job.categories)
-    release: Any = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
-    release_kept = False
-    with Signals() as signals:
+    price = str(Price(job.epsilon, job.delta))
+    release: Any = None
+    is_kept = False
+    with refusing_weak(job, job.epsilon), Signals() as signals:
         try:
+            inputs = read_inputs(job, most_labels=most_labels(job), categories=job.categories)
+            release = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
             with progress(hidden=as_json) as bar, stages(bar, "fitting"):
                 release.fit(
                     inputs.table, inputs.y, public=AssumePublic(_public(job, inputs.shown)), groups=inputs.groups
@@ -56,21 +69,30 @@ def run(job: Fit, *, as_json: bool) -> None:
             release.schema_ = inputs.shown.schema  # by which the table was read
             with signals.held():
                 release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
-                release_kept = True
+                is_kept = True
             ledger = release.book().ledger
             release.close()
-        except BaseException:
-            if hasattr(release, "plan_") and not release_kept:
-                complain(f"The release was prepared and could not be kept in {job.out}.{stays_charged(account)}")
+            _summarise(job, release, ledger, inputs.records, account, as_json=as_json)
+        except BaseException as cause:
+            kept = f"The release is in {job.out}." if is_kept else f"Nothing is kept in {job.out}."
+            said = f"{reason(cause)}. {kept} {charged_words(release, account, price)}"
+            if isinstance(cause, FROM_OUTSIDE):
+                fail(said, cause, as_json=as_json)
+                raise typer.Exit(STOPPED) from None
+            if hasattr(release, "plan_"):
+                complain(said)
             raise
+
+
+def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Account | None, *, as_json: bool) -> None:
     if as_json:
-        facts = guarantee_facts(release.guarantee_, inputs.records)
+        facts = guarantee_facts(release.guarantee_, records)
         facts |= {"plan": plan_facts(release.plan_), "account": account_facts(account), "out": str(job.out)}
         facts |= {"anchor": str(ledger.anchor_path), "anchor_apart": ledger.is_apart}
         print_json(facts)
         return
-    fields = {"guarantee": promise(release.guarantee_, inputs.records)} | plan_lines(release.plan_)
-    place = shlex.quote(str(job.out))
+    place = found_again(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key)
+    fields = {"guarantee": promise(release.guarantee_, records)} | plan_lines(release.plan_)
     fields |= {
         "account": account_line(account),
         "release": f"{job.out}. It holds secrets: keep it as the private records.",
@@ -95,13 +117,9 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     release = made_release(job, shown, _planned(job), names)
     plan = release.plan(records, len(shown.schema.features), _public(job, shown), persons=job.person is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    if as_json:
-        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "account": account_facts(account)}
-        print_json(facts | {"expected_answers": plan.expected_answers, "dry_run": True})
-        return
-    fields = {"guarantee": promise(plan.guarantee, records)} | plan_lines(plan)
-    fields |= {"expected": _expected(plan), "account": preview_line(account, plan)}
-    Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+    lines = plan_lines(plan) | {"expected": _expected(plan)}
+    facts = {"plan": plan_facts(plan), "expected_answers": plan.expected_answers}
+    end_dry_run(plan, records, Outlook.of(job, account, plan, records), lines, facts, as_json=as_json)
 
 
 def _expected(plan: VotingPlan) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.options import (
+    AcceptWeakGuarantee,
     AccountAnchorOption,
     AccountOption,
     AlgorithmOption,
@@ -25,6 +26,7 @@ from pcqr.cli.options import (
     Depth,
     Device,
     Drop,
+    DryRun,
     Folder,
     HeadReads,
     Intervals,
@@ -32,6 +34,7 @@ from pcqr.cli.options import (
     Label,
     LedgerOption,
     Mode,
+    NoAccount,
     OnUnstable,
     Overwrite,
     Person,
@@ -65,7 +68,10 @@ class OnPrivateFiles:
     workers: int | None
     account: str | None
     account_anchor: Path | None
+    no_account: bool
+    accept_weak_guarantee: bool
     seed: int | None
+    dry_run: bool
 
     @property
     def not_features(self) -> tuple[str, ...]:
@@ -108,16 +114,9 @@ class Answer(Voting):
     epsilon: Annotated[float, typer.Option(help="ε for everything that this run releases.")]
     delta: Annotated[float, typer.Option(help="δ for everything that this run releases; far below 1/n.")]
     out: Annotated[
-        Path | None, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. Needed but for --preview.")
+        Path | None, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. Needed but for --dry-run.")
     ] = None
-    preview: Annotated[
-        bool,
-        typer.Option(
-            "--preview",
-            help="Spend nothing: say what the run would promise, plan and use up. Of the private file only the column "
-            "names and the number of rows are used; with --person the column of ids, for the number of persons.",
-        ),
-    ] = False
+    dry_run: DryRun = False
     class_name: AnsweringClass = "stumps"
     depth: Depth = None
     intervals: Intervals = 2
@@ -145,6 +144,8 @@ class Answer(Voting):
     workers: Workers = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
+    no_account: NoAccount = False
+    accept_weak_guarantee: AcceptWeakGuarantee = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the answers are then NOT PRIVATE.")] = None
     show: Annotated[
         bool, typer.Option("--show", help="Print every answer once it is on disk, as a line of the output.")
@@ -191,6 +192,8 @@ class Fit(Voting):
     workers: Workers = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
+    no_account: NoAccount = False
+    accept_weak_guarantee: AcceptWeakGuarantee = False
     ledger: LedgerOption = None
     anchor: AnchorOption = None
     key: KeyOption = None
@@ -203,12 +206,7 @@ class Fit(Voting):
         ),
     ] = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Show the plan and what to expect, from public numbers; spend and write nothing."
-        ),
-    ] = False
+    dry_run: DryRun = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +215,23 @@ class Ask:
 
     place: AskedPlace
     queries: Annotated[Path, typer.Option(help="The points to label, with the feature columns in any order.")]
-    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. A stopped run goes on.")]
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the answers go: .csv, .csv.gz or .parquet. A stopped run goes on. Needed but for --dry-run."
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Ask and write nothing: say which queries are new, what is left and what to expect. Exit code 2 where "
+            "--yes would be needed.",
+        ),
+    ] = False
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask although that is expected to use up the release, for everybody and ever.")
+    ] = False
     drop: Drop = field(default_factory=list)
     ledger: LedgerOption = None
     anchor: AnchorOption = None
@@ -275,7 +289,7 @@ class Publish(OnPrivateFiles):
     private: Private
     label: Label
     epsilon: Annotated[float, typer.Option(help="ε for the published model.")]
-    out: Annotated[Path, typer.Option(help="The directory that the model is written to.")]
+    out: Annotated[Path, typer.Option(help="The directory that the model is written to, new or empty.")]
     delta: Annotated[
         float | None,
         typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
@@ -306,17 +320,11 @@ class Publish(OnPrivateFiles):
     workers: Workers = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
+    no_account: NoAccount = False
+    accept_weak_guarantee: AcceptWeakGuarantee = False
     device: Device = "cpu"
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Spend and write nothing: say what would be done, what each part costs, and what it takes. Of the "
-            "private file only the column names and the number of rows are used; with --person the column of "
-            "ids, for the number of persons.",
-        ),
-    ] = False
+    dry_run: DryRun = False
     overwrite: Overwrite = False
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EEXIST
@@ -59,6 +59,31 @@ def check_answers(out: Path, inputs: Sequence[Path], price: Price, *, overwrite:
         check_output(place, inputs=inputs, overwrite=True)
     if os.path.lexists(out) and not overwrite:
         raise OutputExists(out, _rows_in(out), cost=price.again)
+    check_replaced(out, COLUMNS)
+    check_part(out)
+
+
+def check_replaced(out: Path, columns: Sequence[str], *, what: str = "answers") -> None:
+    """Raise unless `out` does not exist, is empty, or begins with `columns`, as the table of an earlier run does."""
+    if not out.exists() or not out.stat().st_size:
+        return
+    try:
+        found = table_size(out)[0]
+    except PcqrError:
+        found = ()
+    if tuple(found[: len(columns)]) != tuple(columns):
+        allowed = f"a new file, or, with --overwrite, one with {what} of an earlier run"
+        raise ParameterError("--out", allowed, f"{out}, which holds something else")
+
+
+def check_part(out: Path) -> None:
+    """Raise if the file in which answers wait until a run ends exists and is not one: it would be replaced."""
+    part, header = part_of(out), ",".join(COLUMNS).encode()
+    if part.exists():
+        with part.open("rb") as file:
+            begins = file.read(len(header))
+        if not header.startswith(begins):
+            raise ParameterError("--out", f"another file: {part.name} beside it would be replaced", str(out))
 
 
 class Answers:
@@ -72,6 +97,8 @@ class Answers:
         self.finished: Path | None = None
         self.beside = ""
         """What else was kept, to be said when the run ends early."""
+        self.charged: Callable[[], str] = str
+        """What the run has been charged so far, in a sentence, to be said then, too."""
         self._signals = Signals()
         self._show = False
 
@@ -149,17 +176,14 @@ def answers_beside(out: Path, price: Price, *, overwrite: bool, as_json: bool) -
 def _say_what_was_kept(answers: Answers, price: Price, cause: BaseException, *, as_json: bool) -> None:
     given, path = answers.journal.lines, answers.journal.path
     if answers.finished is not None:
-        kept = f"All {answers.asked:,} answers are in {answers.finished}. {price} are spent."
+        kept = f"All {answers.asked:,} answers are in {answers.finished}."
     elif not answers.journal.has_begun:
-        kept = "No answer was given: nothing was released, and nothing is written."
+        kept = "No answer was given, and nothing is written."
     elif given == answers.asked:
-        kept = f"All {given:,} answers are in {path}. {price} are spent."
+        kept = f"All {given:,} answers are in {path}."
     else:
-        kept = (
-            f"{given:,} of {answers.asked:,} answers were given and are in {path}. {price} are spent, "
-            f"and a new run costs as much again."
-        )
-    message = f"{reason(cause)}. {kept}{answers.beside}"
+        kept = f"{given:,} of {answers.asked:,} answers were given and are in {path}. {price.again}"
+    message = f"{reason(cause)}. {kept}{answers.beside} {answers.charged()}".rstrip()
     if isinstance(cause, BrokenPipeError):
         give_up_output()
         complain(message)

@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from pcqr import release as releases
-from pcqr.cli.console import field_table, make_directory, print_json, progress, warn
+from pcqr.cli.console import complain, field_table, make_directory, print_json, progress, warn
 from pcqr.cli.jobs import Export, Status
-from pcqr.cli.model_folder import check_folder
+from pcqr.cli.model_folder import check_folder, not_written
 from pcqr.cli.releases import files_of
 from pcqr.cli.words import TOGETHER
 from pcqr.datasets.tables import write_table
+from pcqr.errors import OutputExists, ParameterError, PcqrError
 from pcqr.estimators.labels import plain_name
-from pcqr.files import check_not_input, check_output, write_whole
+from pcqr.files import check_not_input, check_output, check_outside_releases, write_whole
 from pcqr.models import PublishedModel
 from pcqr.peers.transfer.exported import GUARANTEE, READING, TRANSCRIPT, Reading
 from pcqr.plan import Usage, counted
@@ -94,11 +96,13 @@ def run_export(job: Export, *, as_json: bool) -> None:
     """Write what anybody may see who may see all queries: transcript, guarantee, published model."""
     targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE, READING)}
     check_not_input(job.out, files_of(job))
+    _check_export(job.out, overwrite=job.overwrite)
     make_directory(job.out)
     for target in targets.values():
         check_output(target, inputs=files_of(job), overwrite=job.overwrite)
     check_folder(job.out / MODEL, (), overwrite=job.overwrite, cost="")
     written: list[Path] = []
+    failed = ""
     with _reading(job) as kept:
         write_table(targets[TRANSCRIPT], _transcript(kept))
         write_whole(targets[GUARANTEE], kept.guarantee.to_json())
@@ -109,23 +113,42 @@ def run_export(job: Export, *, as_json: bool) -> None:
     if is_published:
         release: Any = releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
         try:
-            written += PublishedModel.from_learner(release).save(job.out / MODEL).written
+            saved = PublishedModel.from_learner(release).save(job.out / MODEL)
+            written += saved.written
+            failed = not_written(saved, job.out / MODEL) if saved.failed else ""
         finally:
             release.close()
     if as_json:
         told = {"answers": _usage(answers), "published": is_published, "files": [str(path) for path in written]}
         print_json(told | {"adoptions": [each.facts(for_holder=True) for each in adoptions]})
-        return
-    fields = {"answers": str(answers), "files": "\n".join(map(str, written))}
-    if adoptions:
-        fields["adopted"] = "\n".join(map(str, adoptions))
-    Console().print(field_table(fields))
+    else:
+        fields = {"answers": str(answers), "files": "\n".join(map(str, written))}
+        if adoptions:
+            fields["adopted"] = "\n".join(map(str, adoptions))
+        Console().print(field_table(fields))
+    if failed:
+        complain(failed)
+        raise typer.Exit(1)
 
 
 def warn_if_together(ledger: Ledger) -> None:
     """Say once that the anchor would be restored with the ledger, where both are on one volume."""
     if not ledger.is_apart:
         warn(TOGETHER.format(anchor=ledger.anchor_path))
+
+
+def _check_export(out: Path, *, overwrite: bool) -> None:
+    """Raise unless `out` can be made, is empty, or, with `overwrite`, holds an earlier export."""
+    check_outside_releases(out)
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    try:
+        Reading.from_json((out / READING).read_text(encoding="utf-8"))
+    except (OSError, ValueError, LookupError, TypeError, PcqrError):
+        allowed = "a new or empty directory, or, with --overwrite, that of an earlier export"
+        raise ParameterError("--out", allowed, f"{out}, another one") from None
+    if not overwrite:
+        raise OutputExists(out / TRANSCRIPT, "a transcript that was exported before")
 
 
 @contextmanager

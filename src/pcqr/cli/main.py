@@ -5,15 +5,25 @@ The commands' own modules are imported when they are called, so that `pcqr --hel
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pcqr import __version__
 from pcqr.cli import account_jobs, bench_jobs, jobs, key_jobs, service_jobs
+from pcqr.cli.console import plain_terminal
 from pcqr.cli.options import command
 
-app = typer.Typer(
+
+class _App(typer.Typer):
+    """The commands, for any terminal."""
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        plain_terminal()
+        return super().__call__(*given, **named)
+
+
+app = _App(
     name="pcqr",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a decorated traceback may show local values, and those are private
@@ -63,16 +73,16 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 
     A universal run writes its model as soon as that is published: pcqr predict applies it, at no cost.
 
-    With --preview nothing is answered and nothing is spent.
+    With --dry-run nothing is answered and nothing is spent.
 
-    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed); 2 bad input, or no
-    room in the account, nothing was spent; 3 the release halted before the last query (the answers given until then are
-    in the output);
+    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed), or a file beside
+    it; 2 bad input, or no room in the account, nothing was spent; 3 the release halted before the last query (the
+    answers given until then are in the output);
     4 stopped before the end (the answers given until then are in FILE.part.csv).
     """
-    from pcqr.cli.answer import preview, run  # noqa: PLC0415
+    from pcqr.cli.answer import run, show_plan  # noqa: PLC0415
 
-    act = preview if job.preview else run
+    act = show_plan if job.dry_run else run
     act(job, as_json=as_json)
 
 
@@ -80,7 +90,7 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
     """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
 
-    ε and δ are spent here, whole; asking costs nothing more. The directory holds secrets (mode 0600, --key encrypts
+    ε and δ are spent here, whole; asking costs no more of them. The directory holds secrets (mode 0600, --key encrypts
     them) and the log of all answers. What was last replied is kept apart (--anchor), so that an older copy is noticed.
 
     Exit codes: 0 done; 2 bad input, or no room in the account, nothing was spent; 4 stopped.
@@ -92,13 +102,17 @@ def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
 
 @command(app, jobs.Ask)
 def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
-    """Label queries by a release that pcqr fit has made. Costs nothing more; what was asked before is said again.
+    """Label queries by a release that pcqr fit has made. Costs no more ε or δ; what was asked before is said again.
+
+    A new query may take one of the release's unstable answers. When they are used up, the release halts for ever: a
+    batch that is expected to do that is not asked without --yes. With --dry-run nothing is asked.
 
     The release is in a directory, or on a server that may be anywhere (pcqr serve). Each answer is on disk before it is
     shown. Should the run be stopped, the same command goes on where it was. The queries of a universal release become
     public with its classifier.
 
-    Exit codes: 0 done; 2 bad input, or the release cannot be opened or reached; 3 the release halted, or our key has
+    Exit codes: 0 done; 2 bad input, a batch that needs --yes, or the release cannot be opened or reached: nothing was
+    asked; 3 the release halted, or our key has
     used up what it may ask, before the last query; 4 stopped before the end (the answers given until then are in
     FILE.part.csv, and in the release).
     """
@@ -111,7 +125,7 @@ def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
 def serve(job: service_jobs.Serve, /, *, as_json: bool) -> None:
     """Answer over HTTP: releases and published models, by the Open Inference Protocol v2 and by a page.
 
-    Each answer is on disk before it is sent. Asking costs nothing more than pcqr fit has spent. A signal (Ctrl-C,
+    Each answer is on disk before it is sent. Asking costs no more ε or δ than pcqr fit has spent. A signal (Ctrl-C,
     SIGTERM) ends it: what is in flight is answered first.
 
     Exit codes: 0 ended by a signal; 2 bad input, or something cannot be opened.
@@ -139,7 +153,7 @@ def export(job: jobs.Export, /, *, as_json: bool) -> None:
 
     The transcript has every query, as it was encoded, with its answer: whoever sees it sees what was asked.
 
-    Exit codes: 0 done; 2 bad input, or there is no release.
+    Exit codes: 0 done; 1 a file beside the model could not be written; 2 bad input, or there is no release.
     """
     from pcqr.cli.kept import run_export  # noqa: PLC0415
 
@@ -157,7 +171,8 @@ def publish(job: jobs.Publish, /, *, as_json: bool) -> None:
 
     With --dry-run nothing is drawn and nothing is spent.
 
-    Exit codes: 0 done; 1 the model was drawn and ε is spent, but something failed afterwards;
+    Exit codes: 0 done; 1 the model was drawn and ε is spent, but a file beside it could not be written, or something
+    else failed afterwards;
     2 bad input, or no room in the account, nothing was spent; 4 stopped (the message says whether a model was drawn).
     """
     from pcqr.cli.publish import run  # noqa: PLC0415

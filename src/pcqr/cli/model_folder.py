@@ -11,25 +11,42 @@ from typing import Any
 
 from pcqr import UniversalRelease
 from pcqr.errors import OutputExists, ParameterError
-from pcqr.files import check_not_input
+from pcqr.files import check_not_input, check_outside_releases
 from pcqr.models import PublishedModel
-from pcqr.models.folder import FILES, MODEL, Saved
+from pcqr.models.folder import FILES, MODEL, Saved, holds_model
 from pcqr.schema import Schema
 
 
 def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost: str, option: str = "--out") -> None:
-    """Raise unless `folder` is a directory, or can become one, and nothing stands in the way of the files in it."""
+    """Raise unless `folder` can be made, is empty, or, with `overwrite`, holds an earlier model that can be replaced.
+
+    Files of others beside an earlier model stay as they are.
+    """
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         raise ParameterError(option, "a directory that can be written to", str(folder))
+    check_outside_releases(folder, option=option)
     sources = tuple(inputs)
     for target in (folder / name for name in FILES):
         check_not_input(target, sources, option=option)
         if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
             raise ParameterError(option, "a directory whose files can be written over", str(target))
-    if present := [name for name in FILES if not overwrite and os.path.lexists(folder / name)]:
-        holds = "a model that was published before" if present[0] == MODEL else ""
-        raise OutputExists(folder / present[0], holds, option=option, cost=cost)
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not holds_model(folder):
+        raise ParameterError(
+            option, "a new or empty directory, or, with --overwrite, that of an earlier model", f"{folder}, another one"
+        )
+    if not overwrite:
+        raise OutputExists(folder / MODEL, "a model that was published before", option=option, cost=cost)
+
+
+def not_written(saved: Saved, folder: Path) -> str:
+    """What is said of files that should be beside a model and could not be written."""
+    return (
+        f"These files could not be written to {folder}: {', '.join(saved.failed)}. The model itself is in "
+        f"{folder / MODEL}. To write them again, at no cost: pcqr.models.PublishedModel.load(…).save(…) in Python."
+    )
 
 
 @dataclass
@@ -58,6 +75,11 @@ class Publication:
     def unsaved(self) -> dict[str, Any] | None:
         """The document of a model that was paid for and could not be written: it must not be lost."""
         return None if self.model is None or self.saved is not None else json.loads(self.model.to_json())
+
+    @property
+    def missing(self) -> str:
+        """Which files beside the model could not be written."""
+        return "" if self.saved is None else not_written(self.saved, self.folder)
 
     @property
     def complaint(self) -> str:

@@ -96,7 +96,7 @@ AlgorithmOption = Annotated[
         metavar="|".join(algorithms()),
         autocompletion=algorithms,
         help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier. The names "
-        "of the papers and of the estimators will do as well (docs/glossary.md).",
+        "of the papers and of the estimators will do as well, such as AgPrivCl or AgnosticRelease.",
     ),
 ]
 
@@ -119,7 +119,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         help="A Dask cluster that keeps Parquet files in the memory of its workers and works on them: tcp://HOST:PORT, "
-        "tls://HOST:PORT, or local for workers on this machine. All of it sees private records (docs/scaling.md)."
+        "tls://HOST:PORT, or local for workers on this machine. Scheduler, workers and network see private records."
     ),
 ]
 Workers = Annotated[
@@ -149,7 +149,7 @@ Person = Annotated[
     str | None,
     typer.Option(
         help="The column of the private records that says whose each row is. It is no feature, and the guarantee is "
-        "then about persons, all rows of one together. Their number is public (docs/persons.md)."
+        "then about persons, all rows of one together. Their number is public."
     ),
 ]
 PersonRows = Annotated[
@@ -173,7 +173,27 @@ AccountOption = Annotated[
     typer.Option(
         "--account",
         help="The account of the private table, a name or a path (pcqr account): charged before anything is drawn, and "
-        "what does not fit is refused. Without it nothing is remembered.",
+        "what does not fit is refused. A run that spends needs it, or --no-account.",
+    ),
+]
+NoAccount = Annotated[
+    bool,
+    typer.Option("--no-account", help="Spend without an account: nothing remembers what this run has spent."),
+]
+AcceptWeakGuarantee = Annotated[
+    bool,
+    typer.Option(
+        "--accept-weak-guarantee",
+        help="Run although ε or δ is so large that the guarantee protects little: ε above 10, δ from 1/n or 0.001 on.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Spend and write nothing: say what the run would promise, plan and use up, and what the account would "
+        "have left. Of the private file only the column names and the number of rows are used; with --person the "
+        "column of ids, for the number of persons. Exit code 2 where the run would be refused.",
     ),
 ]
 AccountAnchorOption = Annotated[
@@ -248,7 +268,7 @@ Certificates = Annotated[
     Path | None, typer.Option("--ca", help="For https: a file of certificates to trust, instead of this machine's.")
 ]
 Place = Annotated[str, typer.Argument(help="The account: a name, or a path.", metavar="NAME")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output where it exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run has written there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text; no progress bar.")]
 
 Work = Callable[..., None]

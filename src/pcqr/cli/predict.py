@@ -13,6 +13,7 @@ from rich.console import Console
 from pcqr.cli.console import field_table, print_json
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Predict
+from pcqr.cli.keeping import check_replaced
 from pcqr.datasets.tables import Columns, check_suffix, write_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
@@ -31,6 +32,7 @@ def run(job: Predict, *, as_json: bool) -> None:
         check_suffix(job.out)
     model_file = job.model / "model.json" if job.model.is_dir() else job.model  # labels may lie beside it
     check_output(job.out, inputs=(model_file, job.file), overwrite=job.overwrite)
+    check_replaced(job.out, ("row", "label"), what="predictions")
     model = _loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)

@@ -14,13 +14,21 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import AssumePublic, Groups, PrivateClassifier
-from pcqr.cli.account import account_facts, account_line, account_of, preview_line, stays_charged
-from pcqr.cli.console import complain, field_table, give_up_output, print_json, progress, stages
+from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
 from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Publish
-from pcqr.cli.model_folder import check_folder
+from pcqr.cli.model_folder import check_folder, not_written
 from pcqr.cli.parts import in_parts
 from pcqr.cli.rehearsal import Parts, announcement, told, try_out
+from pcqr.cli.spending import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import Rehearsal
@@ -81,7 +89,7 @@ def run(job: Publish, *, as_json: bool) -> None:
         _show_plan(job, method, account, as_json=as_json)
         return
     made = Made(account=account)
-    with Signals() as signals:
+    with refusing_weak(job, job.epsilon), Signals() as signals:
         try:
             with progress(hidden=as_json) as bar:
                 if (parts := in_parts(job)) is not None:  # n is known before a record is read
@@ -112,10 +120,13 @@ def run(job: Publish, *, as_json: bool) -> None:
                 _report_failure(job, cause, made, as_json=as_json)
                 raise typer.Exit(STOPPED if isinstance(cause, Stopped) else SPENT) from None
             if isinstance(cause, FROM_OUTSIDE):
-                nothing = "No model was drawn: nothing was released, and nothing is written."
-                _fail(f"{reason(cause)}. {nothing}{stays_charged(made.account)}", cause, as_json=as_json)
+                spent = charged_words(made.learner, made.account, _price(job))
+                fail(f"{reason(cause)}. No model was drawn, and nothing is written. {spent}", cause, as_json=as_json)
                 raise typer.Exit(STOPPED) from None
             raise
+    if made.saved is not None and made.saved.failed:
+        complain(not_written(made.saved, job.out))
+        raise typer.Exit(SPENT)
 
 
 def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, *, as_json: bool) -> None:
@@ -220,12 +231,8 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     plan = rehearsal.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     takes = told(rehearsal, records, None if parts is None else _taken(job, parts, shown, names))
-    if as_json:
-        facts = guarantee_facts(plan.guarantee, records) | {"plan": plan_facts(plan), "parts": takes}
-        print_json(facts | {"account": account_facts(account), "dry_run": True})
-        return
-    fields = {"guarantee": promise(plan.guarantee, records)} | takes | {"account": preview_line(account, plan)}
-    Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+    outlook = Outlook.of(job, account, plan, records)
+    end_dry_run(plan, records, outlook, takes, {"plan": plan_facts(plan), "parts": takes}, as_json=as_json)
 
 
 def _depth(learner: PrivateClassifier) -> int | None:
@@ -244,7 +251,8 @@ def _check_out(job: Publish) -> None:
 
 
 def _price(job: Publish) -> str:
-    return f"ε = {job.epsilon:.12g}"
+    delta = "" if _method(job) == "tree" else f" and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
+    return f"ε = {job.epsilon:.12g}{delta}"
 
 
 def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
@@ -266,6 +274,7 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
                 "out": str(job.out),
                 "files": [path.name for path in saved.written],
                 "left_out": saved.left_out,
+                "failed": saved.failed,
                 "account": account_facts(made.account),
             }
         )
@@ -281,6 +290,8 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
     }
     if saved.left_out:
         fields["left out"] = "\n".join(f"{name}: {why}" for name, why in saved.left_out.items())
+    if saved.failed:
+        fields["NOT written"] = "\n".join(f"{name}: {why}" for name, why in saved.failed.items())
     Console().print(field_table(fields | {"account": account_line(made.account)}))
 
 
@@ -293,26 +304,15 @@ def _shortened(rules: str) -> str:
 
 def _report_failure(job: Publish, cause: BaseException, made: Made, *, as_json: bool) -> None:
     """Say that ε is spent and what failed; print the model if it was not written. ASCII, lest this fail as well."""
-    spent = f"The model was drawn and {_price(job)} is spent"
+    to = " without an account" if made.account is None else f", charged to the account {made.account.name}"
+    spent = f"The model was drawn and {_price(job)} is spent{to}"
     if made.saved is not None:
-        _fail(f"{spent}; it is in {job.out / MODEL}. Then: {reason(cause)}.", cause, as_json=as_json)
+        fail(f"{spent}; it is in {job.out / MODEL}. Then: {reason(cause)}.", cause, as_json=as_json)
     elif made.model is not None:
         message = f"{spent}, but it could not be written to {job.out} ({reason(cause)}). model.json is printed instead."
-        _fail(message, cause, as_json=as_json, model=json.loads(made.model.to_json()))
+        fail(message, cause, as_json=as_json, model=json.loads(made.model.to_json()))
     else:
-        _fail(f"{spent}, but it could not be described ({reason(cause)}) and is lost.", cause, as_json=as_json)
-
-
-def _fail(message: str, cause: BaseException, *, as_json: bool, **document: Any) -> None:
-    if isinstance(cause, BrokenPipeError):
-        give_up_output()
-        as_json = False
-    if as_json:
-        typer.echo(json.dumps({"error": {"type": type(cause).__name__, "message": message}} | document, indent=2))
-        return
-    complain(message)
-    for value in document.values():
-        typer.echo(json.dumps(value, indent=2))
+        fail(f"{spent}, but it could not be described ({reason(cause)}) and is lost.", cause, as_json=as_json)
 
 
 def _public_inputs(model: PublishedModel) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pcqr.client.address import is_address
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
+from pcqr.release.ledger.opening import written_place
 
 
 def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) -> Release[Any]:
@@ -38,6 +40,14 @@ def files_of(job: Ask | Export) -> list[Path]:
     key = job.key if isinstance(job, Ask) else None
     given = (job.place, job.anchor, job.ledger, key and key.removeprefix("file:"))
     return [Path(each) for each in given if each is not None]
+
+
+def found_again(place: str | Path, *, ledger: str | None, anchor: Path | None, key: str | None = None) -> str:
+    """The release with the options that find all of it again, as a shell takes them. A password is left out."""
+    where = None if ledger is None else written_place(ledger)
+    given = (("--ledger", where), ("--anchor", anchor), ("--key", key))
+    options = [f" {option} {shlex.quote(str(value))}" for option, value in given if value is not None]
+    return shlex.quote(str(place)) + "".join(options)
 
 
 def most_labels(job: Voting) -> int:

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.console import print_json
+from pcqr.cli.inputs import declared_schema
 from pcqr.cli.jobs import MakeSchema
 from pcqr.datasets.tables import Columns, read_table
-from pcqr.errors import ParameterError
+from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output, replacing
 from pcqr.models.vocabulary import allowed_values, printable
 from pcqr.plan import counted
@@ -33,6 +34,7 @@ def run(job: MakeSchema, *, as_json: bool) -> None:
         if out.suffix.lower() not in (".toml", ".json"):
             raise ParameterError("--out", "a name that ends in .toml or .json", str(out))
         check_output(out, inputs=(job.file,), overwrite=job.overwrite)
+        _check_replaced(out)
     rows = read_table(job.file)
     schema = _schema(rows, job.drop, job.most_categories)
     if out is not None:
@@ -45,6 +47,17 @@ def run(job: MakeSchema, *, as_json: bool) -> None:
         print_json(found | {"out": None if out is None else str(out)})
     else:
         _print(schema, count, cut_short, out)
+
+
+def _check_replaced(out: Path) -> None:
+    """Raise if `out` exists and is no schema: with --overwrite it would be lost."""
+    if not out.exists() or not out.stat().st_size:
+        return
+    try:
+        declared_schema(out)
+    except (PcqrError, ValueError):
+        allowed = "a new file, or, with --overwrite, an earlier schema"
+        raise ParameterError("--out", allowed, f"{out}, which holds something else") from None
 
 
 def _schema(rows: Columns, drop: Sequence[str], most_categories: int) -> Schema:

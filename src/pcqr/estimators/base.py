@@ -64,6 +64,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     plan_: P
     guarantee_: Guarantee
 
+    _has_spent: bool | None = False
+
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
 
@@ -129,6 +131,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When most of the planned queries are expected to get no label.
         """
         self._let_go()
+        self._has_spent = False
         for name in _FITTED & vars(self).keys():
             delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
         assume_public = isinstance(public, AssumePublic)
@@ -252,6 +255,14 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """Keep a password in the address of an account out of all that shows or writes parameters."""
         super().__setattr__(name, hidden(value) if name == "account" else value)
 
+    @property
+    def has_spent(self) -> bool | None:
+        """Has the last `fit` spent ε and δ, with an account or without? True also where it failed later.
+
+        None: the fit was interrupted while it charged an account, and the account alone knows.
+        """
+        return self._has_spent
+
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
 
@@ -276,6 +287,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     ) -> None:
         """Before anything is drawn."""
         if account is not None:
+            self._has_spent = None
             account.charge(
                 guarantee,
                 type(self).__name__,
@@ -286,6 +298,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             )
         elif guarantee.is_private:
             self._count_fit()
+        self._has_spent = True
 
     @abstractmethod
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:

@@ -37,8 +37,8 @@ class CountedCopies(BaseEstimator):  # type: ignore[misc]
         if fits.count == 2:
             warnings.warn(
                 "This estimator, or a copy of it, was fitted before. Every fit is a release of its own: where two of "
-                "them share records, their ε and δ add up. Cross-validation and parameter searches fit many "
-                "(docs/pipelines.md).",
+                "them share records, their ε and δ add up. Cross-validation and parameter searches fit many: "
+                "an account (account=NAME) counts all of them, and public rows can choose parameters at no cost.",
                 FittedAgain,
                 stacklevel=4,
             )

@@ -76,8 +76,8 @@ def _check_finite(points: NDArray[Any]) -> None:
     if not all(np.isfinite(points[start : start + _ROWS]).all() for start in range(0, points.shape[0], _ROWS)):
         raise DataError(
             "X",
-            "finite numbers; where cells are missing, declare their column with missing = true in a schema "
-            "(docs/schema.md), and do not impute by private records, which no ε would cover",
+            "finite numbers; where cells are missing, declare their column with missing = true in a schema, "
+            "and do not impute by private records, which no ε would cover",
             "NaN or infinity",
         )
 

@@ -60,7 +60,7 @@ def _promise(model: PublishedModel) -> str:
         else [f"Numerical slack: {rounded_text(origin.numerical_slack, 3)} of ε is set aside for float64 arithmetic."]
     )
     steps = [f"Step within this release: {_text(step)}." for step in guarantee.steps]
-    proof = [f"Proof: {_code(f'proofs/{guarantee.proof}.md')} of pcqr."] if guarantee.proof else []
+    proof = [f"Proof: the note {_code(guarantee.proof)} in the source code of pcqr."] if guarantee.proof else []
     facts = (
         f"ε = {rounded_text(guarantee.epsilon, 6)}, δ = {rounded_text(guarantee.delta, 3)}"
         + (" (pure)." if guarantee.is_pure else " (not pure: δ is added to the probability of any set of models)."),

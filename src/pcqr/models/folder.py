@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcqr.errors import PcqrError
 from pcqr.files import replacing, write_whole
+from pcqr.models.document import FORMAT
 from pcqr.models.importance import Importances, some_rows
 from pcqr.models.promise import caption
 from pcqr.records.arrays import Points
@@ -28,11 +30,25 @@ FILES = (MODEL, RULES, CARD, PICTURE, _EARLIER, ONNX, *IMPORTANCES)
 
 @dataclass(frozen=True)
 class Saved:
-    """What `save` wrote, why the other files (names to reasons) were left out, and the model with its effects."""
+    """What `save` wrote, what it did not (names to reasons), and the model with its effects.
+
+    `left_out` are files that this installation or this kind of model cannot have. `failed` are files that should be
+    there: a full disk, a library that raised an error.
+    """
 
     written: tuple[Path, ...]
     left_out: dict[str, str]
+    failed: dict[str, str]
     model: PublishedModel
+
+
+def holds_model(folder: Path) -> bool:
+    """Does `folder` hold a model that `save` wrote?"""
+    try:
+        document = json.loads((folder / MODEL).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("format") == FORMAT
 
 
 def write_folder(model: PublishedModel, home: Path, public: Points | None) -> Saved:
@@ -42,27 +58,31 @@ def write_folder(model: PublishedModel, home: Path, public: Points | None) -> Sa
     """
     text = model.to_json()
     home.mkdir(parents=True, exist_ok=True)
-    for name in FILES[1:]:
+    for name in FILES[1:] if holds_model(home) else ():  # other people's files are not removed
         with suppress(OSError):
             (home / name).unlink(missing_ok=True)
     write_whole(home / MODEL, text)
-    written, left_out = [home / MODEL], {}
+    written: list[Path] = [home / MODEL]
+    left_out: dict[str, str] = {}
+    failed: dict[str, str] = {}
     try:
         explained = model if model.effects is not None and public is None else model.explained(public)
         if explained is not model:
             write_whole(home / MODEL, explained.to_json())
             model = explained
     except Exception as error:  # a model that cannot be explained is a model
-        left_out["effects"] = _reason(error)
+        failed["effects"] = _reason(error)
     for name, make in _makers(model, public).items():
         try:
             with replacing(home / name) as draft:
                 make(draft)
+        except PcqrError as error:
+            left_out[name] = str(error)
         except Exception as error:  # whatever a disk, a drawing or an ONNX library raises
-            left_out[name] = _reason(error)
+            failed[name] = _reason(error)
         else:
             written.append(home / name)
-    return Saved(tuple(written), left_out, model)
+    return Saved(tuple(written), left_out, failed, model)
 
 
 def rules_text(model: PublishedModel) -> str:

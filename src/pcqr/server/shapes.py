@@ -30,7 +30,7 @@ class Promise(BaseModel):
         default=None, description="Was the release charged to an account? null: not known, or seeded."
     )
     assumptions: list[str] = Field(description="What is treated as public, or assumed of copies that were adopted.")
-    proof: str = Field(description="The note in proofs/ of pcqr.")
+    proof: str = Field(description="The name of the proof note in the source code of pcqr.")
     steps: list[str]
 
 

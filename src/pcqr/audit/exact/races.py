@@ -119,7 +119,7 @@ def _next(step: int, candidate: int, held: int, item: int) -> tuple[list[int], l
 
 def _require(is_so: bool) -> None:
     if not is_so:
-        raise Unverifiable("The sech² sampler is not the machine of proofs/noise.md: its law is not worked out here.")
+        raise Unverifiable("The sech² sampler is not the machine that is proved: its law is not worked out here.")
 
 
 # --------------------------------------------------------------------------------------------------------------

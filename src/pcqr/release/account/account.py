@@ -301,8 +301,39 @@ class Account:
 
     def covers(self, guarantee: Guarantee, *, concentration: float | None = None) -> bool:
         """Would a release with this guarantee fit now? Nothing is charged, and another may come first."""
+        try:
+            self.left_after(guarantee, concentration=concentration)
+        except AccountExhausted:
+            return False
+        return True
+
+    def left_after(self, guarantee: Guarantee, *, concentration: float | None = None) -> Tally:
+        """What a release with this guarantee would leave. Nothing is charged, and another may come first.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            Of the release.
+        concentration : float or None, default None
+            ρ, as for `charge`.
+
+        Returns
+        -------
+        Tally
+            By the filter, as `left`.
+
+        Raises
+        ------
+        AccountExhausted
+            When it does not fit.
+        ParameterError
+            When the guarantee is about another unit, or its randomness was seeded.
+        """
         _check(guarantee, self.unit)
-        return (self.spent + self.filter.price(guarantee, concentration)).within(self.filter.limit)
+        price, spent = self.filter.price(guarantee, concentration), self.spent
+        if not (spent + price).within(self.filter.limit):
+            raise self._exhausted(price, spent, self.filter.limit)
+        return self.filter.limit - (spent + price)
 
     def charge(self, guarantee: Guarantee, what: str, *, concentration: float | None = None, **facts: Fact) -> Charge:
         """Charge a release, whole, before its first random draw. When this returns, the charge is on disk for ever.

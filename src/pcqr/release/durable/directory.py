@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.log import MemoryLog
 from pcqr.errors import LedgerError, NotALedger, ParameterError, ReleaseError, UnfinishedSave
-from pcqr.files import InUse, own_directory, real, sync_directory, write_whole
+from pcqr.files import RELEASE_FILES, InUse, own_directory, real, sync_directory, write_whole
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Usage
 from pcqr.release.durable.entries import State
@@ -33,7 +33,7 @@ from pcqr.release.ledger.opening import is_address, rehearse_ledger, written_pla
 from pcqr.release.ledger.points import reached
 from pcqr.release.secrets import read_key, read_secret, write_secret
 
-FACTS, SECRET, LEDGER = "release.json", "secret.pcqr", "ledger.sqlite"
+(FACTS, SECRET), LEDGER = RELEASE_FILES, "ledger.sqlite"
 UNFINISHED = "unfinished.json"
 """There from before the first file is written until the ledger holds the release: what to remove if that is not so."""
 _FILES = (SECRET, FACTS, LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", f"{LEDGER}.lock", UNFINISHED)

@@ -1,0 +1,173 @@
+"""What every command that spends ε asks before it starts and says when it ends: account, weak guarantees, dry runs."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from pcqr.cli.console import BAD_INPUT, complain, error_fields, field_table, print_json
+from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
+from pcqr.estimators.base import PrivateEstimator
+from pcqr.files import check_not_input
+from pcqr.guarantee import WEAK_EPSILON, Guarantee
+from pcqr.plan import Plan
+from pcqr.plan.words import guarantee_facts, promise
+from pcqr.release.account import Account, concentration
+from pcqr.release.account.figures import Tally
+from pcqr.release.account.places import found
+from pcqr.release.account.telling import told_tally
+from pcqr.unit import PERSON, RECORD
+
+NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
+
+
+def account_of(job: OnPrivateFiles, command: str) -> Account | None:
+    """The account that a command is to charge, found before anything private is read. None: there is to be none."""
+    if job.account is None:
+        if job.account_anchor is not None:
+            raise ParameterError("--account-anchor", "left out without --account", str(job.account_anchor))
+        if not job.no_account and not job.dry_run:
+            raise Undecided(
+                "--account",
+                "No account would remember what this run spends.",
+                "Make one, once for each private table, by pcqr account create NAME --epsilon … --delta …, and add "
+                "--account NAME. To spend without an account, add --no-account.",
+            )
+        return None
+    if job.no_account:
+        raise ParameterError("--no-account", "left out with --account", True)
+    if job.seed is not None:
+        raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
+    with naming_account("--account"):
+        place = found(job.account)
+    if isinstance(place, Path):
+        check_not_input(place, job.inputs, option="--account")
+    if job.account_anchor is not None:
+        check_not_input(job.account_anchor, job.inputs, option="--account-anchor")
+    with naming_account("--account"):
+        return Account.open(job.account, anchor=job.account_anchor).on_behalf_of(command)
+
+
+@contextmanager
+def naming_account(option: str) -> Iterator[None]:
+    """Errors about the account speak of the option that it was given by."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name != "account":
+            raise
+        raise ParameterError(option, error.allowed, error.received) from None
+
+
+@contextmanager
+def refusing_weak(job: OnPrivateFiles, epsilon: float) -> Iterator[None]:
+    """Refuse a fit whose guarantee is weak, before it is charged, unless the job accepts it.
+
+    A large ε is refused at once. Whether δ is too large depends on n: `fit` warns of it once n is known.
+    """
+    if job.accept_weak_guarantee:
+        yield
+        return
+    if epsilon > WEAK_EPSILON:
+        raise weak(Guarantee(epsilon, unit=RECORD if job.person is None else PERSON).caveats())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakGuarantee)
+        try:
+            yield
+        except WeakGuarantee as warning:
+            raise weak((str(warning),)) from None
+
+
+def weak(caveats: tuple[str, ...]) -> Undecided:
+    """What is said of a guarantee with these caveats that nobody has accepted."""
+    remedy = "Take a smaller ε or δ. To go on all the same, add --accept-weak-guarantee."
+    return Undecided("--accept-weak-guarantee", " ".join(caveats), remedy)
+
+
+def account_line(account: Account | None) -> str:
+    """For the summary of a run that spent: what is left, or that nothing is remembered."""
+    if account is None:
+        return NOTHING_REMEMBERED
+    return f"{account.name}: charged. Left are {account.told(account.left, is_left=True)}"
+
+
+def account_facts(account: Account | None) -> dict[str, Any] | None:
+    """The same for JSON."""
+    if account is None:
+        return None
+    return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
+
+
+def charged_words(estimator: PrivateEstimator[Any] | None, account: Account | None, price: str) -> str:
+    """For a run that ended early: whether this run was charged, and to which account."""
+    charged = estimator is not None and estimator.has_spent
+    if charged is False:
+        return "Nothing was spent" + ("." if account is None else f", and the account {account.name} was not charged.")
+    if account is None:
+        return f"This run has spent {price}, and no account remembers it."
+    show = f"pcqr account show {shlex.quote(account.name)}"
+    if charged is None:
+        return f"The account {account.name} was being charged with {price}. To see whether it was: {show}."
+    return f"This run was charged to the account {account.name}, {price}, and stays charged: {show}."
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What would come of a release that was not run: what the account would have left, or why it is refused."""
+
+    account: Account | None
+    after: Tally | None
+    refusal: PcqrError | None
+
+    @classmethod
+    def of(cls, job: OnPrivateFiles, account: Account | None, plan: Plan, records: int) -> Outlook:
+        caveats = () if job.accept_weak_guarantee else plan.guarantee.caveats(records)
+        refusal: PcqrError | None = weak(caveats) if caveats else None
+        after = None
+        if account is not None:
+            try:
+                after = account.left_after(plan.guarantee, concentration=concentration(plan))
+            except AccountExhausted as exhausted:
+                refusal = refusal or exhausted
+        return cls(account, after, refusal)
+
+    @property
+    def line(self) -> str:
+        if self.account is None:
+            return "none named: a run that spends needs --account or --no-account"
+        left = f"Left are {self.account.told(self.account.left, is_left=True)}"
+        if self.after is None:
+            return f"{self.account.name} has NO room for it: the run would be refused. {left}"
+        return f"{self.account.name} has room for it. {left}; after it {self.account.told(self.after, is_left=True)}"
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        if self.account is None:
+            return None
+        after = None if self.after is None else told_tally(self.account, self.after, is_left=True)
+        return (account_facts(self.account) or {}) | {"fits": self.after is not None, "left_after": after}
+
+
+def end_dry_run(
+    plan: Plan, records: int, outlook: Outlook, lines: Mapping[str, str], facts: Mapping[str, Any], *, as_json: bool
+) -> None:
+    """Print what a dry run has found: `lines` for people, `facts` for --json. Exit 2 where the run would be refused."""
+    if as_json:
+        told = guarantee_facts(plan.guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
+        print_json(told | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
+    else:
+        fields = {"guarantee": promise(plan.guarantee, records)} | dict(lines) | {"account": outlook.line}
+        Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+        if outlook.refusal is not None:
+            complain(f"The run would be refused. {outlook.refusal}")
+    if outlook.refusal is not None:
+        raise typer.Exit(BAD_INPUT)
