@@ -3,43 +3,70 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Receive, Scope, Send
 from support.asgi import HOST, asked, scope
+from support.kept import QUERIES, kept
+from support.serving import release_place, serving
 
 from pcqr.server.door import middleware
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
-from pcqr.server.schedule import SECOND, Schedule, next_tick, tick_of_reply
+from pcqr.server.schedule import SECOND, Arrival, Schedule, next_tick, takes_rows, tick_of_reply
 from pcqr.server.settings import Settings
 
+PERIOD = 0.02
 moments = st.integers(0, 10**18)
 periods = st.integers(1, 10**11)
 
 
-@given(moments, moments, periods)
-def test_the_tick_of_a_reply_is_the_first_that_may_be(arrival: int, work: int, period: int) -> None:
-    begun = next_tick(arrival, period) * period
-    assert arrival < begun <= arrival + period
-    leaves = tick_of_reply(begun, begun + work, period) * period
-    assert leaves >= max(begun + period, begun + work)
-    assert leaves - period < max(begun + period, begun + work)
+ticks = st.integers(0, 10**9)
 
 
-@given(moments, periods, st.data())
-def test_work_within_a_period_does_not_show(arrival: int, period: int, data: st.DataObject) -> None:
-    begun = next_tick(arrival, period) * period
-    works = [data.draw(st.integers(0, period)) for _ in range(2)]
-    first, second = (tick_of_reply(begun, begun + work, period) for work in works)
-    assert first == second == begun // period + 1
+@given(moments, periods)
+def test_a_request_begins_at_the_first_tick_after_it_came(arrival: int, period: int) -> None:
+    assert arrival < next_tick(arrival, period) * period <= arrival + period
 
 
-PERIOD = 0.02
+@given(ticks, st.integers(1, 10**6), periods, st.data())
+def test_work_that_is_done_in_time_does_not_show(begun: int, wait: int, period: int, data: st.DataObject) -> None:
+    for _ in range(2):
+        ready = begun * period + data.draw(st.integers(0, wait * period))
+        assert tick_of_reply(begun, begun + wait, ready, period) == begun + wait
+
+
+@given(ticks, st.integers(1, 10**6), periods, st.integers(0, 10**12))
+def test_a_late_reply_tells_a_power_of_two(begun: int, wait: int, period: int, work: int) -> None:
+    """An asker who chooses long batches gets no finer clock by that."""
+    ready = begun * period + work
+    waited = tick_of_reply(begun, begun + wait, ready, period) - begun
+    assert (begun + waited) * period >= ready
+    times, rest = divmod(waited, wait)
+    assert (rest, times & (times - 1)) == (0, 0)
+    assert times == 1 or (begun + waited // 2) * period < ready, "no longer than it must"
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), min_size=1, max_size=20), st.integers(1, 16))
+def test_when_replies_are_due_follows_from_the_rows_alone(requests: list[tuple[int, int]], rows: int) -> None:
+    """One long request, or many short ones at once, wait for as many periods as all their rows need, one by one."""
+    schedule = Schedule(PERIOD, rows=rows)
+    begun, free = 1_000, 0.0
+    for later, count in requests:
+        begun += later
+        arrived = replace(schedule.arrived(), begun=begun, due=begun + 1)
+        arrived.takes(count)
+        free = max(free, begun) + count / rows
+        assert arrived.due == max(begun + 1, math.ceil(free - 1e-9))
+    takes_rows({}, 5)  # without a schedule
 
 
 class Left:
@@ -139,6 +166,26 @@ def test_a_late_reply_leaves_at_a_later_tick_and_is_counted() -> None:
     assert b"pcqr_late_replies_total 0.0" not in gate.metrics.text()
 
 
+def test_a_long_batch_waits_as_long_as_its_rows_say_however_quick_it_was(tmp_path: Path) -> None:
+    """At a period of 50 ms a batch of 10,000 rows was always late: its time told how long its votes took."""
+    kept(tmp_path)
+    with (
+        serving(release_place(tmp_path), reply_every=PERIOD, reply_rows=3) as address,
+        httpx.Client(timeout=60) as client,
+    ):
+        for path, body in (
+            ("/v1/releases/ages/ask", {"x": QUERIES[:30].tolist()}),
+            ("/v1/releases/ages/preview", {"x": QUERIES[:30].tolist()}),
+            (
+                "/v2/models/ages/infer",
+                {"inputs": [{"name": "x", "datatype": "FP64", "shape": [30, 1], "data": QUERIES[:30, 0].tolist()}]},
+            ),
+        ):
+            began = time.monotonic()
+            assert client.post(f"{address}{path}", json=body).status_code == 200
+            assert time.monotonic() - began >= 10 * PERIOD
+
+
 def test_replies_leave_before_the_next_requests_begin() -> None:
     """At one tick: what is begun there must not delay what leaves there."""
 
@@ -147,17 +194,19 @@ def test_replies_leave_before_the_next_requests_begin() -> None:
         done: list[str] = []
         arrived = schedule.arrived()
 
-        async def reply(name: str, at: tuple[int, int]) -> None:
+        async def reply(name: str, at: Arrival) -> None:
             await schedule.reply(at)
             done.append(name)
 
-        async def begin(name: str, at: tuple[int, int]) -> None:
+        async def begin(name: str, at: Arrival) -> None:
             await schedule.begin(at)
             done.append(name)
 
-        next_one = (arrived[0] + schedule.period, 0)  # begins when the replies leave
+        next_one = replace(arrived, begun=arrived.begun + 1)  # begins when the replies leave
         await asyncio.gather(
-            begin("begin", next_one), reply("second", (arrived[0], 8)), reply("first", (arrived[0], 7))
+            begin("begin", next_one),
+            reply("second", replace(arrived, order=8)),
+            reply("first", replace(arrived, order=7)),
         )
         return done
 

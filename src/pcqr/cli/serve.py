@@ -52,6 +52,7 @@ def settings(job: Serve) -> Settings:
         certificate=job.certificate,
         certificate_key=job.key_file,
         reply_every=job.reply_every,
+        reply_rows=job.reply_rows,
         most_bytes=job.most_bytes,
         most_rows=job.most_rows,
         most_requests=job.most_requests,

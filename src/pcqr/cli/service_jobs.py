@@ -52,9 +52,17 @@ class Serve:
             parser=_period,
             metavar="TIME",
             help="Have replies leave on a grid of moments alone, e.g. 50ms: their time then does not tell how hard an "
-            "answer was. Must be longer than answers take.",
+            "answer was. Must be longer than --reply-rows answers take.",
         ),
     ] = None
+    reply_rows: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="With --reply-every: the rows for which one period has time. A longer request waits for as many more "
+            "periods as it has rows.",
+        ),
+    ] = 64
     workers: Annotated[
         int, typer.Option(min=1, max=64, help="Processes; more than one where all releases are in PostgreSQL.")
     ] = 1

@@ -14,7 +14,9 @@ class Gate:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings = settings
         self.metrics = metrics
-        self.schedule = None if settings.reply_every is None else Schedule(settings.reply_every, metrics.late)
+        self.schedule = (
+            None if settings.reply_every is None else Schedule(settings.reply_every, metrics.late, settings.reply_rows)
+        )
         self.is_closing = False
         """Was the server told to end? Nothing new is begun then."""
         self.in_flight = 0

@@ -1,9 +1,13 @@
 """Replies on a fixed grid of moments, so that the time of a reply does not say how long its answer took (V3).
 
 With a period p, time is cut at 0, p, 2p, … of the machine's monotonic clock, the same for every worker. A request that
-was read is begun at the next tick, and its reply leaves at the tick after that, or, if it is not ready by then, at the
-first tick when it is. At a tick all due replies leave first, in the order in which their requests arrived, and only
-then the next requests begin: what is computed between two ticks delays no reply, unless it takes longer than a period.
+was read is begun at the next tick. Its reply is due when a period has passed for every so many rows (`--reply-rows`) of
+its own and of the requests that were begun before it and are not due yet: a function of public numbers. So a longer
+batch, or many at once, has a later reply, and no reply that tells more of how long it took. A reply that is not ready
+when it is due waits twice as long, or four times, eight times, …: it tells a power of two, and is counted as late.
+
+At a tick all due replies leave first, in the order in which their requests arrived, and only then the next requests
+begin: what is computed between two ticks delays no reply that is ready in time.
 
 Every reply is held, refusals and pages too: a reply that left at once would show how busy the server is.
 """
@@ -13,21 +17,29 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SECOND = 1_000_000_000
 """In nanoseconds, which all times here are: whole numbers know no rounding."""
 ARRIVED = "pcqr.arrived"
-"""Where the scope of a request has the tick at which it was begun, and its place in the order of arrival."""
+"""Where the scope of a request has its `Arrival`."""
 _REPLY, _BEGIN = 0, 1
 
 
-def tick_of_reply(begun: int, ready: int, period: int) -> int:
-    """The number of the tick at which a reply leaves: a period after `begun` or, if later, when it is `ready`."""
-    return -(-max(begun + period, ready) // period)
+def tick_of_reply(begun: int, due: int, ready: int, period: int) -> int:
+    """Return the number of the tick at which a reply leaves that was `begun` at one tick and is `due` at another.
+
+    That is when it is due or, if it is not `ready` by then, in nanoseconds, after 2, 4, 8, … times that wait.
+    """
+    wait = due - begun
+    while (begun + wait) * period < ready:
+        wait *= 2
+    return begun + wait
 
 
 def next_tick(now: int, period: int) -> int:
@@ -35,38 +47,66 @@ def next_tick(now: int, period: int) -> int:
     return now // period + 1
 
 
-class Schedule:
-    """The grid, and what waits for its ticks."""
+@dataclass(eq=False)
+class Arrival:
+    """A request: the ticks at which it is begun and its reply is due, and its place in the order of arrival."""
 
-    def __init__(self, seconds: float, count_late: Callable[[], None] = lambda: None) -> None:
+    begun: int
+    order: int
+    due: int
+    queue: Callable[[int, int], int]
+    """When rows that are begun at a tick are due."""
+
+    def takes(self, rows: int) -> None:
+        """Have so many rows answered before the reply is due."""
+        self.due = max(self.due, self.queue(self.begun, rows))
+
+
+def takes_rows(scope: Mapping[str, Any], rows: int) -> None:
+    """Say how many rows a request has, before anything is asked of a release or a model."""
+    found: Arrival | None = scope.get(ARRIVED)
+    if found is not None:
+        found.takes(rows)
+
+
+class Schedule:
+    """The grid, and what waits for its ticks. A period has time for so many `rows`."""
+
+    def __init__(self, seconds: float, count_late: Callable[[], None] = lambda: None, rows: int = 64) -> None:
         self.period = round(seconds * SECOND)
+        self._rows = rows
+        self._queued = 0
+        """Rows since tick 0 for which there was time, or is reserved."""
         self._count_late = count_late
         """Called for every reply that was not ready in time, and leaves at a later tick."""
         self._order = itertools.count()
         self._waiting: list[tuple[int, int, int, Callable[[], None]]] = []
         self._armed: tuple[int, asyncio.TimerHandle] | None = None
 
-    def arrived(self) -> tuple[int, int]:
-        """Now, as the next tick after it, in nanoseconds; and a number that later requests have larger ones of."""
-        return next_tick(time.monotonic_ns(), self.period) * self.period, next(self._order)
+    def arrived(self) -> Arrival:
+        """A request that has arrived now: it is begun at the next tick."""
+        begun = next_tick(time.monotonic_ns(), self.period)
+        return Arrival(begun, next(self._order), begun + 1, self._queue)
 
-    async def begin(self, arrived: tuple[int, int]) -> None:
+    async def begin(self, arrived: Arrival) -> None:
         """Wait for the tick at which a request that arrived then is begun."""
-        begun, order = arrived
-        await self._until(begun // self.period, _BEGIN, order)
+        await self._until(arrived.begun, _BEGIN, arrived.order)
 
-    async def reply(self, arrived: tuple[int, int]) -> None:
+    async def reply(self, arrived: Arrival) -> None:
         """Wait for the tick at which the reply, ready now, may leave."""
-        begun, order = arrived
-        tick = tick_of_reply(begun, time.monotonic_ns(), self.period)
-        if tick * self.period > begun + self.period:
+        tick = tick_of_reply(arrived.begun, arrived.due, time.monotonic_ns(), self.period)
+        if tick > arrived.due:
             self._count_late()
-        await self._until(tick, _REPLY, order)
+        await self._until(tick, _REPLY, arrived.order)
 
     def at_reply(self, act: Callable[[], None]) -> None:
         """Call `act` when a reply may leave that is made now without having been begun."""
-        begun, order = self.arrived()
-        self._wait(begun // self.period + 1, _REPLY, order, act)
+        arrived = self.arrived()
+        self._wait(arrived.due, _REPLY, arrived.order, act)
+
+    def _queue(self, begun: int, rows: int) -> int:
+        self._queued = max(self._queued, begun * self._rows) + rows
+        return -(-self._queued // self._rows)
 
     async def _until(self, tick: int, what: int, order: int) -> None:
         come: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -21,6 +21,8 @@ class Settings:
     certificate_key: Path | None = None
     reply_every: float | None = None
     """Seconds between two moments at which replies leave; None: as soon as they are ready."""
+    reply_rows: int = 64
+    """Rows for which there is time between two such moments."""
     most_bytes: int = 16 * 1024 * 1024
     """Of the body of a request."""
     most_rows: int = 10_000

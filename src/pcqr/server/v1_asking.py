@@ -28,6 +28,7 @@ from pcqr.server.routes import (
     settings_of,
 )
 from pcqr.server.rows import from_body
+from pcqr.server.schedule import takes_rows
 from pcqr.server.served import ServedModel
 from pcqr.server.service import Served
 from pcqr.server.stopping import check_confirmed, check_whole, said
@@ -86,7 +87,9 @@ async def _read(request: Request, served: Served) -> Points:
     def read() -> Points:
         return served.points(from_body(body, content_type, served.schema, served.features, most))
 
-    return read() if len(body) < LONG else await in_thread(request, read, is_long=True)
+    points = read() if len(body) < LONG else await in_thread(request, read, is_long=True)
+    takes_rows(request.scope, points.shape[0])
+    return points
 
 
 def _free(rows: int) -> BatchCost:

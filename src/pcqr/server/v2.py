@@ -25,6 +25,7 @@ from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, rea
 from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
 from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_thread, problems, service_of, settings_of
 from pcqr.server.rows import from_tensors
+from pcqr.server.schedule import takes_rows
 from pcqr.server.served import ServedModel, ServedRelease, as_cells
 from pcqr.server.service import Served
 from pcqr.server.stopping import check_confirmed, check_whole
@@ -126,6 +127,7 @@ async def infer(request: Request) -> Response:
 
     asked, points = read() if len(body) < LONG else await in_thread(request, read, is_long=True)
     rows = points.shape[0]
+    takes_rows(request.scope, rows)
     if isinstance(served, ServedModel):
         also = [each for each in ("score", "probability") if asked.wants(each)]
 
