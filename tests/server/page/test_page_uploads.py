@@ -6,8 +6,10 @@ import csv
 import json
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
@@ -41,7 +43,7 @@ def limited(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def asks(page: Page) -> list[Request]:
     """Requests that ask for answers, as they are sent."""
     found: list[Request] = []
-    page.on("request", lambda request: found.append(request) if request.url.endswith("/ask") else None)
+    page.on("request", lambda request: found.append(request) if "/ask" in request.url else None)
     return found
 
 
@@ -280,3 +282,33 @@ def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
     expected = {"requested": 6, "new": 3, "repeated": 3, "certain": 3, "beyond_plan": 1, "expected_unstable": 1}
     assert {name: found[name] for name in expected} == expected, json.dumps(found)
     assert found["isBound"] is True
+
+
+def test_rows_that_would_exhaust_the_release_are_asked_on_a_word_more(browser: Browser, tmp_path: Path) -> None:
+    """Told when the file is priced or, where others have asked since then, when it is sent. It is sent as confirmed."""
+    wards.keep_release(tmp_path / "few", wards.agnostic(unstable=2))
+    place = Place("few", tmp_path / "few" / "release", anchor=tmp_path / "few" / "anchor")
+    with serving(place) as address, visiting(browser, address) as visit:
+        page, sent = visit.go("#/of/few/upload"), asks(visit.page)
+        warning = page.get_by_role("region", name="This is expected to exhaust the release")
+        upload(page, wards.as_csv(wards.rows(np.linspace(1, 20, 800))))
+        expect(warning).to_be_visible()
+        expect(page.get_by_role("button", name="Ask 800 queries all the same")).to_be_visible()
+        assert visit.violations() == []
+        upload(page, wards.as_csv(wards.rows(np.linspace(1, 20, 250))))
+        button = page.get_by_role("button", name="Ask 250 queries", exact=True)
+        expect(button).to_be_visible()
+        expect(warning).to_have_count(0)
+        with httpx.Client(base_url=address) as other:  # somebody else uses one of the two unstable answers
+            for row in range(400):
+                table = {name: cells[:1] for name, cells in wards.rows([39.9 + row / 2_000]).items()}
+                if other.post("/v1/releases/few/ask", json={"columns": table}).json()["left"]["unstable"] == 1:
+                    break
+        button.click()
+        expect(warning).to_be_in_viewport()
+        expect(page.get_by_role("heading", name="0 answers for people.csv")).to_be_visible()
+        assert visit.violations() == []
+        page.get_by_role("button", name="Ask them all the same").click()
+        expect(page.get_by_role("heading", name="250 answers for people.csv")).to_be_visible()
+        assert [request.url.partition("?")[2] for request in sent] == ["", "confirm=true"]
+        assert all("409" in text for text in visit.refused)
