@@ -305,7 +305,7 @@ def test_adopted_copies_are_told_with_the_promise(browser: Browser, tmp_path: Pa
         expect(adopted).to_contain_text("The promise holds if that copy was the newest one")
         expect(adopted).to_contain_text("decided so on")
         older = page.get_by_role("region", name="An older copy of its log goes on")
-        expect(older).to_contain_text("decides nothing new")
+        expect(older).to_contain_text("gives no new ones")
         expect(page.get_by_role("main")).to_contain_text("This assumes that the copy adopted on")
         assert visit.violations() == []
 
