@@ -89,8 +89,8 @@ def main(arguments: list[str]) -> int:
             stale = [
                 (note.name, name) for note in sorted(NOTES.glob("*.md")) for name in moved(note.read_text("utf-8"))
             ]
-            for note, name in stale:
-                print(f"{note}: {name}")
+            for where, name in stale:
+                print(f"{where}: {name}")
             return 1 if stale else 0
         case ["--write", _, *_]:
             for note in map(Path, arguments[1:]):
