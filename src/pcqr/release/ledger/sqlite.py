@@ -41,7 +41,8 @@ from pcqr.release.ledger.store import AT_ONCE, Store
 NAME = "main"
 PATIENCE = 30.0
 """Seconds to wait for somebody else's lock on the database, such as a tool that makes a copy."""
-CACHE_KIB = 32 * 1024
+CACHE_KIB, READING_KIB = 32 * 1024, 2 * 1024
+"""What the connection that writes keeps of the database in memory, and what each of those that read keeps."""
 PAGES_IN_LOG = 2_000
 """The log is brought into the database after so many pages, and then written over: to make it longer takes longer.
 
@@ -196,6 +197,8 @@ class SqliteStore(Store):
         """One and the same for all turns: it alone writes, and brings the log into the database."""
         if self._writer is None or self._writer.closed:
             self._writer = self._engine.connect()
+            with self.explaining():
+                _plain(self._writer).execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
         return self._writer
 
     def _begin_reading(self, connection: Connection) -> None:
@@ -309,7 +312,7 @@ _PRAGMAS = (
     "synchronous = FULL",
     "fullfsync = ON",
     "checkpoint_fullfsync = ON",
-    f"cache_size = -{CACHE_KIB}",
+    f"cache_size = -{READING_KIB}",
     f"wal_autocheckpoint = {PAGES_IN_LOG}",
     "trusted_schema = OFF",
 )

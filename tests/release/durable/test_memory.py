@@ -1,0 +1,71 @@
+"""A release that is kept holds as much in memory after many answers as after few."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+from support.asking import rows, started, votes
+from support.ledgers import Shelf, add
+
+from pcqr.algorithms.asking import Asked
+from pcqr.algorithms.priv_class import PrivClass
+from pcqr.plan import Usage
+from pcqr.release.durable.book import Book
+from pcqr.release.durable.history import History
+from pcqr.release.ledger import keys
+from pcqr.release.ledger.sqlite import CACHE_KIB, READING_KIB
+
+BATCH, BATCHES = 400, 2
+
+
+def held(protocol: PrivClass, book: Book, history: History, turns: int, start: int) -> int:
+    """Bytes that Python holds after so many requests: of two askers, with tokens, repeated rows, looks at the book."""
+    for number in range(start, start + turns):
+        points = rows(*np.arange(number * BATCH, (number + 1) * BATCH))
+        asked = [
+            Asked(points, "ann", Usage(None, 99), b"a %d" % number),
+            Asked(points[:1], "bob", Usage(None, 99), b"b %d" % number),
+        ]
+        told = protocol.ask_together(asked, book)
+        assert [len(each.replies) for each in told] == [BATCH, 1]
+        book.answers("ann", limit=5)
+        history.moments(book)
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+def test_what_is_held_does_not_grow_with_the_answers(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured where the keys that were not in the index have just been put there."""
+    monkeypatch.setattr(keys, "MOST_RECENT", BATCH * BATCHES - 1)
+    left = Usage(None, 9)
+    with files.create() as ledger:
+        protocol, book, history = votes(left, started(left, ledger)), Book(ledger, lambda: 5), History()
+        held(protocol, book, history, BATCHES, 0)
+        tracemalloc.start()
+        try:
+            first = held(protocol, book, history, BATCHES, BATCHES)
+            later = held(protocol, book, history, 3 * BATCHES, 2 * BATCHES)
+        finally:
+            tracemalloc.stop()
+        assert protocol.asked == 5 * BATCH * BATCHES
+    assert later - first < 8 * 3 * BATCH * BATCHES, "more than a reference to each answer"
+
+
+def test_only_the_connection_that_writes_has_a_large_cache(files: Shelf) -> None:
+    """There may be many that read, and each would fill its own."""
+
+    def size(connection: Any) -> int:
+        return -int(connection.execute(text("PRAGMA cache_size")).scalar_one())
+
+    with files.create() as ledger:
+        add(ledger, b"one")
+        store: Any = ledger._store
+        with store.reading() as one, store.reading() as other:
+            assert [size(one), size(other)] == [READING_KIB] * 2
+        with ledger.turn():
+            assert size(store._writer) == CACHE_KIB
