@@ -20,6 +20,7 @@ from support.replying import FACTS, ROW, answered, refused, remote, rows_in, sai
 import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
 from pcqr.client.errors import BadReply, KeyInClear, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
+from pcqr.client.rows import row_of
 from pcqr.errors import Halted, MissingExtra, ParameterError
 from pcqr.plan import Usage
 
@@ -62,6 +63,22 @@ def test_long_tables_go_in_batches_each_with_a_token_of_its_own() -> None:
     assert remote(handler).predict(many(600), confirm=True).shape == (600,)
     assert sizes == [256, 256, 88]
     assert len(set(tokens)) == 3
+
+
+@pytest.mark.parametrize("query", [pd.Series(ROW), pd.DataFrame([ROW]).iloc[0], dict(reversed(ROW.items()))])
+def test_a_query_has_the_names_of_the_schema(query: Any) -> None:
+    sent: list[Any] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return answered(request)
+
+    assert remote(handler).answer(query).label == "ill"
+    assert sent == [{"columns": {name: [value] for name, value in ROW.items()}}]
+    with pytest.raises(DataError, match="x must be a value for each of the columns"):
+        remote(handler).answer({})
+    with pytest.raises(DataError, match="the columns have no names here"):
+        row_of(ROW, None, 2)
 
 
 def test_answers_come_one_by_one_with_what_was_spent_after_each() -> None:

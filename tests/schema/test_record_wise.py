@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +22,7 @@ from support.tables import BIG, COLUMNS, NAME, ODD, TABLES, VALUES, built
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import categories, category, cells, days, distinct, numbers
+from pcqr.schema.reading import read, text_of
 
 NAMES = ("0", "1", "3", "0.1", "x", str(BIG), str(2**63), "2014-05-03", "2014-05-03T12:30:00")
 SCHEMAS = {
@@ -126,8 +127,59 @@ def test_whole_columns_of_dates_are_read_like_single_cells(unit: str, counts: li
     column = np.array(counts, dtype=f"datetime64[{unit}]")
     if gap:
         column[0] = "NaT"
-    assert days(cells(column)).tobytes() == days(list(column)).tobytes()
-    assert categories(cells(column)) == categories(list(column))
+    assert outcome(lambda: days(cells(column)).tobytes()) == outcome(lambda: days(list(column)).tobytes())
+    assert outcome(lambda: categories(cells(column))) == outcome(lambda: categories(list(column)))
+
+
+def outcome(made: Callable[[], Any]) -> Any:
+    try:
+        return made()
+    except TypeError:  # a date beyond the years 1 to 9999
+        return "refused"
+
+
+EDGES = ("0001-01-01", "9999-12-31", "0000-12-31", "10000-01-01", "-0001-03-01", "0001-01-01T00:00+05:00")
+
+
+@pytest.mark.parametrize("text", EDGES)
+def test_a_text_and_a_date_never_share_a_category(text: str) -> None:
+    """Beyond the years 1 to 9999 a text is a text. A date there used to have that very text, and is refused now."""
+    instants: list[Any] = [np.datetime64(text.partition("+")[0])]
+    if "+" in text:
+        instants = [datetime.datetime.fromisoformat(text)]
+    elif not text.startswith("-"):
+        instants += [np.datetime64(text, unit) for unit in ("s", "us")] + [np.datetime64(text[:-6], "Y")]
+    for instant in instants:
+        try:
+            reading = read(instant)
+        except TypeError:
+            assert isinstance(read(text), str)
+            with pytest.raises(TypeError):
+                days(np.array([instant], dtype="datetime64") if "+" not in text else [instant])
+            continue
+        assert read(text_of(reading)) == reading
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "s", "ns", "25s", "3Y"])
+def test_dates_that_numpy_would_wrap_around_are_refused(unit: str) -> None:
+    for count in (-(2**63) + 1, -(2**62), 2**62, 2**63 - 1):
+        column = np.array([count], dtype=f"datetime64[{unit}]")
+        years = {"Y": 1, "3Y": 3, "M": 1 / 12, "W": 1 / 52, "D": 1 / 365}.get(unit, 0)
+        if unit == "ns":
+            assert len(text_of(read(column[0])) or "") >= 10  # 1677 to 2262
+            continue
+        assert years == 0 or abs(count) * years > 9999
+        with pytest.raises(TypeError):
+            days(column)
+        with pytest.raises(TypeError):
+            read(column[0])
+
+
+@given(st.sampled_from(UNITS), st.integers(-(2**63) + 1, 2**63 - 1))
+def test_the_text_of_any_instant_reads_as_that_instant(unit: str, count: int) -> None:
+    reading = outcome(lambda: read(np.array([count], dtype=f"datetime64[{unit}]")[0]))
+    if reading != "refused":
+        assert read(text_of(reading)) == reading
 
 
 @pytest.mark.parametrize("names", [("3", "3.0"), (1, True), (BIG, BIG - 1), (DAY, "2014-05-03 00:00"), ("x", "x")])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pcqr.client.address import Address, read_api_key
 from pcqr.client.costs import cost_of_many, new_rows
@@ -20,6 +20,8 @@ from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.schema import Schema
+from pcqr.schema.cells import cells
+from pcqr.schema.label_column import places_among
 
 R = TypeVar("R")
 BATCH = 256
@@ -282,16 +284,17 @@ class Remote:
         with believing(self._place):
             return read(reply.content, rows.count)
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None, *, confirm: bool = False) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, confirm: bool = False) -> float:
         """The share of rows of `X` that `predict` labels as `y` does; rows without an answer count as half right."""
-        rows, truth = rows_of(X, self.schema_, self.n_features_in_), np.asarray(y)
-        if truth.shape != (rows.count,):
-            raise DataError("y", f"one label for each of the {rows.count} rows", f"labels of shape {truth.shape}")
+        rows = rows_of(X, self.schema_, self.n_features_in_)
+        if getattr(y, "ndim", 1) != 1 or not hasattr(y, "__len__") or len(y) != rows.count:
+            raise DataError("y", f"one label for each of the {rows.count} rows", "something else")
+        truth = places_among(self._facts_then.classes, cells(y, "y"))
         right = np.full(rows.count, 0.5)
         answered = 0
         try:
             for answer, coin in self._asked(rows, confirm=confirm):
-                right[answered] = self._predicted(answer, coin) == truth[answered]
+                right[answered] = self._facts_then.classes.index(self._predicted(answer, coin)) == truth[answered]
                 answered += 1
         except (BudgetExhausted, QuotaSpent):
             message = f"No more answers after {answered:,} of {rows.count:,} rows; the others count as half right."

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from pcqr.errors import DataError
 from pcqr.schema import Column, Schema
-from pcqr.schema.cells import categories, cells, numbers
-from pcqr.schema.reading import iso_date, number_of
+from pcqr.schema.cells import categories, cells
+from pcqr.schema.matrix import matrix_of, one_row
+from pcqr.schema.reading import iso_date
 from pcqr.schema.table import check_length, declared_columns
 
 TABLE = "the table"
@@ -71,11 +72,7 @@ def rows_of(X: Any, schema: Schema | None, features: int) -> Rows:
 
 def row_of(x: Any, schema: Schema | None, features: int) -> Rows:
     """One query: a vector, a one-row table or, with a schema, a mapping of column to value."""
-    if schema is None:
-        x = [list(x)] if np.ndim(x) == 1 else x
-    else:
-        x = x.to_dict() if getattr(x, "ndim", 2) == 1 and hasattr(x, "to_dict") else x
-        x = {name: [value] for name, value in x.items()} if isinstance(x, Mapping) else x
+    x = one_row(x, None if schema is None else schema.names)
     found = rows_of(x, schema, features)
     if found.count != 1:
         raise DataError("x", "one query", f"{found.count} rows; use predict for many")
@@ -102,11 +99,7 @@ def _sent(column: Column, values: Any, entries: NDArray[Any]) -> Sequence[Any]:
 
 
 def _numbered(X: Any, features: int) -> Rows:
-    if isinstance(X, Mapping):
-        raise DataError("X", "a table of numbers, since the release has no schema", "a mapping")
     points = _matrix(X)
-    if points.ndim != 2:
-        raise DataError("X", "a table with two dimensions", f"{points.ndim} dimensions")
     if points.shape[1] != features:
         raise DataError("X", f"a table with {features} columns", f"{points.shape[1]} columns")
     if not np.isfinite(points).all():
@@ -116,17 +109,6 @@ def _numbered(X: Any, features: int) -> Rows:
 
 def _matrix(X: Any) -> NDArray[np.float64]:
     try:
-        if hasattr(X, "get_columns"):  # Polars
-            return np.column_stack([numbers(cells(column)) for column in X.get_columns()])
-        if hasattr(X, "column_names"):  # Arrow
-            return np.column_stack([numbers(cells(column)) for column in X.columns])
-        if hasattr(X, "iloc") and getattr(X, "ndim", 1) == 2:  # pandas
-            return np.column_stack([numbers(cells(X.iloc[:, place])) for place in range(X.shape[1])])
-        found = np.asarray(X)
-        if found.dtype.kind in "biuf":
-            return found.astype(np.float64)
-        if found.ndim != 2:
-            return np.empty((0,) * found.ndim)
-        return np.array([[number_of(value) for value in row] for row in found.tolist()], dtype=np.float64)
-    except (TypeError, ValueError):  # text; rows of different lengths
+        return matrix_of(X).astype(np.float64)
+    except TypeError:
         raise DataError("X", "a table of numbers, since the release has no schema", "something else") from None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pcqr.algorithms.asking import Asked, Book, Told
 from pcqr.algorithms.preview import batch_cost, keys, new_rows, with_range
@@ -20,11 +20,12 @@ from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted, Halted, ParameterError
 from pcqr.estimators.given import Known
 from pcqr.estimators.kept import KeptRelease, V
-from pcqr.estimators.labels import LabelArray, plain_name
+from pcqr.estimators.labels import LabelArray, label_cells, plain_name
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.release.account import AccountLike
+from pcqr.schema.label_column import places_among
 
 
 @dataclass(eq=False, repr=False)
@@ -304,12 +305,12 @@ class Release(KeptRelease[V]):
         of its own, which no ε covers.
         """
         check_is_fitted(self, "plan_")
-        points, truth = self._table(X, self.schema_), column_or_1d(y)
+        points, truth = self._table(X, self.schema_), places_among(self.classes_, label_cells(y))
         check_consistent_length(points, truth, sample_weight)  # before anything is asked
         labels, halted = self._asked(points)
         answered = labels.shape[0]
         right = np.full(truth.shape[0], 1.0 / self.classes_.shape[0])
-        right[:answered] = labels == truth[:answered]
+        right[:answered] = places_among(self.classes_, labels) == truth[:answered]
         if halted is not None:
             share = "half" if self.classes_.shape[0] == 2 else f"1/{self.classes_.shape[0]}"
             message = (

@@ -25,7 +25,7 @@ from pcqr.estimators.given import AssumePublic, Given, Known, width_of
 from pcqr.estimators.handed import handed, schema_of
 from pcqr.estimators.labels import LabelArray, declared, plain_name
 from pcqr.estimators.persons import HEARD, Groups, Hearing
-from pcqr.estimators.tables import is_mixed, read_points
+from pcqr.estimators.tables import in_order, is_mixed, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -37,6 +37,7 @@ from pcqr.progress import showing
 from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
+from pcqr.schema.matrix import one_row
 from pcqr.schema.overlap import is_mostly_private
 
 P = TypeVar("P", bound=Plan)
@@ -383,15 +384,11 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
     def _query(self, x: Any) -> Points:
-        """One query as a one-row table: a vector, a one-row table or, with a schema, a mapping of column to value."""
+        """One query as a one-row table: a vector, such a table or, where columns have names, a mapping or a Series."""
         self._check_fitted()
-        if self.schema_ is None:
-            point = self._table([list(x)] if np.ndim(x) == 1 else x, None)
-        else:
-            row = x.to_dict() if getattr(x, "ndim", 2) == 1 and hasattr(x, "to_dict") else x
-            if isinstance(row, Mapping):
-                row = {name: [value] for name, value in row.items()}
-            point = self._table(row, self.schema_)
+        names = getattr(self, "feature_names_in_", None) if self.schema_ is None else self.schema_.names
+        row = one_row(x, None if names is None else list(names))
+        point = in_order(row) if self.schema_ is None and isinstance(row, Mapping) else self._table(row, self.schema_)
         if point.shape[0] != 1:
             raise DataError("x", "one query", f"{point.shape[0]} rows; use predict for many")
         return point

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
+from sklearn.exceptions import DataConversionWarning
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Labels
-from pcqr.schema.cells import Cells, cells, distinct
+from pcqr.schema.cells import Cells, as_given, cells, distinct
 from pcqr.schema.reading import Reading, read, text_of
+from pcqr.schema.table import columns_of
 
 LabelArray = NDArray[Any]
 
+LONGEST_NAME = 1_000
+"""An array of names has as much room for each as the longest takes."""
 LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
 ZERO_AND_ONE = "that every label is 0 or 1, seen in y because `classes` was not declared"
 
@@ -24,11 +28,28 @@ def label_cells(y: Any) -> Cells:
     """The labels one by one. A column of a table with one column is taken, with scikit-learn's warning."""
     if y is None:
         raise DataError("y", "one label for each row of X", "None: requires y to be passed, but the target y is None")
-    if getattr(y, "ndim", 1) != 1 or (hasattr(y, "__array__") and not hasattr(y, "__len__")):
-        y = column_or_1d(y, warn=True)
-    if isinstance(y, str) or not hasattr(y, "__len__"):
+    if hasattr(y, "__array__") and not hasattr(y, "__len__"):
+        y = as_given(y, "y")
+    if getattr(y, "ndim", 1) == 2:
+        y = _only_column(y)
+    if isinstance(y, str) or not hasattr(y, "__len__") or getattr(y, "ndim", 1) == 0:
         raise DataError("y", "one label for each row of X", "one value")
-    return cells(y)
+    if getattr(y, "ndim", 1) != 1:
+        raise DataError("y", "one label for each row of X: y should be a 1d array", "more dimensions")
+    return cells(y, "y")
+
+
+def _only_column(y: Any) -> Any:
+    """The labels of a table with one column, with scikit-learn's warning."""
+    columns = columns_of(y)
+    if (y.shape[1] if columns is None else len(columns)) != 1:
+        raise DataError("y", "one label for each row of X: y should be a 1d array", "another number of columns")
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Give y as one column, such as y.ravel().",
+        DataConversionWarning,
+        stacklevel=5,  # errstate and fit stand between
+    )
+    return y[:, 0] if columns is None else columns[0]
 
 
 def encode_labels(
@@ -115,6 +136,8 @@ def _distinct(y: Sequence[Any], readings: Sequence[Reading]) -> list[Any]:
             raise DataError("y", "labels that are each spelt in one way, or declared as classes=…", "several spellings")
     if len({type(name) for name in spelling.values()}) > 1:
         raise DataError("y", "labels of one type", "labels of several types")
+    if any(isinstance(name, str) and len(name) > LONGEST_NAME for name in spelling.values()):
+        raise DataError("y", f"labels of at most {LONGEST_NAME:,} characters, or declared as classes=…", "longer ones")
     if len(spelling) > MOST_LABELS:  # how many is not said: they are private
         raise DataError("y", f"labels of at most {MOST_LABELS} classes", "more")
     return sorted(spelling.values())

@@ -30,6 +30,9 @@ HEARD: dict[Hearing, str] = {
 }
 """How a person is heard, as a step of its guarantee (proofs/persons.md)."""
 _ALLOWED = "the id of a person for each row of X"
+_DIGITS = 2_000
+"""A number of more digits is no id. Texts that are read as numbers have fewer, and Python spells out 4,300."""
+_LIMIT = 10**_DIGITS
 _NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?", flags=re.ASCII)
 """A number, as it is spelt in a column of numbers that has become one of texts."""
 
@@ -112,7 +115,7 @@ def person_numbers(groups: Any) -> IntArray:
     """For each row the number of its person, 0, …, N−1. Rows belong together where their ids are read as equal."""
     if isinstance(groups, str | bytes) or not hasattr(groups, "__len__") or getattr(groups, "ndim", 1) != 1:
         raise DataError("groups", f"{_ALLOWED}, in a list, an array or a column", "something else")
-    kept, places = distinct(cells(groups))
+    kept, places = distinct(cells(groups, "groups"))
     ids = [_id(value) for value in kept]
     if not ids or None in ids:
         raise DataError("groups", _ALLOWED, "a missing one")
@@ -123,19 +126,18 @@ def person_numbers(groups: Any) -> IntArray:
 
 def _id(value: Any) -> str | None:
     """The text by which an id is compared; None where it is missing. Whole numbers keep all their digits."""
-    if isinstance(value, str):
+    kind = type(value)
+    if issubclass(kind, str):
         text = str.__str__(value).strip()
         if text in MISSING_TEXTS:
             return None
         return (_whole(Decimal(text)) if _NUMBER.fullmatch(text) else None) or text
     try:
-        if isinstance(value, np.timedelta64):  # an integer to numpy
-            raise TypeError
-        if isinstance(value, int | np.integer | Decimal | Fraction) and (whole := _whole(value)) is not None:
+        if (whole := _whole(value)) is not None:
             return whole
         reading = read(value)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("groups", "numbers, texts or dates as ids of persons", "something else") from None
+    except (TypeError, ValueError):
+        raise DataError("groups", f"numbers below 10^{_DIGITS}, texts or dates as ids of persons", "others") from None
     if isinstance(reading, float):
         if not math.isfinite(reading):
             return None
@@ -144,9 +146,36 @@ def _id(value: Any) -> str | None:
 
 
 def _whole(number: Any) -> str | None:
-    """The digits of a whole number, all of them; None for another one."""
-    try:
-        numerator, denominator = number.as_integer_ratio() if isinstance(number, Decimal | Fraction) else (number, 1)
-        return str(int(numerator)) if denominator == 1 else None
-    except (ValueError, OverflowError):  # not a number, infinite, or more digits than Python spells out
+    """The digits of a whole number, all of them; None for another one, or for what is no number.
+
+    Raises ValueError for one that is too long to be spelt out: a decimal of a few bytes may have a billion digits.
+    """
+    kind = type(number)
+    if issubclass(kind, Decimal):
+        return _whole_decimal(number)
+    if issubclass(kind, np.generic):
+        return str(int(number)) if number.dtype.kind in "iu" else None  # a duration is an integer to numpy
+    if kind is Fraction:
+        return _whole(number.numerator) if number.denominator == 1 else None
+    if not issubclass(kind, int):
         return None
+    found = int.__index__(number)
+    if not -_LIMIT < found < _LIMIT:
+        raise ValueError
+    return str(found)
+
+
+def _whole_decimal(number: Decimal) -> str | None:
+    sign, digits, exponent = Decimal.as_tuple(number)
+    if not isinstance(exponent, int):  # NaN or infinite
+        return None
+    if not any(digits):
+        return "0"
+    if len(digits) + exponent > _DIGITS:
+        raise ValueError
+    spelt = "".join(map(str, digits))
+    if exponent < 0:
+        if len(digits) <= -exponent or spelt[exponent:].strip("0"):
+            return None
+        spelt = spelt[:exponent]
+    return "-" * sign + (spelt + "0" * max(exponent, 0)).lstrip("0")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pcqr.estimators.base import P, PrivateEstimator
-from pcqr.estimators.labels import LabelArray
+from pcqr.estimators.labels import LabelArray, label_cells
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.schema.label_column import places_among
 
 
 class PublishedEstimator(PrivateEstimator[P]):
@@ -40,3 +42,15 @@ class PublishedEstimator(PrivateEstimator[P]):
         """
         check_is_fitted(self, "plan_")
         return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
+
+    @np.errstate(all="ignore")
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """The share of rows of `X` that `predict` gives the label in `y`. Of private labels it is a release of its own.
+
+        Labels are compared by what they mean, as `fit` does, and no error quotes one.
+        """
+        check_is_fitted(self, "plan_")
+        found = self.hypothesis_.predict(self._table(X, self.schema_))
+        truth = places_among(self.classes_, label_cells(y))
+        check_consistent_length(found, truth, sample_weight)
+        return float(np.average(found == truth, weights=sample_weight))

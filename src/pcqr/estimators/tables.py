@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from pcqr.errors import DataError
 from pcqr.hypotheses.base import Points
 from pcqr.records.narrow import is_narrow
 from pcqr.schema import Schema
-from pcqr.schema.cells import cells, numbers
-from pcqr.schema.reading import number_of, read
-from pcqr.schema.table import CompactTable
+from pcqr.schema.cells import cells
+from pcqr.schema.matrix import matrix_of
+from pcqr.schema.table import CompactTable, columns_of
 
 _ROWS = 1 << 12
 
@@ -31,7 +31,7 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
     points: Points
     options: dict[str, Any] = {"dtype": np.float64, "order": "C", "ensure_all_finite": False}
     if columns is not None:
-        _, matrix = validate_data(estimator, X, reset=reset, skip_check_array=True), _stacked(columns)
+        _, matrix = validate_data(estimator, X, reset=reset, skip_check_array=True), matrix_of(X)
         points = check_array(matrix, **options, estimator=estimator, input_name="X")
     else:
         if isinstance(X, CompactTable):
@@ -42,6 +42,13 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
             points = np.ascontiguousarray(matrix, dtype=np.float64)
         else:
             points = validate_data(estimator, matrix, **options, reset=reset)
+    _check_finite(points)
+    return points
+
+
+def in_order(row: Mapping[str, list[Any]]) -> Points:
+    """One row whose cells stand in the order of the columns of `fit`, with names that were compared with theirs."""
+    points = np.asarray(matrix_of([[cell for (cell,) in row.values()]]), dtype=np.float64)
     _check_finite(points)
     return points
 
@@ -82,17 +89,6 @@ def _check_finite(points: NDArray[Any]) -> None:
         )
 
 
-def columns_of(table: Any) -> Sequence[Any] | None:
-    """The columns of a pandas or Polars frame or an Arrow table in their order; None for anything else."""
-    if hasattr(table, "get_columns"):  # Polars
-        return table.get_columns()  # type: ignore[no-any-return]
-    if hasattr(table, "column_names"):  # Arrow
-        return table.columns  # type: ignore[no-any-return]
-    if hasattr(table, "iloc") and getattr(table, "ndim", 1) == 2:  # pandas
-        return [table.iloc[:, place] for place in range(table.shape[1])]
-    return None
-
-
 def is_mixed(table: Any) -> bool:
     """Is `table` a frame with columns that are not numbers, or missing values: is a schema needed?"""
     return any(_is_mixed(cells(column)) for column in columns_of(table) or ())
@@ -112,55 +108,5 @@ def _is_as_fitted(estimator: BaseEstimator, matrix: Any) -> bool:
     )
 
 
-def _stacked(columns: Sequence[Any]) -> Points:
-    try:
-        found = [numbers(cells(column)) for column in columns]
-    except TypeError:
-        raise _no_numbers() from None
-    return np.column_stack(found) if found else np.empty((0, 0))
-
-
 def _matrix(X: Any) -> Any:
-    """Where numpy finds numbers alone, each is its cell's own, rounded to float64 at most; else cell by cell."""
-    if hasattr(X, "tocsr"):  # scikit-learn refuses sparse tables in its own words
-        return X
-    if isinstance(X, Mapping):
-        raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
-    if isinstance(X, np.ma.MaskedArray):
-        X = X.tolist()  # None for what is masked
-    found = np.asarray(X)
-    if found.dtype.kind == "c":
-        raise DataError("X", "real numbers. Complex data not supported", "complex numbers")
-    if found.ndim < 2:  # scikit-learn would quote the values, here and below
-        raise DataError(
-            "X", "a table with two dimensions. Reshape your data, e.g. by array.reshape(-1, 1)", "one dimension"
-        )
-    if found.ndim > 2:
-        raise DataError("X", "a table with two dimensions", f"{found.ndim} dimensions")
-    if found.dtype.kind in "biuf":
-        return found
-    try:
-        return np.array([[number_of(value) for value in row] for row in _rows(X, found)], dtype=np.float64)
-    except TypeError:
-        refused = _no_numbers() if all(map(_is_readable, found.flat)) else _no_cell()
-    raise refused
-
-
-def _rows(X: Any, found: Any) -> Any:
-    return X if isinstance(X, list | tuple) else found
-
-
-def _is_readable(value: Any) -> bool:
-    try:
-        read(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _no_numbers() -> DataError:
-    return DataError("X", "a table of numbers (declare other columns with a schema)", "text, dates or missing values")
-
-
-def _no_cell() -> TypeError:
-    return TypeError("X: each cell of the argument must be a string that spells a number, or a number.")
+    return X if hasattr(X, "tocsr") else matrix_of(X)  # scikit-learn refuses sparse tables in its own words

@@ -15,13 +15,9 @@ Labels = NDArray[np.int8]
 
 def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", owner: str = "the class") -> Points:
     """`X` as a C-ordered float64 table of finite numbers, with `features` columns if that is not None."""
-    try:
-        raw = np.asanyarray(X)
-        if raw.dtype.kind in "mM" or isinstance(raw, np.ma.MaskedArray):
-            raise TypeError
-        points = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(name, "a table of numbers", "values that are not numbers") from None
+    points = _numbers(X)
+    if points is None:
+        raise DataError(name, "a table of numbers", "values that are not numbers")
     if points.ndim == 1:
         points = points.reshape(-1, 1)
     if points.ndim != 2 or points.shape[0] == 0 or points.shape[1] == 0:
@@ -34,9 +30,23 @@ def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", own
     return points + 0.0 if (np.signbit(points) & (points == 0)).any() else points
 
 
+def _numbers(X: ArrayLike) -> Points | None:
+    """`X` as float64; None where that fails, without what numpy says of a cell, which quotes it."""
+    try:
+        raw = np.asanyarray(X)
+        if raw.dtype.kind in "mM" or isinstance(raw, np.ma.MaskedArray):
+            return None
+        return np.ascontiguousarray(raw, dtype=np.float64)
+    except Exception:
+        return None
+
+
 def as_labels(y: Any, labels: int = 2) -> Labels:
     """`y` as a vector of integers 0, …, `labels`−1."""
-    values = np.asarray(y)
+    try:
+        values = np.asarray(y)
+    except Exception:
+        values = np.empty(0, dtype=object)
     if values.ndim != 1:
         raise DataError("y", "a vector of labels", f"shape {values.shape}")
     if values.dtype.kind not in "biuf" or not np.isin(values, np.arange(labels)).all():

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
-from pcqr.schema.reading import Reading, day_of, number_of, read, text_of
+from pcqr.schema.reading import IN_A_DAY, Reading, day_of, days_within, number_of, read, text_of
 
 Cells = Sequence[Any] | NDArray[Any]
 T = TypeVar("T")
@@ -30,31 +29,56 @@ _PLAIN = re.compile(
 _PLAIN_TYPES = (str, int, float, bool, np.str_)
 
 
-def cells(values: Any) -> Cells:
+def cells(values: Any, what: str = "X") -> Cells:
     """`values` as an array of numbers, truth values or instants where their type says so, else one by one.
 
-    numpy is never left to find a type that suits all cells.
+    numpy is never left to find a type that suits all cells. Errors call the column `what`.
     """
     if isinstance(values, list | tuple):
         return values
+    try:
+        return _cells(values)
+    except Exception:  # noqa: S110 - what a library says of a cell that it cannot convert may quote it
+        pass
+    raise DataError(what, "cells that their own library can read, texts in UTF-8 for one", "others")
+
+
+def as_given(values: Any, what: str) -> NDArray[Any]:
+    """The array that `values` makes of itself. What it says of a cell that it cannot convert is dropped."""
+    try:
+        return np.asarray(values)
+    except Exception:  # noqa: S110
+        pass
+    raise DataError(what, "cells that their own library can read", "others")
+
+
+def _cells(values: Any) -> Cells:
     if isinstance(values, np.ma.MaskedArray):
-        return values.tolist()  # type: ignore[no-any-return]  # None for what is masked
+        return values if values.ndim != 1 else unmasked(values)
     if not isinstance(values, np.ndarray):
-        kind = values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None)
-        if kind is None or not _PLAIN.fullmatch(str(kind)):
-            return _one_by_one(values)
-        values = np.asarray(values)
+        kind = str(values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None))
+        if not _PLAIN.fullmatch(kind):
+            listing = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow; pandas, tensors
+            return list(values) if listing is None else listing()
+        values = _array(values, kind)
     if values.ndim != 1 or values.dtype.kind in "biufM":
         return values  # type: ignore[no-any-return]
     return list(values)
 
 
-def _one_by_one(values: Any) -> Sequence[Any]:
-    """The cells as the library that has them gives them. What it says of one that it cannot give may quote it."""
-    listing = getattr(values, "to_pylist", None) or getattr(values, "tolist", None)  # Arrow; pandas, tensors
-    with suppress(Exception):
-        return list(values) if listing is None else listing()
-    raise DataError("X", "cells that their own library can read, texts in UTF-8 for one", "others")
+def _array(column: Any, kind: str) -> NDArray[Any]:
+    """A column of a plain type as an array. Of times in a time zone pandas would make objects, and near its limits none
+    at all; as datetime64 they are in UTC."""
+    if kind.endswith("[pyarrow]"):
+        return np.asarray(column.array.__arrow_array__())
+    zoned = re.match(r"datetime64\[(\w+), ", kind)
+    return np.asarray(column) if zoned is None else np.asarray(column, dtype=f"datetime64[{zoned[1]}]")
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> list[Any]:
+    """The cells of a masked vector, None for those that are masked."""
+    hidden = np.ma.getmaskarray(values).tolist()
+    return [None if is_hidden else cell for cell, is_hidden in zip(values.data, hidden, strict=True)]
 
 
 def numbers(values: Cells) -> NDArray[np.float64]:
@@ -68,8 +92,18 @@ def numbers(values: Cells) -> NDArray[np.float64]:
 def days(values: Cells) -> NDArray[np.float64]:
     """Whole days since 1970-01-01 with NaN for what is missing. Raises TypeError for what is no date."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "M":
-        found = values.astype("datetime64[D]")  # rounds down, before 1970 too
-        return np.where(np.isnat(found), np.nan, found.astype(np.int64).astype(np.float64))
+        gaps, instants = np.isnat(values), values.astype(np.int64)
+        if gaps.all():  # they may have no unit
+            return np.full(values.shape, np.nan)
+        unit, count = np.datetime_data(values.dtype)
+        low, high = days_within(unit, count)
+        if not (gaps | ((instants >= low) & (instants <= high))).all():
+            raise TypeError
+        if unit in IN_A_DAY and count == 1:  # numpy's own rounding overflows near the least instant
+            found = instants // IN_A_DAY[unit]
+        else:
+            found = np.array([0 if gap else day_of(value) for value, gap in zip(values, gaps, strict=True)])
+        return np.where(gaps, np.nan, found.astype(np.float64))
     return np.array([day_of(value) for value in values], dtype=np.float64)
 
 

@@ -257,7 +257,8 @@ class Column:
         what = f"column {self.name!r} of {table}"
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(what, "a sequence of values", "one value (put it in a list)")
-        return self._places(cells(values), what) if self.kind == "categorical" else self._numbers(cells(values), what)
+        found = cells(values, what)
+        return self._places(found, what) if self.kind == "categorical" else self._numbers(found, what)
 
     def expanded(self, entries: Entries, places: Sequence[int] | None = None) -> NDArray[np.float64]:
         """The features of `compact` cells, each row by itself: all of them, or those at `places`."""
@@ -346,7 +347,7 @@ _EXPECTED = {
         "numbers, or declared in a schema as categorical or as a date (pcqr schema makes one of public rows)",
         "values that are not numbers",
     ),
-    "date": ("dates, such as 2014-05-03", "values that are not dates"),
+    "date": ("dates, such as 2014-05-03, of the years 1 to 9999", "values that are not such dates"),
 }
 
 

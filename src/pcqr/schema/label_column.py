@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
+from pcqr.schema.cells import Cells, mapped
 from pcqr.schema.column import Column, Entries
+from pcqr.schema.reading import read, text_of
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,12 @@ class LabelColumn:
             return None
         is_label = np.isin(entries, (0.0, 1.0)) if self.names is None else entries < len(self.names)
         return entries.astype(np.int8) if is_label.all() else None
+
+
+def places_among(names: Iterable[Any], labels: Cells) -> NDArray[np.int64]:
+    """For each of the `labels` its place among `names`, −1 where it is none of them. No error quotes one."""
+    place = {text_of(read(name)): place for place, name in enumerate(names)}
+    try:
+        return np.array(mapped(labels, lambda reading: place.get(text_of(reading), -1)), dtype=np.int64)
+    except TypeError:
+        raise DataError("y", "numbers, truth values or texts", "labels of another type") from None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pcqr.errors import DataError
-from pcqr.schema.cells import Cells, categories, cells, days, numbers
+from pcqr.schema.cells import Cells, categories, cells, days, is_unicode, numbers
 from pcqr.schema.column import Column
 from pcqr.schema.reading import TRUTH_TEXTS, Instant, iso_date, read
 
@@ -17,8 +17,8 @@ Look = Literal["numbers", "dates", "booleans", "names"]
 
 def column_from_public(name: str, values: Any, most_categories: int) -> Column:
     """What the public `values` say about the column `name`; see `Schema.from_public` for what is decided."""
-    found = cells(values)
     what = f"column {name!r} of the public rows"
+    found = cells(values, what)
     if len(found) == 0:
         raise DataError("public rows", "at least one row", "none")
     look = _look(values, found, what)
@@ -36,6 +36,8 @@ def column_from_public(name: str, values: Any, most_categories: int) -> Column:
     if look == "booleans":
         return Column(name, "categorical", ("False", "True"), other=True)
     counted = Counter(filter(None, _shown(found)))
+    if not all(map(is_unicode, counted)):  # said here: what a declaration says of a name quotes it
+        raise DataError(what, "Unicode text", "half of a surrogate pair")
     common = sorted(counted, key=lambda text: (-counted[text], text))[:most_categories]
     return Column(name, "categorical", sorted(common), other=True)
 
@@ -45,7 +47,8 @@ def _shown(found: Cells) -> list[str | None]:
     spelling: dict[str | None, str | None] = {}
     shown = []
     for value, text in zip(found, categories(found), strict=True):
-        shown.append(spelling.setdefault(text, value if isinstance(value, str) and text is not None else text))
+        spelt = str.__str__(value) if isinstance(value, str) and text is not None else text
+        shown.append(spelling.setdefault(text, spelt))
     return shown
 
 
@@ -54,12 +57,12 @@ def _look(values: Any, found: Cells, what: str) -> Look:
 
     In a list, text may be a number; ISO dates are dates in any column.
     """
-    if _is_dictionary(values):
-        return "names"
     try:
         readings = [(value, reading) for value in found if (reading := read(value)) is not None]
     except TypeError:
         raise DataError(what, "numbers, truth values, dates or names", "a value of another type") from None
+    if _is_dictionary(values):
+        return "names"
     kind = found.dtype.kind if isinstance(found, np.ndarray) else "O"
     if kind == "b" or (readings and all(_is_truth_value(value) for value, _ in readings)):
         return "booleans"

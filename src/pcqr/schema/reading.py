@@ -5,6 +5,9 @@ integers into floats, one word turns numbers, dates and truth values into texts.
 and alike in each type that it may have been given: 3, 3.0, Decimal("3.00") and "3" are one number, 1 and True another.
 Numbers are float64: an integer beyond 2⁵³ is read like the float64 next to it, whether or not a table has kept all of
 its digits.
+
+Only types of Python, numpy and pandas are read, by the methods of those types: a cell's own methods are never called.
+What such a method says of a cell that it cannot convert may quote the cell, so it is dropped, `__context__` included.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import sys
 from decimal import Decimal
-from numbers import Real
+from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +40,12 @@ MICROSECONDS = 86_400_000_000
 """In a day."""
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_IN_A_DAY = {"h": 24, "m": 1440} | {
+FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
+"""Of the years 1 to 9999, which ISO texts can spell. A date beyond them is no cell."""
+IN_A_DAY = {"D": 1, "h": 24, "m": 1440} | {
     unit: 86_400 * 1000**place for place, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))
 }
+"""How many of each unit of datetime64 there are."""
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z|[+-]\d\d:?\d\d(?::?\d\d)?)?", flags=re.ASCII
 )
@@ -56,24 +64,26 @@ Reading = float | Instant | str | None
 
 
 def read(value: Any) -> Reading:
-    """What `value` means; None where it is missing, never NaN. Raises TypeError for a type that no table needs."""
-    if isinstance(value, str):
-        return read_text(str.__str__(value))  # a member of an enumeration of texts prints as something else
-    if value is None:
-        return None
-    if isinstance(value, np.timedelta64 | datetime.timedelta | complex | np.complexfloating):  # the first is an integer
-        raise TypeError
-    if isinstance(value, Real | Decimal | np.bool_):
-        return _number(value)
-    if _is_missing(value):
-        return None
-    if hasattr(value, "to_datetime64"):  # pandas' Timestamp
-        value = value.to_datetime64()
-    if isinstance(value, np.datetime64):
-        return _numpy_instant(value)
-    if isinstance(value, datetime.date):
-        return _instant(value)
+    """What `value` means; None where it is missing, never NaN. Raises a bare TypeError for what no table needs."""
+    try:
+        return _read(value)
+    except Exception:  # noqa: S110 - whatever it says may quote the cell
+        pass
     raise TypeError
+
+
+def _read(value: Any) -> Reading:
+    kind = type(value)  # `isinstance` would ask the cell for its class
+    if issubclass(kind, str):
+        return read_text(str.__str__(value))  # a member of an enumeration of texts prints as something else
+    if value is None or _is_gap_of_pandas(value):
+        return None
+    if issubclass(kind, np.generic):
+        return _of_numpy(value)
+    for numeric, convert in _NUMERIC:
+        if issubclass(kind, numeric):
+            return _number(value, convert)
+    return _instant(value, kind)
 
 
 def read_text(text: str) -> Reading:
@@ -91,7 +101,7 @@ def read_text(text: str) -> Reading:
 
 
 def text_of(reading: Reading) -> str | None:
-    """The text that a category is compared by. Different readings have different ones (dates up to the year 9999)."""
+    """The text that a category is compared by. Different readings have different ones (proofs/table.md)."""
     if isinstance(reading, float):
         whole = reading.is_integer() and abs(reading) < 1e16
         return str(int(reading)) if whole else repr(reading)
@@ -131,9 +141,18 @@ def iso_date(day: int) -> str:
     return str(np.datetime64(day, "D"))
 
 
-def _number(value: Any) -> float | None:
+_NUMERIC: tuple[tuple[type, Any], ...] = (
+    (float, float.__float__),
+    (int, int.__float__),
+    (Decimal, Decimal.__float__),
+    (Fraction, Fraction.__float__),
+)
+"""The types of numbers, truth values among the integers, and what makes a float64 of each, whatever a subclass says."""
+
+
+def _number(value: Any, convert: Any) -> float | None:
     try:
-        number = float(value)
+        number: float = convert(value)
     except OverflowError:  # an integer or a fraction that float64 cannot hold; spelt as text it would be infinite too
         return math.inf if value > 0 else -math.inf
     except ValueError:  # a signalling NaN
@@ -141,35 +160,67 @@ def _number(value: Any) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _is_missing(value: Any) -> bool:
-    try:
-        return bool(value != value)  # noqa: PLR0124
-    except TypeError:  # pandas.NA has no truth value
-        return type(value).__module__.partition(".")[0] == "pandas"
-    except ValueError:  # nor has an array, which is no missing value
-        return False
+def _of_numpy(value: Any) -> Reading:
+    if value.dtype.kind in "biuf":
+        return _number(value, float)
+    if value.dtype.kind == "M":
+        return None if np.isnat(value) else _numpy_instant(value)
+    raise TypeError  # a duration, which is an integer to numpy, a complex number, bytes
+
+
+@cache
+def days_within(unit: str, count: int) -> tuple[int, int]:
+    """The least and the largest integer that, as a datetime64 of this unit, lies within the years 1 to 9999."""
+    first, last = FIRST_DAY, LAST_DAY
+    if unit in ("Y", "M"):
+        months = 12 if unit == "M" else 1
+        first, last = (datetime.MINYEAR - 1970) * months, (datetime.MAXYEAR - 1969) * months - 1
+    elif unit == "W":
+        first, last = -(-first // 7), last // 7
+    else:
+        first, last = first * IN_A_DAY[unit], (last + 1) * IN_A_DAY[unit] - 1
+    limits = np.iinfo(np.int64)
+    return max(-(-first // count), limits.min), min(last // count, limits.max)
 
 
 def _numpy_instant(value: np.datetime64) -> Instant:
     unit, count = np.datetime_data(value)
-    if unit in ("Y", "M", "W", "D"):
+    low, high = days_within(unit, count)
+    number = int(value.astype(np.int64))
+    if not low <= number <= high:
+        raise TypeError
+    if unit not in IN_A_DAY:  # years, months, weeks
         return Instant(int(value.astype("datetime64[D]").astype(np.int64)), 0)
-    day, rest = divmod(int(value.astype(np.int64)) * count, _IN_A_DAY[unit])
-    return Instant(day, rest * MICROSECONDS // _IN_A_DAY[unit])
+    day, rest = divmod(number * count, IN_A_DAY[unit])
+    return Instant(day, rest * MICROSECONDS // IN_A_DAY[unit])
 
 
-def _instant(value: datetime.date) -> Instant:
+def _is_gap_of_pandas(value: Any) -> bool:
+    pandas: Any = sys.modules.get("pandas")  # a cell of pandas cannot be there before pandas is
+    return pandas is not None and (value is pandas.NaT or value is pandas.NA)
+
+
+def _instant(value: Any, kind: type) -> Instant:
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None and issubclass(kind, pandas.Timestamp):
+        return _numpy_instant(value.to_datetime64())
+    if not issubclass(kind, datetime.date):
+        raise TypeError
     day = value.toordinal() - _EPOCH
     if not isinstance(value, datetime.datetime):
         return Instant(day, 0)
     clock = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
     offset = value.utcoffset() or datetime.timedelta(0)
-    return _carried(day, clock - offset // datetime.timedelta(microseconds=1))
+    found = _carried(day, clock - offset // datetime.timedelta(microseconds=1))
+    if found is None:
+        raise TypeError
+    return found
 
 
-def _carried(day: int, microsecond: int) -> Instant:
+def _carried(day: int, microsecond: int) -> Instant | None:
+    """That instant; None beyond the years 1 to 9999, where only a time zone can have brought it."""
     more, rest = divmod(microsecond, MICROSECONDS)
-    return Instant(day + more, rest)
+    return Instant(day + more, rest) if FIRST_DAY <= day + more <= LAST_DAY else None
 
 
 def _iso(text: str) -> Instant | None:

@@ -114,6 +114,17 @@ def has_columns(table: Any) -> bool:
     return any(hasattr(table, its) for its in ("keys", "column_names", "get_columns"))
 
 
+def columns_of(table: Any) -> Sequence[Any] | None:
+    """The columns of a pandas or Polars frame or an Arrow table in their order; None for anything else."""
+    if hasattr(table, "get_columns"):  # Polars
+        return table.get_columns()  # type: ignore[no-any-return]
+    if hasattr(table, "column_names"):  # Arrow
+        return table.columns  # type: ignore[no-any-return]
+    if hasattr(table, "iloc") and getattr(table, "ndim", 1) == 2:  # pandas
+        return [table.iloc[:, place] for place in range(table.shape[1])]
+    return None
+
+
 def column_names(table: Any, what: str) -> list[str]:
     """The names of the columns in their order: dicts and pandas give `keys()`, Arrow `column_names`."""
     if not has_columns(table):
