@@ -14,14 +14,12 @@ from pcqr.client.costs import cost_of_many, new_rows
 from pcqr.client.errors import KeyInClear, NotConfirmed, QuotaSpent, ServiceError, quoted
 from pcqr.client.refusals import answered_before, refusal
 from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of, known_of
-from pcqr.client.rows import Rows, row_of, rows_of
+from pcqr.client.rows import Rows, row_of, rows_of, truth_of
 from pcqr.client.wire import Wire, client_of, new_token
-from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
+from pcqr.errors import BudgetExhausted, Halted, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.schema import Schema
-from pcqr.schema.cells import cells
-from pcqr.schema.label_column import places_among
 
 R = TypeVar("R")
 BATCH = 256
@@ -287,9 +285,7 @@ class Remote:
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, confirm: bool = False) -> float:
         """The share of rows of `X` that `predict` labels as `y` does; rows without an answer count as half right."""
         rows = rows_of(X, self.schema_, self.n_features_in_)
-        if getattr(y, "ndim", 1) != 1 or not hasattr(y, "__len__") or len(y) != rows.count:
-            raise DataError("y", f"one label for each of the {rows.count} rows", "something else")
-        truth = places_among(self._facts_then.classes, cells(y, "y"))
+        truth = truth_of(y, self._facts_then.classes, rows.count)
         right = np.full(rows.count, 0.5)
         answered = 0
         try:

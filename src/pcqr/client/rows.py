@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pcqr.errors import DataError
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import categories, cells
+from pcqr.schema.label_column import places_among
 from pcqr.schema.matrix import matrix_of, one_row
 from pcqr.schema.reading import iso_date
 from pcqr.schema.table import check_length, declared_columns
@@ -77,6 +78,13 @@ def row_of(x: Any, schema: Schema | None, features: int) -> Rows:
     if found.count != 1:
         raise DataError("x", "one query", f"{found.count} rows; use predict for many")
     return found
+
+
+def truth_of(y: Any, classes: Sequence[Any], count: int) -> NDArray[np.int64]:
+    """For each of `count` rows the place of its label `y` among `classes`, −1 for none of them."""
+    if getattr(y, "ndim", 1) != 1 or not hasattr(y, "__len__") or len(y) != count:
+        raise DataError("y", f"one label for each of the {count} rows", "something else")
+    return places_among(classes, cells(y, "y"))
 
 
 def _declared(X: Any, schema: Schema) -> Rows:

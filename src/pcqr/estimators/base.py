@@ -25,7 +25,7 @@ from pcqr.estimators.given import AssumePublic, Given, Known, width_of
 from pcqr.estimators.handed import handed, schema_of
 from pcqr.estimators.labels import LabelArray, declared, plain_name
 from pcqr.estimators.persons import HEARD, Groups, Hearing
-from pcqr.estimators.tables import in_order, is_mixed, read_points
+from pcqr.estimators.tables import check_same_columns, check_width, in_order, read_points, schema_from
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -145,10 +145,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         account = self._account(entropy)
         self._look_around(persons=groups is not None)
         schema = schema_of(X, schema)
-        if schema is None and is_mixed(public):
-            schema = Schema.from_public(public)
+        if schema is None and (schema := schema_from(public, hypotheses)) is not None:
+            check_same_columns(X, public)
         with showing() if verbose else nullcontext():
             table = handed(self, X, y, schema, groups)
+            if public is not None and schema is None:
+                check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
             known = Known(table.size, table.width, shown, schema)
             try:
@@ -235,8 +237,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         self._request(hypotheses, records, 1, None)  # parameters are judged first
         if persons:
             self._check_persons(hypotheses)
-        if schema is None and is_mixed(public):
-            schema = Schema.from_public(public)
+        schema = schema_from(public, hypotheses) if schema is None else schema
         shown = None
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")

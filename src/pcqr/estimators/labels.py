@@ -20,6 +20,7 @@ LabelArray = NDArray[Any]
 
 LONGEST_NAME = 1_000
 """An array of names has as much room for each as the longest takes."""
+_ONE = "one class. Give classes=(negative, positive), such as classes=(0, 1)"
 LABELS_READ = "the names of the labels, read from y because `classes` was not declared"
 ZERO_AND_ONE = "that every label is 0 or 1, seen in y because `classes` was not declared"
 
@@ -67,15 +68,18 @@ def encode_labels(
         names: Sequence[Any] = declared(classes)
     elif hypotheses.labels > 2:  # declared with the class
         names = range(hypotheses.labels)
-    elif all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
-        names = (0, 1)  # another label would have been taken for another name, or for a third class
-        assumptions = (LABELS_READ if hypotheses.several_labels else ZERO_AND_ONE,)
     else:
-        names, assumptions = _distinct(y, readings), (LABELS_READ,)
-        if len(names) < 2 or (len(names) > 2 and not hypotheses.several_labels):
-            found = "one class"
-            if len(names) > 2:
-                found = "more. Only binary classification is supported. The type of the target is multiclass"
+        if len(set(readings)) < 2:
+            raise DataError(
+                "y", "labels of two classes or more; where records of one class are all there are, declare both", _ONE
+            )
+        if all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
+            names = (0, 1)  # another label would have been taken for another name, or for a third class
+            assumptions = (LABELS_READ if hypotheses.several_labels else ZERO_AND_ONE,)
+        else:
+            names, assumptions = _distinct(y, readings), (LABELS_READ,)
+        if len(names) > 2 and not hypotheses.several_labels:
+            found = "more. Only binary classification is supported. The type of the target is multiclass"
             raise DataError("y", "labels of two classes: 0 and 1, or declared as classes=(negative, positive)", found)
     place = {text_of(read(name)): place for place, name in enumerate(names)}
     labels = np.array([place.get(text_of(reading), -1) for reading in readings], dtype=np.int8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from math import ceil
 from typing import Any, get_args
 
 import numpy as np
@@ -20,7 +21,7 @@ from pcqr.algorithms.piloted import piloted_head
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
-from pcqr.errors import NoGpu, ParameterError
+from pcqr.errors import InfeasiblePlan, NoGpu, ParameterError
 from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
@@ -60,6 +61,8 @@ POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 _MOST_DECLARED = 130
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
+FEWEST = 20
+"""n·ε below which nothing is published: the likeliest tree is hardly likelier than others, whatever the records say."""
 HEADS = ("auto", "head")
 """The methods that can read dense features."""
 
@@ -93,7 +96,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
-        δ of the same promise. One tree is pure and spends none.
+        δ of the same promise. One tree is pure and spends none: 0 is allowed with method="tree".
     method : {"auto", "tree", "head", "asked", "counted"}, default "auto"
         "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
         predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide; below 8,000 two noisy
@@ -274,7 +277,10 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return head_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        check_delta(self.delta)  # whichever method: n decides, later
+        if self.delta == 0 and self.method != "tree":
+            raise ParameterError("delta", "above 0, or 0 with method='tree', which alone is pure", self.delta)
+        if self.delta != 0:
+            check_delta(self.delta)
         if self.device not in get_args(DeviceChoice):
             raise ParameterError("device", f"one of {', '.join(map(repr, get_args(DeviceChoice)))}", self.device)
         if self.features not in get_args(FeatureChoice):
@@ -287,6 +293,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
     def _make_plan(self, request: Request) -> ClassifierPlan:
+        if request.records * self.epsilon < FEWEST:
+            raise InfeasiblePlan(
+                f"With n = {request.records:,} and ε = {self.epsilon:g} a published classifier would be noise: n·ε is "
+                f"below {FEWEST}.",
+                f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
+            )
         trees, known = request.hypotheses, self._known
         if not isinstance(trees, DecisionTrees):
             raise ParameterError("trees", "DecisionTrees", trees)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from pcqr.errors import DataError
-from pcqr.hypotheses.base import Points
+from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.records import ParquetTable
 from pcqr.records.narrow import is_narrow
-from pcqr.schema import Schema
-from pcqr.schema.cells import cells
+from pcqr.records.parted import Parted
+from pcqr.schema import Column, Schema
+from pcqr.schema.cells import cells, listed
 from pcqr.schema.matrix import matrix_of
-from pcqr.schema.table import CompactTable, columns_of
+from pcqr.schema.table import CompactTable, column_names, columns_of
 
 _ROWS = 1 << 12
 
@@ -83,19 +86,75 @@ def _check_finite(points: NDArray[Any]) -> None:
     if not all(np.isfinite(points[start : start + _ROWS]).all() for start in range(0, points.shape[0], _ROWS)):
         raise DataError(
             "X",
-            "finite numbers; where cells are missing, declare their column with missing = true in a schema, "
-            "and do not impute by private records, which no ε would cover",
+            "finite numbers; where cells are missing, give X and `public` as frames, or declare the column with "
+            "missing = true in a schema, and do not impute by private records, which no ε would cover",
             "NaN or infinity",
         )
 
 
+def schema_from(public: Any, hypotheses: HypothesisClass) -> Schema | None:
+    """The schema that public rows make of themselves; None unless they are a frame whose columns have names.
+
+    A class of a certain width, or one whose members are declared by position, reads columns of numbers as they are: a
+    gap would need a column of its own.
+    """
+    if not _has_names(public):
+        return None
+    if (hypotheses.is_fixed or hypotheses.features is not None) and not is_mixed(public):
+        return Schema(tuple(map(Column, column_names(public, "public"))))
+    return Schema.from_public(public)
+
+
+def check_same_columns(X: Any, public: Any) -> None:
+    """Refuse private records whose columns are not those of the public rows that the schema was made of."""
+    if isinstance(X, CompactTable | ParquetTable | Parted):
+        return  # read by a schema of their own, or compared with it when they are
+    if not _has_names(X):
+        raise DataError(
+            "X",
+            "a table with the column names of `public`, such as a data frame (or give both as arrays of numbers)",
+            "one without names",
+        )
+    private, shown = column_names(X, "X"), column_names(public, "public")
+    if extra := [name for name in shown if name not in private]:
+        raise DataError(
+            "public",
+            "rows with the columns of X alone",
+            f"also {listed(extra)}: leave out the label, and what X lacks",
+        )
+    if absent := [name for name in private if name not in shown]:
+        raise DataError(
+            "public",
+            "rows with all columns of X, or `schema` given, which declares them",
+            f"rows without {listed(absent)}: add that to public, or leave it out of X",
+        )
+
+
+def check_width(public: Any, width: int) -> None:
+    """Refuse public rows without names that have more or fewer columns than the private records."""
+    columns = columns_of(public)
+    found = matrix_of(public).shape[1] if columns is None else len(columns)
+    if found != width:
+        label = ", the label perhaps among them" if found == width + 1 else ""
+        raise DataError("public", f"rows with the {width} columns of X", f"{found} columns{label}")
+
+
+def _has_names(table: Any) -> bool:
+    """Is it a frame, or a mapping of columns, whose columns are called by texts?"""
+    is_frame = isinstance(table, Mapping) or columns_of(table) is not None
+    return is_frame and all(isinstance(name, str) for name in column_names(table, "the table"))
+
+
 def is_mixed(table: Any) -> bool:
-    """Is `table` a frame with columns that are not numbers, or missing values: is a schema needed?"""
-    return any(_is_mixed(cells(column)) for column in columns_of(table) or ())
+    """Has `table` columns that are not numbers, or missing values?"""
+    columns = table.values() if isinstance(table, Mapping) else columns_of(table) or ()
+    return any(_is_mixed(cells(column)) for column in columns)
 
 
 def _is_mixed(column: Any) -> bool:
-    return not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf" or bool(np.isnan(column).any())
+    if not isinstance(column, np.ndarray):
+        return not all(type(cell) is int or (type(cell) is float and not math.isnan(cell)) for cell in column)
+    return column.dtype.kind not in "biuf" or bool(np.isnan(column).any())
 
 
 def _is_as_fitted(estimator: BaseEstimator, matrix: Any) -> bool:

@@ -93,12 +93,16 @@ def declared_columns(
     """Each of `columns` with its cells in `table`. Refuses a table that lacks one, or has others that nobody drops."""
     present, declared = column_names(table, name), [column.name for column in columns]
     if absent := [each for each in declared if each not in present]:
-        raise DataError(name, f"a table with the columns {listed(declared)}", f"one without {listed(absent)}")
+        raise DataError(
+            name,
+            f"a table with the columns of the schema, {listed(declared)}",
+            f"one without {listed(absent)}: add that, or make a schema without it (pcqr schema … --drop {absent[0]})",
+        )
     if unknown := [found for found in present if found not in declared and found not in drop]:
         raise DataError(
             name,
-            "a table with the columns of the schema alone",
-            f"also {listed(unknown)}: drop or declare what is extra",
+            f"a table with no column but those of the schema, {listed(declared)}",
+            f"also {listed(unknown)}: leave that out (--drop {unknown[0]}), or declare it in the schema",
         )
     return ((column, table[column.name]) for column in columns)
 
