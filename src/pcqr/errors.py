@@ -28,6 +28,7 @@
     PcqrWarning (UserWarning)
     ├── NothingPublic                   columns of which nothing is known are cut at numbers that suit no table
     ├── PublicRowsCoincide              rows that were called public are rows of the private table, some of them
+    ├── NearUnique                      a column of the schema is an identifier or free text, by the public rows
     ├── NoGpu                           a GPU was asked for, and there is none: the CPU computes the same
     ├── FittedAgain                     copies of one estimator were fitted several times: their ε may add up
     ├── UnfinishedSave                  a save that was stopped had left files with secrets, and they were removed
@@ -388,8 +389,15 @@ class NoGpu(PcqrWarning):
     """A GPU was asked for and is not there. The CPU takes longer and computes the same, to the last bit."""
 
 
+class NearUnique(PcqrWarning):
+    """A column of the schema had hardly any value twice in the public rows: an identifier, or free text."""
+
+
 class FittedAgain(PcqrWarning):
-    """An estimator, or copies of it, were fitted more than once. Each fit is a release and costs its own (ε, δ)."""
+    """An estimator, or copies of it, were fitted more than once. Each fit is a release and costs its own (ε, δ).
+
+    Where a fit gets some records several times, as bagging does, each of these costs a multiple of ε in that fit alone.
+    """
 
 
 class UnfinishedSave(PcqrWarning):

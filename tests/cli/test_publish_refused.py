@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.publishing import RECORDS, SCHEMA, Files, forbid_draws
 
+from pcqr import Schema
 from pcqr.datasets import read_table, write_table
 
 
@@ -104,6 +105,19 @@ def test_private_rows_are_not_public_whichever_and_in_whatever_order(files: File
     result = files.publish()
     assert result.exit_code == 2
     assert "more than half of whose rows are rows of the private file" in result.stderr
+
+
+def test_a_schema_made_of_the_private_file_is_refused(files: Files) -> None:
+    """Also where a column was left out when it was made, and another is when it is used."""
+    table = read_table(files.path("train.csv"))
+    label = next(name for name in table if name not in ("colour", "x"))
+    for drop in ((label,), (label, "colour")):
+        Schema.from_public(table, drop=drop).to_toml(files.directory / "schema.toml")
+        options = ("--schema", files.path("schema.toml"), *(("--drop", "colour") if "colour" in drop else ()))
+        result = files.bare(*options, "--seed", "1")
+        assert result.exit_code == 2
+        assert "schema.toml, which was made of the very rows of the private file" in result.stderr
+    assert files.bare(*options, "--assume-public", "--seed", "1").exit_code == 0
 
 
 def test_a_few_private_rows_are_a_warning_for_the_data_holder_alone(files: Files) -> None:

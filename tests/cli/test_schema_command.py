@@ -61,6 +61,23 @@ def test_a_column_with_too_many_values_is_pointed_out(public: Path) -> None:
     assert "job has" not in words
 
 
+def test_identifiers_and_free_text_are_pointed_out_and_remembered(tmp_path: Path) -> None:
+    rows: dict[str, list[Any]] = {name: (values * 30)[:120] for name, values in ROWS.items()}
+    rows |= {"the notes": [f"said {row * row}" for row in range(120)], "number": list(range(120))}
+    write_table(tmp_path / "public.parquet", rows)
+    result = make(tmp_path, "--out", str(tmp_path / "schema.toml"))
+    words = " ".join(result.output.split())
+    assert "Hardly any value of the notes occurs twice: an identifier or free text" in words
+    assert "--drop 'the notes'" in words
+    assert "--drop number" in words
+    assert "different values" not in words
+    schema = Schema.from_toml(tmp_path / "schema.toml")
+    assert schema.near_unique == ("the notes", "number")
+    assert schema.columns[4].categories == ()
+    told = json.loads(make(tmp_path, "--json", "--drop", "number").stdout)
+    assert told["near_unique"] == ["the notes"]
+
+
 def test_json_for_machines(public: Path) -> None:
     summary = json.loads(make(public, "--json", "--out", str(public / "schema.toml")).stdout)
     assert summary["rows"] == 4

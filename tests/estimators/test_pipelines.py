@@ -11,7 +11,9 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTransformer, StandardScaler
 from support.releases import steps
@@ -29,7 +31,9 @@ from pcqr import (
 )
 from pcqr.errors import FittedAgain, Halted
 from pcqr.hypotheses import DecisionTrees, Stumps, Thresholds
+from pcqr.release import Account
 from pcqr.schema import Column
+from pcqr.unit import PERSON, RECORD
 
 
 def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -245,3 +249,43 @@ def test_the_warning_never_stops_a_release_half_way() -> None:
     with pytest.raises(FittedAgain):
         release.fit(X, y)
     assert not hasattr(release, "plan_")
+
+
+IDS = np.arange(600) // 2
+
+
+class Seen(SemiPrivateLearner):
+    """Keeps how often the commonest row was in a fit: what no estimator does."""
+
+    def fit(self, X: Any, y: Any = None, **more: Any) -> Any:
+        self.most_ = int(np.unique(X, axis=0, return_counts=True)[1].max())
+        return super().fit(X, y, **more)
+
+
+def test_bagging_repeats_records_and_the_warning_says_what_that_costs() -> None:
+    X, y = steps(600)
+    bagged = BaggingClassifier(Seen(Stumps(cuts=[0.4]), 4.0), n_estimators=2, random_state=0)
+    with pytest.warns(FittedAgain, match="one that is k times in what a fit gets has k·ε by that fit alone"):
+        bagged.fit(X, y)
+    assert all(member.most_ > 1 for member in bagged.estimators_)
+    once = BaggingClassifier(Seen(Stumps(cuts=[0.4]), 4.0), n_estimators=1, bootstrap=False, max_samples=0.5)
+    assert once.fit(X, y).estimators_[0].most_ == 1
+
+
+def search(learner: Any) -> GridSearchCV:
+    return GridSearchCV(learner, {"epsilon": [4.0]}, cv=GroupKFold(2), error_score="raise")
+
+
+@pytest.mark.filterwarnings("ignore::pcqr.errors.FittedAgain")
+def test_a_search_gives_groups_to_the_splitter_alone_unless_they_are_routed(tmp_path: Any) -> None:
+    X, y = steps(600)
+    learner = SemiPrivateLearner(Stumps(cuts=[0.4]), 4.0)
+    assert search(learner).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == RECORD
+    account = Account.create(tmp_path / "account", 99.0, 1e-3, unit=PERSON)
+    with pytest.raises(ParameterError, match="person"):
+        search(clone(learner).set_params(account=account)).fit(X, y, groups=IDS)
+    with sklearn.config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError):
+            search(learner).fit(X, y, groups=IDS)
+        asking = clone(learner).set_fit_request(groups=True)
+        assert search(asking).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == PERSON

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.cli.parts import in_parts, read_parts
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
+from pcqr.estimators.handed import warn_of_near_unique
 from pcqr.estimators.persons import person_numbers
 from pcqr.records import Encoded, Records
 from pcqr.records.parted import ParquetParts, Parted
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
 from pcqr.schema.label_column import LabelColumn
+from pcqr.schema.origin import Origin
 from pcqr.schema.overlap import is_mostly_private
 from pcqr.schema.table import CompactTable
 
@@ -37,6 +39,8 @@ class Shown:
     schema: Schema
     rows: CompactTable | None
     queries: Points
+    origin: Origin | None = None
+    """Which rows a schema file was made of."""
 
     @cached_property
     def public(self) -> Points | None:
@@ -83,11 +87,14 @@ def read_inputs(
     if parts is None:
         private = read(job.private, "--private")
         shown = read_shown(job, private, queries=queries, categories=categories)
+        check_origin(job, shown.origin, len(next(iter(private.values()))), [private])
         places = labels_of(private, job.label, declared)
         table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
         inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job))
     else:
         shown = read_shown(job, parts.columns, queries=queries, categories=categories)
+        if shown.origin is not None:
+            check_origin(job, shown.origin, parts.rows, parts.tables(shown.origin.columns))
         inputs = Inputs(_in_parts(job, parts, shown.schema, declared), None, declared or (0, 1), shown)
     if job.public is not None and shown.public is not None:
         check_public(shown.public, inputs.source, option="--public", path=job.public, assume_public=job.assume_public)
@@ -112,12 +119,14 @@ def read_shown(
     schema = _with_categories(schema, categories)
     check_drop(job.drop, private, asked or (), public or (), schema.names)
     schema = schema.without(*(name for name in schema.names if name in job.not_features))
+    warn_of_near_unique(schema)
+    origin, schema = None if job.schema is None else schema.origin, replace(schema, origin=None)  # said once
 
     def compact(table: Columns, path: Path | None) -> CompactTable:
         return schema.compact(table, drop=job.not_features, name=str(path))
 
     points = np.empty((0, len(schema.features))) if asked is None else compact(asked, queries).encoded()
-    return Shown(schema, None if public is None else compact(public, job.public), points)
+    return Shown(schema, None if public is None else compact(public, job.public), points, origin)
 
 
 def _numbers(table: Columns, not_features: Collection[str], name: str) -> Schema:
@@ -135,7 +144,7 @@ def _with_categories(schema: Schema, declarations: Sequence[str]) -> Schema:
         if not given or name not in columns:
             raise ParameterError("--categories", "'column=first,second,…' for a column of the queries", declaration)
         columns[name] = Column(name, "categorical", [value.strip() for value in values.split(",")])
-    return Schema(tuple(columns.values()))
+    return replace(schema, columns=tuple(columns.values()))
 
 
 def read(path: Path, option: str) -> Columns:
@@ -239,6 +248,17 @@ def check_drop(drop: Sequence[str], *tables: Collection[str]) -> None:
 
 def declared_schema(path: Path) -> Schema:
     return Schema.from_json(path) if path.suffix.lower() == ".json" else Schema.from_toml(path)
+
+
+def check_origin(job: OnPrivateFiles, origin: Origin | None, rows: int, pieces: Iterable[Any]) -> None:
+    """Refuse a schema file that was made of the private rows: its categories and bounds are theirs."""
+    if origin is not None and not job.assume_public and origin.is_of(rows, pieces):
+        raise DataError(
+            "--schema",
+            "made of public rows, or declared without a look at the records (should these rows be public: "
+            "--assume-public)",
+            f"{job.schema}, which was made of the very rows of the private file",
+        )
 
 
 def check_public(shown: Points, private: Records, *, option: str, path: Path, assume_public: bool) -> None:

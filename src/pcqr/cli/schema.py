@@ -44,7 +44,7 @@ def run(job: MakeSchema, *, as_json: bool) -> None:
     cut_short = _cut_short(schema, rows)
     if as_json:
         found = {"rows": count, "declares": DECLARES, "schema": schema.to_dict(), "cut_short": cut_short}
-        print_json(found | {"out": None if out is None else str(out)})
+        print_json(found | {"near_unique": schema.near_unique, "out": None if out is None else str(out)})
     else:
         _print(schema, count, cut_short, out)
 
@@ -74,7 +74,7 @@ def _cut_short(schema: Schema, rows: Columns) -> dict[str, int]:
     found = {
         column.name: len(set(categories(cells(rows[column.name]))) - {None})
         for column in schema.columns
-        if column.other and column.categories
+        if column.other and column.categories and column.name not in schema.near_unique
     }
     kept = {column.name: len(column.categories) for column in schema.columns}
     return {name: count for name, count in found.items() if count > kept[name]}
@@ -90,6 +90,14 @@ def _print(schema: Schema, rows: int, cut_short: Mapping[str, int], out: Path | 
         table.add_row(Text(printable(column.name)), column.kind, Text(allowed_values(column)))
     console.print(table)
     console.print(f"{DECLARES}\n", style="bold", highlight=False, soft_wrap=True)
+    for name in schema.near_unique:
+        console.print(
+            f"Hardly any value of {printable(name)} occurs twice: an identifier or free text, which says nothing of "
+            f"other records. Leave it out: --drop {shlex.quote(name)}\n",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
     for name, found in cut_short.items():
         console.print(
             f"{printable(name)} has {found:,} different values, of which the most common are kept (--most-categories). "

@@ -17,15 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr.addresses import hidden
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy, resolve_entropy
-from pcqr.errors import DataError, NothingPublic, ParameterError, PublicRowsCoincide
+from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators.classes import as_class
 from pcqr.estimators.copies import CountedCopies
 from pcqr.estimators.display import Displayed
 from pcqr.estimators.given import AssumePublic, Given, Known, width_of
-from pcqr.estimators.handed import handed, schema_of
+from pcqr.estimators.handed import check_public, handed, schema_for, schema_known
 from pcqr.estimators.labels import LabelArray, declared, plain_name
 from pcqr.estimators.persons import HEARD, Groups, Hearing
-from pcqr.estimators.tables import check_same_columns, check_width, in_order, read_points, schema_from
+from pcqr.estimators.tables import check_width, in_order, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
@@ -38,7 +38,6 @@ from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, concentration, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.matrix import one_row
-from pcqr.schema.overlap import is_mostly_private
 
 P = TypeVar("P", bound=Plan)
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
@@ -79,7 +78,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         X: Any,
         y: ArrayLike | None = None,
         public: Any = None,
-        schema: Schema | None = None,
+        schema: Schema | AssumePublic | None = None,
         groups: Any = None,
         verbose: bool = False,
     ) -> Self:
@@ -98,7 +97,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         public : table or array-like, AssumePublic or None, default None
             Public rows without labels. A public frame that is not all numbers gives a schema by itself
             (`Schema.from_public`). Rows of which more than half are rows of `X` are refused, see `AssumePublic`.
-        schema : Schema or None, default None
+        schema : Schema, AssumePublic or None, default None
             The declared columns. With it, `X`, `public` and later queries are tables with named columns.
         groups : array-like of shape (n,), Groups or None, default None
             Whose each row is: the id of a person, which must not be missing. The guarantee is then about persons, all
@@ -144,9 +143,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
         self._look_around(persons=groups is not None)
-        schema = schema_of(X, schema)
-        if schema is None and (schema := schema_from(public, hypotheses)) is not None:
-            check_same_columns(X, public)
+        schema = schema_for(X, schema, public, hypotheses)
         with showing() if verbose else nullcontext():
             table = handed(self, X, y, schema, groups)
             if public is not None and schema is None:
@@ -158,7 +155,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 hypotheses.check_width(known.features)
                 names, records, assumptions = table.named(self.classes, hypotheses)
                 if shown is not None and not assume_public:
-                    _check_public(shown, records)
+                    check_public(shown, records)
                 if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                     assumptions += (PUBLIC_POINTS,)
                 assumptions += self._assumed(known) + self._guessed(known)
@@ -191,7 +188,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         records: int,
         features: int | None = None,
         public: Any = None,
-        schema: Schema | None = None,
+        schema: Schema | AssumePublic | None = None,
         *,
         persons: bool = False,
     ) -> P:
@@ -205,7 +202,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             The number of columns. Needed where there are neither public rows nor a schema to count it.
         public : table or array-like, AssumePublic or None, default None
             Public rows, as for `fit`.
-        schema : Schema or None, default None
+        schema : Schema, AssumePublic or None, default None
             The declared columns, as for `fit`.
         persons : bool, default False
             Is n a number of persons, as with `groups` of `fit`?
@@ -228,7 +225,13 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             self._forget()
 
     def _planned(
-        self, records: int, features: int | None, public: Any, schema: Schema | None, *, persons: bool = False
+        self,
+        records: int,
+        features: int | None,
+        public: Any,
+        schema: Schema | AssumePublic | None,
+        *,
+        persons: bool = False,
     ) -> tuple[HypothesisClass, P]:
         """The class and the plan of a `fit`, of which so much is public. `_forget` after it."""
         check_integer("records", records, least=1)
@@ -237,7 +240,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         self._request(hypotheses, records, 1, None)  # parameters are judged first
         if persons:
             self._check_persons(hypotheses)
-        schema = schema_from(public, hypotheses) if schema is None else schema
+        schema = schema_known(schema, public, hypotheses)
         shown = None
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
@@ -404,22 +407,3 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
-
-
-def _check_public(shown: Points, private: Records) -> None:
-    """Refuse rows called public of which more than half are private ones; warn, without a figure, where any is."""
-    coinciding = private.coinciding(shown)
-    if is_mostly_private(coinciding, shown):
-        raise DataError(
-            "public",
-            "rows that are free to be shown, not private ones (should they be public and coincide because few "
-            "different rows are possible: pcqr.AssumePublic(rows))",
-            "rows of which more than half are rows of X",
-        )
-    if coinciding:
-        warnings.warn(
-            "Some of the public rows are equal to private records. Make sure that they did not come from them. For the "
-            "data holder: that this warning appears depends on the private records.",
-            PublicRowsCoincide,
-            stacklevel=4,
-        )

@@ -38,7 +38,8 @@ class CountedCopies(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 "This estimator, or a copy of it, was fitted before. Every fit is a release of its own: where two of "
                 "them share records, their ε and δ add up. Cross-validation and parameter searches fit many: "
-                "an account (account=NAME) counts all of them, and public rows can choose parameters at no cost.",
+                "an account (account=NAME) counts all of them, and public rows can choose parameters at no cost. "
+                "Bagging also repeats records: one that is k times in what a fit gets has k·ε by that fit alone.",
                 FittedAgain,
                 stacklevel=4,
             )

@@ -42,13 +42,13 @@ class Known:
 class AssumePublic:
     """Public rows that are public although they are rows of the private table, too: few different ones are possible.
 
-    `fit` refuses public rows of which more than half are rows of the private table. It takes these as they are, without
-    a warning: whoever writes this has seen to it.
+    `fit` refuses public rows of which more than half are rows of the private table, and a schema that was made of the
+    rows of the private table. It takes these as they are, without a warning: whoever writes this has seen to it.
 
     Parameters
     ----------
-    rows : table or array-like of shape (rows, columns)
-        The rows, as `public` takes them.
+    rows : table, array-like of shape (rows, columns) or Schema
+        The rows, as `public` takes them, or what `schema` takes.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,16 +11,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from pcqr.errors import DataError
+from pcqr.errors import DataError, NearUnique, PublicRowsCoincide
+from pcqr.estimators.given import AssumePublic
 from pcqr.estimators.labels import ZERO_AND_ONE, LabelArray, as_array, declared, encode_labels, label_cells
 from pcqr.estimators.persons import Whose
-from pcqr.estimators.tables import read_table
-from pcqr.hypotheses.base import HypothesisClass, Labels
+from pcqr.estimators.tables import check_same_columns, read_table, schema_from
+from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.records import Encoded, InMemory, Narrow, ParquetTable, Records
 from pcqr.records.narrow import is_narrow
 from pcqr.records.parted import Parted
 from pcqr.schema import Schema
-from pcqr.schema.table import CompactTable
+from pcqr.schema.cells import listed
+from pcqr.schema.overlap import is_mostly_private
+from pcqr.schema.table import CompactTable, column_names, has_columns
 
 Named = tuple[LabelArray, Records, tuple[str, ...]]
 """The names of the labels, the records, and what had to be assumed public."""
@@ -84,12 +88,79 @@ def handed(estimator: BaseEstimator, X: Any, y: Any, schema: Schema | None, grou
     return Handed(estimator, X, y, schema, groups)
 
 
-def schema_of(X: Any, schema: Schema | None) -> Schema | None:
-    """The schema that `fit` was given, or the table's own."""
+def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypotheses: HypothesisClass) -> Schema | None:
+    """The schema of a fit: the one that was given, the table's own, or the one that public rows make of themselves."""
     own = X.schema if isinstance(X, ParquetTable) else None
-    if own is not None and schema is not None and own != schema:
+    given = schema.rows if isinstance(schema, AssumePublic) else schema
+    if own is not None and given is not None and own != given:
         raise DataError("schema", "that of the table, or None", "another one")
-    return own if schema is None else schema
+    found: Schema | None = own if given is None else given
+    if found is None:
+        found = schema_from(public, hypotheses)
+        if found is not None:
+            check_same_columns(X, public)
+    elif not isinstance(schema, AssumePublic):
+        _check_origin(found, X)
+    if found is not None:
+        warn_of_near_unique(found)
+    return found
+
+
+def schema_known(schema: Any, public: Any, hypotheses: HypothesisClass) -> Schema | None:
+    """The schema of a plan, for which there is no private table."""
+    given: Schema | None = schema.rows if isinstance(schema, AssumePublic) else schema
+    return schema_from(public, hypotheses) if given is None else given
+
+
+def _check_origin(schema: Schema, X: Any) -> None:
+    """Refuse a schema that was made of the private rows: its categories and bounds are theirs."""
+    origin = schema.origin
+    if origin is None or isinstance(X, CompactTable | Parted) or not (isinstance(X, ParquetTable) or has_columns(X)):
+        return
+    if isinstance(X, ParquetTable):
+        is_private = origin.is_of(X.parts.rows, X.parts.tables(origin.columns))
+    else:
+        first = next(iter(column_names(X, "X")), None)
+        is_private = first is not None and origin.is_of(len(X[first]), [X])
+    if is_private:
+        raise DataError(
+            "schema",
+            "made of public rows, or declared without a look at the records (should these rows be public: "
+            "schema=pcqr.AssumePublic(schema))",
+            "one that was made of the very rows of X",
+        )
+
+
+def warn_of_near_unique(schema: Schema) -> None:
+    """Say which columns hardly ever had a value twice in the public rows, from the schema alone."""
+    if schema.near_unique:
+        names = listed(schema.near_unique)
+        warnings.warn(
+            f"Hardly any value occurs twice in the public rows of {names}: an identifier or free text, which says "
+            "nothing of other records. Leave it out: schema.without(…), `pcqr schema … --drop …`, or declare what its "
+            "values mean.",
+            NearUnique,
+            stacklevel=5,  # errstate and fit stand between
+        )
+
+
+def check_public(shown: Points, private: Records) -> None:
+    """Refuse rows called public of which more than half are private ones; warn, without a figure, where any is."""
+    coinciding = private.coinciding(shown)
+    if is_mostly_private(coinciding, shown):
+        raise DataError(
+            "public",
+            "rows that are free to be shown, not private ones (should they be public and coincide because few "
+            "different rows are possible: pcqr.AssumePublic(rows))",
+            "rows of which more than half are rows of X",
+        )
+    if coinciding:
+        warnings.warn(
+            "Some of the public rows are equal to private records. Make sure that they did not come from them. For the "
+            "data holder: that this warning appears depends on the private records.",
+            PublicRowsCoincide,
+            stacklevel=4,
+        )
 
 
 def _source(table: NDArray[Any] | CompactTable, labels: Labels, count: int) -> Records:

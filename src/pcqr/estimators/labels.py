@@ -69,11 +69,14 @@ def encode_labels(
     elif hypotheses.labels > 2:  # declared with the class
         names = range(hypotheses.labels)
     else:
-        if len(set(readings)) < 2:
+        is_binary = all(reading in (0.0, 1.0) for reading in readings) and not any(
+            isinstance(label, str) for label in y
+        )
+        if len(set(readings)) < 2 and (hypotheses.several_labels or not is_binary):
             raise DataError(
                 "y", "labels of two classes or more; where records of one class are all there are, declare both", _ONE
             )
-        if all(reading in (0.0, 1.0) for reading in readings) and not any(isinstance(label, str) for label in y):
+        if is_binary:
             names = (0, 1)  # another label would have been taken for another name, or for a third class
             assumptions = (LABELS_READ if hypotheses.several_labels else ZERO_AND_ONE,)
         else:

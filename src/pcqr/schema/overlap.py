@@ -9,6 +9,8 @@ left out, rows made from private ones by a model.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,15 +36,20 @@ def is_mostly_private(coinciding: int, shown: NDArray[np.float64]) -> bool:
     return 2 * coinciding > len(shown)
 
 
-def _hashes(table: NDArray[np.float64]) -> NDArray[np.uint64]:
+def mixed(columns: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """One hash for each row, a column at a time. Shifts come before products: small whole numbers as floats have zeros
     in all their low bits, and a product alone would keep them there."""
-    hashes = np.zeros(table.shape[0], dtype=np.uint64)
-    for column in table.T:
-        hashes ^= _plain(column).view(np.uint64)
+    hashes: NDArray[np.uint64] | None = None
+    for column in columns:
+        hashes = np.zeros(column.size, dtype=np.uint64) if hashes is None else hashes
+        hashes ^= column
         hashes ^= hashes >> np.uint64(32)
         hashes *= _MIX
-    return hashes
+    return np.empty(0, dtype=np.uint64) if hashes is None else hashes
+
+
+def _hashes(table: NDArray[np.float64]) -> NDArray[np.uint64]:
+    return mixed(_plain(column).view(np.uint64) for column in table.T)
 
 
 def _plain(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,17 +6,24 @@ from collections import Counter
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr.errors import DataError
 from pcqr.schema.cells import Cells, categories, cells, days, is_unicode, numbers
 from pcqr.schema.column import Column
 from pcqr.schema.reading import TRUTH_TEXTS, Instant, iso_date, read
 
+_FEW = 20
+"""So many different values are never nearly unique, however few rows there are."""
+
 Look = Literal["numbers", "dates", "booleans", "names"]
 
 
-def column_from_public(name: str, values: Any, most_categories: int) -> Column:
-    """What the public `values` say about the column `name`; see `Schema.from_public` for what is decided."""
+def column_from_public(name: str, values: Any, most_categories: int) -> tuple[Column, bool]:
+    """What the public `values` say about the column `name`, and are they nearly unique, as ids and free text are?
+
+    See `Schema.from_public` for what is decided.
+    """
     what = f"column {name!r} of the public rows"
     found = cells(values, what)
     if len(found) == 0:
@@ -31,15 +38,26 @@ def column_from_public(name: str, values: Any, most_categories: int) -> Column:
         bounds = None if constant else (float(present.min()), float(present.max()))
         if look == "dates":
             dates = None if bounds is None else (iso_date(int(bounds[0])), iso_date(int(bounds[1])))
-            return Column(name, "date", bounds=dates, missing=True)
-        return Column(name, "numeric", bounds=bounds, missing=True)
+            return Column(name, "date", bounds=dates, missing=True), False
+        return Column(name, "numeric", bounds=bounds, missing=True), _are_numbered(present)
     if look == "booleans":
-        return Column(name, "categorical", ("False", "True"), other=True)
+        return Column(name, "categorical", ("False", "True"), other=True), False
     counted = Counter(filter(None, _shown(found)))
     if not all(map(is_unicode, counted)):  # said here: what a declaration says of a name quotes it
         raise DataError(what, "Unicode text", "half of a surrogate pair")
+    is_near_unique = len(counted) > max(_FEW, counted.total() / 2)
+    if is_near_unique and len(counted) > most_categories:
+        return Column(name, "categorical", (), other=True), True  # whichever were kept would be arbitrary ones
     common = sorted(counted, key=lambda text: (-counted[text], text))[:most_categories]
-    return Column(name, "categorical", sorted(common), other=True)
+    return Column(name, "categorical", sorted(common), other=True), is_near_unique
+
+
+def _are_numbered(present: NDArray[np.float64]) -> bool:
+    """Are these different whole numbers, close together: numbers of rows, or of customers?"""
+    distinct = np.unique(present)
+    if distinct.size != present.size or distinct.size <= _FEW or (distinct != np.floor(distinct)).any():
+        return False
+    return bool(distinct[-1] - distinct[0] < 2 * distinct.size)
 
 
 def _shown(found: Cells) -> list[str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pcqr.errors import ParameterError
 from pcqr.schema.cells import listed
 from pcqr.schema.column import Column, Feature, Question
 from pcqr.schema.description import column_from, described, toml
+from pcqr.schema.origin import Origin
 from pcqr.schema.public import column_from_public
 from pcqr.schema.table import CompactTable, Table, check_length, column_names, declared_columns, repeated
 
@@ -32,6 +33,9 @@ class Schema:
     ----------
     columns : tuple of Column
         The columns, each with a name of its own.
+    origin : Origin or None, default None
+        Of which rows `from_public` made it: one digest of all of them. None where it was declared. It takes no part in
+        comparisons, and is written to schema files alone.
 
     Raises
     ------
@@ -53,13 +57,19 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns:
             raise ParameterError("columns", "at least one column", self.columns)
-        if twice := repeated(self.names) or repeated(self.feature_names):
-            raise ParameterError("columns", "columns and features with different names", f"{listed(twice)} twice")
+        if twice := repeated(self.names):
+            raise ParameterError("columns", "columns with different names", f"{listed(twice)} twice")
+        if both := set(repeated(self.feature_names)):  # not said: made of rows by mistake, a category may be private
+            owners = [column.name for column in self.columns if both & set(column.feature_names)]
+            raise ParameterError(
+                "columns", "columns whose features have different names", f"one name twice, of {listed(owners)}"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,7 +170,12 @@ class Schema:
         """
         if unknown := [name for name in names if name not in self.names]:
             raise ParameterError("names", f"among {listed(self.names)}", unknown)
-        return Schema(tuple(column for column in self.columns if column.name not in names))
+        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
+
+    @property
+    def near_unique(self) -> tuple[str, ...]:
+        """The columns whose values hardly ever occurred twice in the public rows: identifiers, or free text."""
+        return () if self.origin is None else tuple(name for name in self.origin.near_unique if name in self.names)
 
     @classmethod
     def from_public(cls, rows: Table, *, drop: Collection[str] = (), most_categories: int = 100) -> Schema:
@@ -182,7 +197,8 @@ class Schema:
             Columns to leave out, such as labels.
         most_categories : int, default 100
             The most categories of a column; the most common ones stay. At 100 that is every one that at least 1 % of
-            the rows have.
+            the rows have. Of a text column in which more than half of the values are different, and which has more
+            than so many, none stays: it is an identifier or free text (`near_unique`).
 
         Returns
         -------
@@ -204,7 +220,10 @@ class Schema:
         """
         check_integer("most_categories", most_categories, least=1)
         names = [name for name in column_names(rows, "public rows") if name not in drop]
-        return cls(tuple(column_from_public(name, rows[name], most_categories) for name in names))
+        found = [column_from_public(name, rows[name], most_categories) for name in names]
+        near_unique = [column.name for column, is_near_unique in found if is_near_unique]
+        schema = cls(tuple(column for column, _ in found))
+        return replace(schema, origin=Origin.of(rows, names, near_unique))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Schema:
@@ -255,7 +274,8 @@ class Schema:
         path : str or Path
             Where to; a file there is replaced.
         """
-        Path(path).write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        told = self.to_dict() if self.origin is None else self.to_dict() | {"origin": self.origin.to_dict()}
+        Path(path).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def to_toml(self, path: str | Path) -> None:
         """Write the declaration as TOML, which `from_toml` reads.
@@ -265,13 +285,15 @@ class Schema:
         path : str or Path
             Where to; a file there is replaced.
         """
-        Path(path).write_text(
-            "\n".join(
-                "[[columns]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in column.items())
-                for column in self.to_dict()["columns"]
-            ),
-            encoding="utf-8",
+        tables = [("[[columns]]", column) for column in self.to_dict()["columns"]]
+        if self.origin is not None:
+            tables.append(
+                ("[origin]  # the rows that it was made of, which must not be private", self.origin.to_dict())
+            )
+        written = (
+            f"{head}\n" + "".join(f"{key} = {toml(value)}\n" for key, value in table.items()) for head, table in tables
         )
+        Path(path).write_text("\n".join(written), encoding="utf-8")
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Schema:
@@ -292,9 +314,10 @@ class Schema:
             When it describes no schema.
         """
         columns = description.get("columns")
-        if set(description) != {"columns"} or not isinstance(columns, list):
+        if not {"columns"} <= set(description) <= {"columns", "origin"} or not isinstance(columns, list):
             raise ParameterError("schema", "one list named 'columns'", sorted(map(str, description)))
-        return cls(tuple(column_from(entry) for entry in columns))
+        origin = Origin.from_dict(description["origin"]) if "origin" in description else None
+        return cls(tuple(column_from(entry) for entry in columns), origin)
 
     def to_dict(self) -> dict[str, Any]:
         """A description made of dicts, lists, strings and numbers. What does not apply to a column is left out.
