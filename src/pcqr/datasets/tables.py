@@ -22,7 +22,7 @@ from typing import Any, TextIO, cast
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
-from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
+from pcqr.schema.parquet import arrow, of_the_table, raise_alone, reading_parquet
 from pcqr.schema.spreadsheets import escaped, unescaped
 from pcqr.schema.table import check_header
 
@@ -178,7 +178,7 @@ def _csv_rows(path: Path, delimiter: str | None = None) -> Iterator[list[str]]:
         with _open_text(path, "rt") as file:
             yield from _rows(file, str(path), delimiter)
     except UnicodeDecodeError:
-        raise DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)") from None
+        raise_alone(DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)"))
     except PermissionError:
         raise _unreadable(path) from None
     except (zlib.error, OSError, EOFError):

@@ -34,12 +34,12 @@ def reading_parquet(name: str) -> Iterator[Any]:
     try:
         yield pyarrow.parquet
     except PermissionError:
-        _raise_alone(DataError(name, "a file that can be read", "one that this user may not read"))
+        raise_alone(DataError(name, "a file that can be read", "one that this user may not read"))
     except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError):  # damaged pages, cells that are none
-        _raise_alone(DataError(name, "a Parquet file", "a file that cannot be parsed as such"))
+        raise_alone(DataError(name, "a Parquet file", "a file that cannot be parsed as such"))
 
 
-def _raise_alone(error: DataError) -> NoReturn:
+def raise_alone(error: DataError) -> NoReturn:
     """Raise it without the error that is being handled: `from None` would only hide that one."""
     try:
         raise error
