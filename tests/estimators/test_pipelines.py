@@ -257,7 +257,7 @@ IDS = np.arange(600) // 2
 class Seen(SemiPrivateLearner):
     """Keeps how often the commonest row was in a fit: what no estimator does."""
 
-    def fit(self, X: Any, y: Any = None, **more: Any) -> Any:
+    def fit(self, X: Any, y: Any = None, **more: Any) -> Any:  # type: ignore[override]
         self.most_ = int(np.unique(X, axis=0, return_counts=True)[1].max())
         return super().fit(X, y, **more)
 
