@@ -92,6 +92,7 @@ def test_no_deployment_keeps_the_anchors_where_the_releases_are() -> None:
     assert sorted(mounts.values()) == [HOME, ANCHORS]
     assert {*mounts, "database"} == set(COMPOSE["volumes"]), "the log, the secrets and the anchors: three volumes"
     assert f"PCQR_STATE_DIR={ANCHORS}" in PAGE
+    assert f"install -d -o pcqr -g pcqr -m 0700 {HOME} {ANCHORS} " in PAGE, "the user cannot make them"
     assert f"{HOME}/state" not in PAGE + DOCKERFILE + (DEPLOY / "pcqr.service").read_text(encoding="utf-8")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -12,21 +13,24 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from support.certificates import certificate
-from support.kept import kept, reopened
+from support.kept import QUERIES, kept, reopened
 from support.workers import fails_at_once, says_its_number
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
-from pcqr.errors import AnchorMissing, ParameterError, SecretError
+from pcqr.errors import AnchorMissing, LedgerRolledBack, ParameterError, SecretError
 from pcqr.plan import Usage
+from pcqr.server.facts import state_of
 from pcqr.server.keys import KeyFile
 from pcqr.server.listening import address_of, bind, tls
 from pcqr.server.run import serve
+from pcqr.server.served import ServedRelease
 from pcqr.server.service import Place
 from pcqr.server.settings import Settings
 from pcqr.server.workers import WorkersFailed, watch
@@ -155,6 +159,33 @@ def test_without_its_anchor_a_release_is_not_served_and_the_refusal_names_what_a
         told = run(f"ages={tmp_path / 'release'}", *words)
         assert told.exit_code == 2
         assert "--adopt" in told.output
+
+
+@pytest.mark.usefixtures("home")
+def test_an_older_copy_is_served_when_it_is_written_off(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    shutil.copytree(path, tmp_path / "backup")
+    release = reopened(tmp_path)
+    release.answer(QUERIES[0])
+    release.close()
+    shutil.rmtree(path)
+    (tmp_path / "backup").rename(path)
+    place = Place("ages", path, anchor=tmp_path / "anchor")
+    for refused in (place.open, replace(place, adopt=True).adopted):
+        with pytest.raises(LedgerRolledBack):
+            refused()
+    for words in (("--write-off", "ages"), ("--adopt", "ages", "--write-off", "other")):
+        told = run(f"ages={path}", *words)
+        assert (told.exit_code, "--write-off" in told.output) == (2, True)
+    again = replace(place, adopt=True, write_off=True).adopted()
+    assert again == place, "no later process does so once more"
+    served = again.open()
+    assert isinstance(served, ServedRelease)
+    try:
+        assert state_of(served)["state"] == "halted"
+        assert [each.is_written_off for each in served.adoptions] == [True]
+    finally:
+        served.close()
 
 
 def test_a_server_ends_well(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def write_off(state: bytes, entries: Iterator[Entry]) -> bytes:
 @pytest.fixture
 def who(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adoptions, "_user", lambda: "ann")
-    monkeypatch.setattr(adoptions.socket, "gethostname", lambda: "ward")
+    monkeypatch.setattr("socket.gethostname", lambda: "ward")
 
 
 def roll_back(files: Shelf, act: Callable[[], None]) -> None:
@@ -92,7 +92,7 @@ def test_an_older_copy_goes_on_only_when_everything_is_written_off(files: Shelf)
     roll_back(files, lambda: go_on(files, b"two", b"three"))
     for how in ({}, {"adopt": True}, {"write_off": write_off}, {"read_only": True}):
         with pytest.raises(LedgerRolledBack):
-            files.open(**how)  # type: ignore[arg-type]
+            files.open(**how)
     with files.open(adopt=True, write_off=write_off) as ledger:
         assert ledger.state == NOTHING_LEFT + b" of 1 after one"
         (adoption,) = ledger.adoptions
