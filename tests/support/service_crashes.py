@@ -338,6 +338,8 @@ class Run:
         kinds = [kind for request in client.done for *_, kind in request.said]
         paid = len(kinds) - kinds.count("repeated"), kinds.count("unstable")
         if client.has_tokens:
+            rows = {x for request in client.done for x, _ in zip(request.rows, request.said, strict=False)}
+            must(len(rows) == used.queries, "an asker was not charged once for each of its rows, whoever else asked it")
             must(paid == _counts(used), "an asker was charged for other answers than it got")
         else:  # a lost reply was paid, and its rows are repeated ones when they are asked again
             must(_within(Usage(*paid), used), "an asker was charged for fewer answers than it got")

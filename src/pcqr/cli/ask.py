@@ -29,7 +29,6 @@ from pcqr.errors import BudgetExhausted, ParameterError, PcqrError, Undecided
 from pcqr.files import InUse, check_output
 from pcqr.journal import Journal
 from pcqr.plan import BatchCost, counted
-from pcqr.plan.answers import LIKELY
 from pcqr.schema.spreadsheets import unescaped
 
 BATCH = 256
@@ -81,13 +80,11 @@ def _checked_out(job: Ask) -> Path:
 
 def _refusal(cost: BatchCost) -> Undecided | None:
     """Why a batch is not asked without --yes: it is expected to use up the release. From public numbers alone."""
-    chance = cost.chance_of_halting if cost.quota is None else cost.chance_of_exhausting
-    is_unforeseen = chance is None and cost.beyond_plan > 0 and not cost.is_certain
-    if cost.left.is_nothing or not (is_unforeseen or (chance or 0.0) >= LIKELY):
+    if not cost.is_exhausting:
         return None
     new = counted(cost.new, "new query", "new queries")
     reason = f"{new} are expected to use up the release, for everybody and for ever"
-    if is_unforeseen:
+    if cost.chance_of_exhausting is None:
         reason = f"{new}, {cost.beyond_plan:,} more than planned, may use up the release, for everybody and for ever"
     return Undecided(
         "--yes",
