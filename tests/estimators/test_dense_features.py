@@ -150,6 +150,6 @@ def test_what_cannot_be_is_refused_before_any_noise_is_drawn(settings: dict[str,
 def test_a_table_that_is_too_wide_for_dense_features_is_one_of_questions() -> None:
     X, y = np.zeros((6, 65_536), dtype=np.float32), [0, 1] * 3
     with pytest.raises(DataError, match="at most 65,535 columns for dense features; received 65,536 columns"):
-        PrivateClassifier(features="dense", entropy=Forbidden()).fit(X, y, public=X[:2] + 1)
+        PrivateClassifier(9.0, features="dense", entropy=Forbidden()).fit(X, y, public=X[:2] + 1)
     assert is_dense(65_535, None)
     assert not is_dense(65_536, None)
