@@ -20,7 +20,6 @@ from support.asgi import HOST, Reply, asked, scope
 from support.kept import kept
 from support.serving import Running, release_place, running
 
-from pcqr import AgnosticRelease
 from pcqr.plan import Usage
 from pcqr.release.durable.book import Book
 from pcqr.server.app import make_app
@@ -30,6 +29,7 @@ from pcqr.server.gate import Gate
 from pcqr.server.keys import KeyFile
 from pcqr.server.limits import BODIES
 from pcqr.server.metrics import Metrics
+from pcqr.server.served import ServedRelease
 from pcqr.server.service import Service
 from pcqr.server.settings import Settings
 from pcqr.server.shares import PART
@@ -111,15 +111,15 @@ def _said(connection: socket.socket) -> bytes:
 def test_long_previews_of_one_key_do_not_take_all_threads(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of one key are looked at one after the other."""
     goes_on, begun = threading.Event(), []
-    real = AgnosticRelease.preview
+    real = ServedRelease.cost
 
-    def held(release: Any, X: Any) -> Any:
-        if len(X) > MANY:
-            begun.append(len(X))
+    def held(served: ServedRelease, points: Any, *more: Any) -> Any:
+        if len(points) > MANY:
+            begun.append(len(points))
             assert goes_on.wait(20)
-        return real(release, X)
+        return real(served, points, *more)
 
-    monkeypatch.setattr(AgnosticRelease, "preview", held)
+    monkeypatch.setattr(ServedRelease, "cost", held)
 
     async def play() -> tuple[list[int], list[int]]:
         async with httpx.AsyncClient(base_url=scene.server.address, timeout=20) as client:
