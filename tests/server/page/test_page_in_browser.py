@@ -23,6 +23,8 @@ from pcqr.server.keys import KeyFile
 from pcqr.server.planner import Planned, reply
 from pcqr.server.service import Place
 
+pytest_plugins = ("support.page_fixtures",)
+
 VIEWS = {
     "overview": "#/of/wards/overview",
     "ask": "#/of/wards/ask",

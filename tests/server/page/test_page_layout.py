@@ -19,6 +19,8 @@ from pcqr.hypotheses import Stumps
 from pcqr.schema import Column
 from pcqr.server.service import Place
 
+pytest_plugins = ("support.page_fixtures",)
+
 WORD = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 4
 
 

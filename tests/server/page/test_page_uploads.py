@@ -24,6 +24,8 @@ from pcqr.schema.spreadsheets import escaped
 from pcqr.server.service import Place
 from pcqr.server.settings import Settings
 
+pytest_plugins = ("support.page_fixtures",)
+
 MOST_ROWS = 4
 FAR = [1.0 + place / 10 for place in range(10)]
 """Ages far from the border, so that every answer is stable: three parts."""

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser
+
+from pcqr.server.service import Place
 from support import wards
 from support.browser import Visit, chromium, visiting
 from support.serving import serving
 
-from pcqr.server.service import Place
 
-
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: ARG001 (skips first)
     """A server with an open release, one that is all but spent, a published tree, and models with odd names."""
     folder = tmp_path_factory.mktemp("wards")
