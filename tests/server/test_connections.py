@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
 import socket
 import struct
+import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -19,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from support.serving import Running, running
 
+from pcqr.server import process as processes
 from pcqr.server.door import SECURITY_HEADERS, middleware
 from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
@@ -30,9 +33,10 @@ LIMIT = 20_000
 
 @dataclass
 class Seen:
-    """What reached the application: the bodies, in order."""
+    """What reached the application: the bodies, in order. Requests for /slow are answered once `goes_on` is set."""
 
     bodies: list[bytes]
+    goes_on: threading.Event = field(default_factory=threading.Event)
 
 
 def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, Gate]:
@@ -45,6 +49,8 @@ def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, Gate]:
             return
         request = Request(scope, receive)
         seen.bodies.append(await request.body())
+        while scope["path"] == "/slow" and not seen.goes_on.is_set():
+            await asyncio.sleep(0.005)
         size = int(request.query_params.get("size", "2"))
         late = [name for name, _ in scope["headers"] if name == b"late"]
         await Response(b"x" * size if not late else b"a trailer was believed")(scope, receive, send)
@@ -378,17 +384,48 @@ def test_two_thousand_idle_connections_keep_nobody_out() -> None:
 
 
 def test_connections_at_work_do_not_give_way() -> None:
-    with started(most_connections=5, read_seconds=5.0) as (server, _), contextlib.ExitStack() as stack:
+    with started(most_connections=5) as (server, seen), contextlib.ExitStack() as stack:
         busy = [stack.enter_context(connected(server)) for _ in range(5)]
         for each in busy:
-            each.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
-        while metric(server, "pcqr_requests_in_flight") < 5:
+            each.sendall(b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nok")
+        while len(seen.bodies) < 5:
             time.sleep(0.005)
         told = exchanged(server, b"")
         assert refused(told) == (503, "overloaded")
+        seen.goes_on.set()
         for each in busy:
+            assert b"200 OK" in each.recv(65536)
+
+
+def test_unfinished_bodies_keep_nobody_out() -> None:
+    """Without keys, or by somebody with many of them. Those of other addresses are cut off later."""
+    unfinished = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
+    with started(most_connections=20, read_seconds=30.0) as (server, seen), contextlib.ExitStack() as stack:
+        other = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 5, ("127.0.0.2", 0)))
+        other.sendall(unfinished)
+        while metric(server, "pcqr_requests_in_flight") < 1:
+            time.sleep(0.005)
+        slow = [stack.enter_context(connected(server)) for _ in range(19)]
+        for each in slow:
+            each.sendall(unfinished)
+        while metric(server, "pcqr_requests_in_flight") < 20:
+            time.sleep(0.005)
+        with connected(server) as connection:
+            connection.sendall(GET)
+            assert b"200 OK" in connection.recv(65536)
+        assert refused(until_closed(slow[0])) == (503, "overloaded")
+        for each in (other, slow[-1]):
             each.sendall(b"ok")
             assert b"200 OK" in each.recv(65536)
+        assert seen.bodies == [b"", b"ok", b"ok"]
+
+
+def test_shares_are_those_of_the_connections_that_there_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One asker has a quarter of them, though the system allows fewer open files than were wanted."""
+    monkeypatch.setattr(processes.resource, "getrlimit", lambda _: (1_000, 1_000))
+    monkeypatch.setattr(processes.resource, "setrlimit", lambda *_: None)
+    with started(most_connections=4_096) as (server, _):
+        assert server.gate.most_connections < 1_000
 
 
 def test_a_reply_that_nobody_reads_costs_its_connection() -> None:

@@ -3,7 +3,9 @@
 A layer below ASGI, which begins only when the headers of a request are there. Refused here, in the one JSON shape:
 headers that come too slowly (408) or are too long (413), what is no HTTP (400), more connections than may be (503).
 Where all connections are taken, the one that has waited longest without a request gives way: thousands of idle ones
-keep nobody out. A client that does not read its reply loses its connection.
+keep nobody out. If none is idle, one whose body has not come whole gives way (503). So requests that come whole are let
+in, whoever holds connections open by unfinished ones, with however many keys. A client that does not read its reply
+loses its connection.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
+from math import inf
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -19,22 +23,26 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from pcqr.server.episodes import EPISODES
 from pcqr.server.errors import Refusal
 from pcqr.server.gate import Gate
+from pcqr.server.shares import SHARE
 
 _MOST_HEADER_BYTES = 32 * 1024
 _SLOWEST = 1024
 """Bytes a second that a client must take of its reply."""
+_COMPARED = 16
+"""Connections with unfinished bodies, of which the one gives way whose asker has most requests."""
 
 
 class Connections:
     """All connections of one process; those without a request under way in the order in which they began to wait."""
 
-    def __init__(self, gate: Gate, headers: tuple[tuple[bytes, bytes], ...], most: int) -> None:
+    def __init__(self, gate: Gate, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self.gate = gate
         self.headers = headers
         """What every reply has."""
-        self.most = most
         self.opened: set[Connection] = set()
         self.waiting: dict[Connection, None] = {}
+        self.receiving: dict[Connection, None] = {}
+        """Those with a request whose body has not come whole, in the order in which these requests began."""
         self.handshakes: dict[asyncio.Task[None], None] = {}
         """Of TLS, in the order in which they began."""
 
@@ -44,8 +52,8 @@ class Connections:
         return partial(Connection, all_connections=self)
 
     def has_room(self, more: int = 0) -> bool:
-        """May all stay, and so many more come? What has waited longest gives way, handshakes first."""
-        if len(self.opened) + len(self.handshakes) + more <= self.most:
+        """May all stay, and so many more come? If not, one gives way: a handshake, an idle one, an unfinished body."""
+        if len(self.opened) + len(self.handshakes) + more <= self.gate.most_connections:
             return True
         for begun in self.handshakes:
             del self.handshakes[begun]
@@ -54,6 +62,10 @@ class Connections:
             return True
         for oldest in self.waiting:
             oldest.end("gave way")
+            return True
+        unfinished = list(islice((each for each in self.receiving if each.is_receiving), _COMPARED))
+        if unfinished:
+            max(unfinished, key=Connection.requests_of_asker).give_way()  # of equals, the first
             return True
         return False
 
@@ -84,6 +96,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._all.opened.discard(self)
+        self._all.receiving.pop(self, None)
         self._stop_waiting()
         if self._write_timer is not None:
             self._write_timer.cancel()
@@ -130,6 +143,7 @@ class Connection(HttpToolsProtocol):
         self._is_within_headers = False
         self._header_bytes = 0
         self._stop_waiting()
+        self._all.receiving[self] = None
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
@@ -145,6 +159,7 @@ class Connection(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._all.receiving.pop(self, None)
         if not self._is_over:
             super().on_message_complete()
 
@@ -160,7 +175,7 @@ class Connection(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """The server ends: as uvicorn's, and who is still sending a request is sent away."""
-        if self._is_receiving:
+        if self.is_receiving:
             self._refuse(Refusal("closing", "The server is ending."), "closing")
         else:
             super().shutdown()
@@ -175,6 +190,15 @@ class Connection(HttpToolsProtocol):
         self._is_over = True
         self._stop_waiting()
         self.transport.close()
+
+    def give_way(self) -> None:
+        """Refuse the request whose body has not come whole, for others."""
+        self._refuse(Refusal("overloaded", "Too many connections."), "gave way")
+
+    def requests_of_asker(self) -> float:
+        """How many requests the asker of the unfinished request has under way. Whoever was not let in goes first."""
+        share = self.cycle.scope.get(SHARE)
+        return inf if share is None else share.requests
 
     def _wait(self) -> None:
         """The headers of a request must be there in time, from the first byte on or, at first, from the connection."""
@@ -208,7 +232,7 @@ class Connection(HttpToolsProtocol):
         self._refuse(Refusal("too_slow", "The headers of the request did not arrive in time."), "slow headers")
 
     @property
-    def _is_receiving(self) -> bool:
+    def is_receiving(self) -> bool:
         """Is a request under way whose body is not there yet, and none other?"""
         cycle = self.cycle
         is_open = cycle is not None and cycle.more_body and not cycle.response_started and not cycle.disconnected
@@ -225,10 +249,11 @@ class Connection(HttpToolsProtocol):
         if self._is_over:
             return
         self._is_over = True
+        self._all.receiving.pop(self, None)
         self._all.gate.metrics.refused(why)
         EPISODES.note(told)
         self._stop_waiting()
-        if self._is_receiving:
+        if self.is_receiving:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._forget_unfinished()

@@ -17,6 +17,8 @@ class Gate:
         self.schedule = (
             None if settings.reply_every is None else Schedule(settings.reply_every, metrics.late, settings.reply_rows)
         )
+        self.most_connections = settings.most_connections
+        """That may be open at a time: fewer than was asked for where the system allows fewer files."""
         self.is_closing = False
         """Was the server told to end? Nothing new is begun then."""
         self.in_flight = 0

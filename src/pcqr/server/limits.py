@@ -47,7 +47,7 @@ class Limits:
         if gate.is_closing and scope["path"] != _ALWAYS:
             raise Refusal("closing", "The server is ending.")
         with gate.shares.of(scope) as share:
-            if share.is_limited and share.requests > max(1, gate.settings.most_connections // PART):
+            if share.is_limited and share.requests > max(1, gate.most_connections // PART):
                 raise _too_many_of_one()
             await self._within(share, scope, receive, send)
 

@@ -48,7 +48,8 @@ class Server(uvicorn.Server):
         settings = gate.settings
         self._gate = gate
         self._context = context
-        self._connections = Connections(gate, headers, most=_room(settings.most_connections))
+        gate.most_connections = _room(settings.most_connections)
+        self._connections = Connections(gate, headers)
         config = uvicorn.Config(
             app,
             ws="none",
