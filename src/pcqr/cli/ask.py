@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -232,9 +233,10 @@ def _lines(part: Path) -> list[Row]:
     """The complete lines of a run that was stopped; a torn one does not count."""
     if not part.exists():
         return []
-    text = part.read_text(encoding="utf-8", errors="replace")
-    whole = text[: text.rfind("\n") + 1].splitlines()
-    return [(unescaped(row[1]), row[2]) for row in csv.reader(whole[1:]) if len(row) == 3]
+    with part.open(encoding="utf-8", errors="replace", newline="") as file:
+        text = file.read()
+    rows = csv.reader(StringIO(text[: text.rfind("\n") + 1], newline=""))
+    return [(unescaped(row[1]), row[2]) for row in rows if len(row) == 3][1:]
 
 
 def _text(label: Any) -> str:

@@ -7,8 +7,6 @@ file that any program reads. Nothing else is written there: no record, no vote, 
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +23,7 @@ from pcqr.datasets.tables import table_size, write_table
 from pcqr.errors import OutputExists, ParameterError, PcqrError
 from pcqr.files import InUse, check_output, real
 from pcqr.journal import Journal
-from pcqr.schema.spreadsheets import escaped
+from pcqr.schema.spreadsheets import csv_line
 
 COLUMNS = ("row", "label", "kind")
 WAIT = 0.05
@@ -114,7 +112,7 @@ class Answers:
         with self._signals.held():
             self.labels.append(label)
             self.kinds.append(kind)
-            self.journal.append(_line(len(self.kinds), label, kind))
+            self.journal.append(csv_line((len(self.kinds), label, kind)))
             if self.journal.age >= WAIT:
                 self._sync()
         return self.journal.lines
@@ -192,12 +190,6 @@ def _say_what_was_kept(answers: Answers, price: Price, cause: BaseException, *, 
         print_json({"error": fields | {"file": str(answers.finished or path)}})
     else:
         complain(message)
-
-
-def _line(row: int, label: Any, kind: str) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow((row, escaped(label), kind))
-    return text.getvalue()
 
 
 def _rows_in(out: Path) -> str:

@@ -5,8 +5,8 @@ column of the schema turns them into numbers) and an empty field is a missing va
 semicolons, tabs or bars: whichever the first line, which is public, has most of. For tables of many millions of cells
 use Parquet: it is typed and takes a fraction of the memory.
 
-A spreadsheet runs a text that begins with =, +, - or @. In CSV such a text is written with an apostrophe in front, and
-the reader takes it off again. Numbers are written as they are.
+A spreadsheet runs a text that begins with =, +, - or @, or with spaces before one of these. In CSV such a text is
+written with an apostrophe in front, and the reader takes it off again. Numbers are written as they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, TextIO, cast
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
 from pcqr.schema.parquet import arrow, of_the_table, raise_alone, reading_parquet
-from pcqr.schema.spreadsheets import escaped, unescaped
+from pcqr.schema.spreadsheets import csv_line, unescaped
 from pcqr.schema.table import check_header
 
 Columns = dict[str, Sequence[Any]]
@@ -133,9 +133,7 @@ def write_table(path: str | Path, table: Mapping[str, Sequence[Any]]) -> None:
             pyarrow.parquet.write_table(pyarrow.table({name: list(values) for name, values in table.items()}), draft)
             return
         with _open_text(draft, "wt") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(map(escaped, table))
-            writer.writerows(zip(*(map(escaped, values) for values in table.values()), strict=True))
+            file.writelines(f"{csv_line(row)}\n" for row in chain((table,), zip(*table.values(), strict=True)))
 
 
 def check_suffix(path: str | Path) -> Path:

@@ -120,9 +120,9 @@ function numbersOf(table, row, place, features) {
 
 // Spreadsheets run a text that begins like a formula. With an apostrophe in front they show it, and readers of pcqr take
 // the apostrophe off again (pcqr.schema.spreadsheets). Numbers stay numbers.
-const RUN = /^'*[=+\-@\t\r\n＝＋－＠]/;
-const ESCAPED = /^'+[=+\-@\t\r\n＝＋－＠]/;
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const RUN = /^'* *[=+\-@\t\r\n＝＋－＠]/;
+const ESCAPED = /^'+ *[=+\-@\t\r\n＝＋－＠]/;
+const NUMBER = /^ *[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 const unescaped = (text) => (ESCAPED.test(text) ? text.slice(1) : text);
 
@@ -130,7 +130,7 @@ function cell(value) {
   if (value === null || value === undefined) return "";
   const text = String(value);
   const safe = RUN.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",;\t|\r\n]|^[ \ufeff]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 export function written(names, rows) {
