@@ -30,6 +30,7 @@ COST = BatchCost(
     beyond_plan=40,
     expected_unstable=1.0,
     chance_of_halting=0.1,
+    chance_of_exhausting=0.1,
 )
 
 
@@ -109,11 +110,11 @@ def test_so_it_is_on_a_server(home: Path) -> None:
     ("changes", "is_refused"),
     [
         ({}, False),
-        ({"chance_of_halting": 0.5}, True),
-        ({"chance_of_halting": 1.0, "left": Usage(None, 0)}, False),
-        ({"chance_of_halting": None}, True),
-        ({"chance_of_halting": None, "beyond_plan": 0}, False),
-        ({"chance_of_halting": None, "certain": 100}, False),
+        ({"chance_of_exhausting": 0.5}, True),
+        ({"chance_of_exhausting": 1.0, "left": Usage(None, 0)}, False),
+        ({"chance_of_exhausting": None}, True),
+        ({"chance_of_exhausting": None, "beyond_plan": 0}, False),
+        ({"chance_of_exhausting": None, "certain": 100}, False),
         ({"chance_of_halting": 1.0, "chance_of_exhausting": 0.0, "quota": Usage(5, None)}, False),
         ({"chance_of_halting": 1.0, "chance_of_exhausting": 0.9, "quota": Usage(None, 5)}, True),
     ],

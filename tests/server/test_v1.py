@@ -326,6 +326,25 @@ def test_rows_that_would_use_up_the_release_are_asked_once_that_is_confirmed(tmp
         assert client.post(path, json={"x": BORDER}).status_code == 410, "used up, it needs no confirmation any more"
 
 
+def test_a_request_that_is_sent_again_needs_no_confirmation(tmp_path: Path) -> None:
+    """It gets the reply that it got, though all its rows, asked now, would use up the release."""
+    kept(tmp_path)
+    keys = KeyFile(tmp_path / "keys.json")
+    headers = {"authorization": f"Bearer {keys.create('ann', 'asker', Usage(2, None))}", "idempotency-key": "first"}
+    with serving(release_place(tmp_path), keys=keys.path) as address, httpx.Client(base_url=address) as client:
+
+        def sent(rows: list[list[float]], **more: str) -> Any:
+            return client.post("/v1/releases/ages/ask", json={"x": rows}, headers=headers | more).json()
+
+        first = sent(BORDER)
+        assert (first["code"], len(first["details"]["answered"])) == ("quota_spent", 2)
+        keys.limit("ann", {"queries": None})
+        again = sent(BORDER)
+        assert (again["code"], again["details"]["answered"]) == ("quota_spent", first["details"]["answered"])
+        assert sent(BORDER, **{"idempotency-key": "second"})["code"] == "would_exhaust"
+        assert sent(BORDER[1:])["code"] == "would_exhaust", "the same token, for other rows"
+
+
 def test_a_key_is_not_told_what_others_have_asked(tmp_path: Path) -> None:
     kept(tmp_path)
     keys = KeyFile(tmp_path / "keys.json")

@@ -127,8 +127,11 @@ class ServedRelease:
         found: tuple[BatchCost, NDArray[np.bool_]] = release.cost(self._asked(points, asker), release.book())
         return found
 
-    def exhausting(self, points: Points, asker: Asker) -> BatchCost | None:
-        """The cost of rows that are expected to use up the release; None for all others. Asks for nothing."""
+    def exhausting(self, points: Points, asker: Asker, token: bytes | None = None) -> BatchCost | None:
+        """The cost of rows that are expected to use up the release; None for all others. Asks for nothing.
+
+        A request that was answered before, under the same `token`, gets that reply again and uses up nothing.
+        """
         plan, rows = self.release.plan_, points.shape[0]
         share = None if plan.prediction is None else plan.prediction.unstable_share
         if isinstance(plan, UniversalPlan):  # it publishes
@@ -137,7 +140,8 @@ class ServedRelease:
         if not at_most.is_exhausting:  # though all rows were new: the log need not be looked at
             return None
         cost, _ = self.cost(points, asker)
-        return cost if cost.is_exhausting else None
+        is_replay = cost.is_exhausting and self.release.book().has_told(self._asked(points, asker, token))
+        return cost if cost.is_exhausting and not is_replay else None
 
     def _asked(self, points: Points, asker: Asker, token: bytes | None = None) -> Asked:
         """A request. A holder sees what everybody has asked, so all of it is repeated for it."""

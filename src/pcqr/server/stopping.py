@@ -19,7 +19,9 @@ from pcqr.server.routes import in_thread
 from pcqr.server.served import ServedRelease
 
 
-async def check_confirmed(request: Request, served: ServedRelease, points: Points, *, is_confirmed: bool) -> None:
+async def check_confirmed(
+    request: Request, served: ServedRelease, points: Points, token: bytes | None, *, is_confirmed: bool
+) -> None:
     """Refuse rows that are expected to use up the release, unless that is what the request wants.
 
     Expected by the transcript and by public numbers: what is new to this asker, what is left, and the plan's model.
@@ -27,7 +29,7 @@ async def check_confirmed(request: Request, served: ServedRelease, points: Point
     if is_confirmed or points.shape[0] == 1:
         return
     try:
-        look = partial(served.exhausting, points, asker_of(request.scope))
+        look = partial(served.exhausting, points, asker_of(request.scope), token)
         cost = await in_thread(request, look, is_long=points.shape[0] > MANY)
     except LedgerError as error:
         raise refusal(error) from None

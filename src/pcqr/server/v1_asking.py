@@ -70,7 +70,7 @@ async def ask(request: Request) -> Response:
         answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
         return await _response(request, {"answers": answers, "spent": None, "left": None}, len(answers))
     asker = asker_of(request.scope)
-    await check_confirmed(request, served, points, is_confirmed=confirmed)
+    await check_confirmed(request, served, points, token, is_confirmed=confirmed)
     told = await served.ask(points, asker, token)
     await check_whole(request, told, points.shape[0], served)
     last = told.replies[-1]

@@ -136,7 +136,7 @@ async def infer(request: Request) -> Response:
 
         return await for_rows(request, predict, rows)
     asker = asker_of(request.scope)
-    await check_confirmed(request, served, points, is_confirmed=asked.is_confirmed)
+    await check_confirmed(request, served, points, token, is_confirmed=asked.is_confirmed)
     told = await served.ask(points, asker, token)
     await check_whole(request, told, rows, served)
 

@@ -141,6 +141,14 @@ class Book:
         had = _had(self.ledger.read, [_name(asked)], seqs.values())
         return {key for key, seq in seqs.items() if (_name(asked), seq) in had}
 
+    def has_told(self, asked: Asked) -> bool:
+        """Was this request answered before, under the token that it has?"""
+        if asked.token is None:
+            return False
+        since = int(self.clock()) - TOKEN_SECONDS
+        rows = self.ledger.read(_RECEIPTS, askers=[_name(asked)], tokens=[asked.token], since=since)
+        return any(content == asked.content for _, _, content, _ in rows)
+
     def answers(self, asker: str | None, after: int = 0, limit: int = 100) -> list[Line]:
         """What an asker was told, each answer once, in order; for None all answers of the release, in order.
 
