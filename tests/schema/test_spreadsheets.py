@@ -41,7 +41,8 @@ def test_no_cell_begins_like_a_formula_unless_it_is_a_number(text: str) -> None:
 @given(st.lists(st.lists(st.one_of(TEXTS, st.text(), st.none()), min_size=2, max_size=2), min_size=1, max_size=4))
 def test_lines_are_read_as_they_were_written(rows: list[list[str | None]]) -> None:
     """Single carriage returns, delimiters of other files, spaces and byte-order marks in front."""
-    text = "".join(f"{csv_line(row)}\n" for row in (["a;b;c", "d"], *rows))
+    head: list[str | None] = ["a;b;c", "d"]
+    text = "".join(f"{csv_line(row)}\n" for row in (head, *rows))
     read = parse_table(text, "the text")
     assert list(read) == ["a;b;c", "d"]
     assert list(zip(*read.values(), strict=True)) == [tuple(cell or None for cell in row) for row in rows]

@@ -197,7 +197,7 @@ class Connection(HttpToolsProtocol):
 
     def requests_of_asker(self) -> float:
         """How many requests the asker of the unfinished request has under way. Whoever was not let in goes first."""
-        share = self.cycle.scope.get(SHARE)
+        share: Any = self.cycle.scope.get(SHARE)
         return inf if share is None else share.requests
 
     def _wait(self) -> None:
