@@ -7,10 +7,21 @@ import re
 from typing import Any
 from urllib.parse import unquote_plus
 
-_PASSWORDS = ("password", "sslpassword")
-"""Parameters of libpq that hold one."""
+_LIBPQ = """host hostaddr port dbname user passfile service options connect_timeout application_name
+    fallback_application_name client_encoding target_session_attrs load_balance_hosts channel_binding require_auth
+    requirepeer keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout gssencmode krbsrvname
+    gsslib gssdelegation sslmode sslnegotiation sslcompression sslcert sslkey sslcertmode sslrootcert sslcrl sslcrldir
+    sslsni ssl_min_protocol_version ssl_max_protocol_version"""
+_SHOWN = {"ledger", *_LIBPQ.split()}
+"""Parameters of an address that hold no secret: ours, and those of libpq. Any other may be a mistyped password."""
+_SECRET = re.compile(r"(?is)[\s&;?#,]*\w*(pass(word|wd|phrase)?|pwd|pw|secret)\W*=.*")
+"""What looks like a password in the middle of something else, and all that comes after it."""
 _USER = re.compile(r"(?s)(?P<user>[^:/?]*)(?::[^@]*)?@(?P<rest>.*)")
 """The beginning of an address after its "://", as SQLAlchemy reads it."""
+_MISTYPED = re.compile(r"(?i)\s*postgres(ql)?(\+\w+)?(:/?|//)(?=.*@)")
+"""The beginning of an address whose "://" is misspelt."""
+_WORDS = re.compile(r"[^/]*\w\s*=")
+"""The beginning of libpq's other form of an address: host=… user=… password=…"""
 
 
 class DatabaseAddress(os.PathLike[str]):
@@ -51,16 +62,28 @@ def without_password(address: str) -> str:
     """
     scheme, mark, rest = address.partition("://")
     if not mark:
-        return address
+        beginning = _MISTYPED.match(address)
+        if beginning is None:
+            return _SECRET.sub("", address) if _WORDS.match(address) else address
+        mark, rest = beginning[0], address[beginning.end() :]
+        scheme = ""
     user = ""
     if found := _USER.fullmatch(rest):
         user, rest = f"{found['user']}@", re.sub(r"^[^/?]*@", "", found["rest"])
     rest, question, query = rest.partition("?")
-    rest = re.sub(r":[^@]*@", "@", rest)
-    kept = [part for part in query.split("&") if unquote_plus(part.partition("=")[0]) not in _PASSWORDS]
-    return f"{scheme}{mark}{user}{rest}{question if any(kept) else ''}{'&'.join(kept)}"
+    host, slash, database = rest.partition("/")
+    host, database = re.sub(r"(?s):.*@", "@", host), re.sub(r"(?s):.*", "", database)
+    rest = _SECRET.sub("", f"{host}{slash}{database}")
+    user = _SECRET.sub("@", user)
+    kept = [part for part in query.split("&") if _is_shown(unquote_plus(part))]
+    return f"{scheme}{mark}{user}{rest}{question if kept else ''}{'&'.join(kept)}"
 
 
 def hidden(place: Any) -> Any:
     """Return an `DatabaseAddress` for text that has a password in it, and all else as it is."""
     return DatabaseAddress(place) if isinstance(place, str) and without_password(place) != place else place
+
+
+def _is_shown(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return name in _SHOWN and _SECRET.search(value) is None

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pcqr import DataError, Groups, PrivateClassifier, Schema, SubsampleAggregate
+from pcqr import AssumePublic, DataError, Groups, ParameterError, PrivateClassifier, Schema, SubsampleAggregate
 from pcqr.client.rows import row_of, rows_of
 from pcqr.records.arrays import as_labels, as_points
 from pcqr.schema import Column
@@ -96,6 +96,8 @@ CELLS: dict[str, Any] = {
     "a text that objects": subclass(str, WORD),
     "a decimal that objects": subclass(Decimal, DIGITS),
     "a fraction that objects": subclass(Fraction, int(DIGITS), 3),
+    "a list that objects": type("Hostile", (list,), METHODS | {"__class__": list})([WORD]),
+    "a tuple that objects": type("Hostile", (tuple,), METHODS | {"__class__": tuple})([WORD]),
 }
 
 SCHEMA = Schema(
@@ -215,6 +217,8 @@ def test_no_exception_quotes_a_cell_of_a_query(
         lambda: published.predict(rows(cell)),
         lambda: published.predict(object_frame(cell)),
         lambda: published.score(X, [*Y[:-1], cell]),
+        lambda: published.score(X, Y, sample_weight=[*Y[:-1], cell]),
+        lambda: answering.score([[0.5, 0.5]], [True], sample_weight=[cell]),
         *(lambda column=column: answering_by_name.preview(table(column, cell)) for column in PLAIN),
         *(lambda column=column: answering_by_name.answer(PLAIN | {column: cell}) for column in PLAIN),
         lambda: rows_of(rows(cell), None, 2),
@@ -302,3 +306,16 @@ def test_an_id_of_many_digits_is_refused_at_once(sign: str) -> None:
 def test_a_long_label_is_refused_unless_it_is_declared() -> None:
     with pytest.raises(DataError, match="at most 1,000 characters"):
         SubsampleAggregate(entropy=0).fit(X, ["no"] * 11 + ["y" * 1_001])
+
+
+def test_weights_that_are_no_numbers_are_refused_before_anything_is_asked(answering: SubsampleAggregate) -> None:
+    before = answering.queries_answered_
+    with pytest.raises(DataError, match="sample_weight must be one number for each row"):
+        answering.score([[0.25, 0.75]], [True], sample_weight=[WORD])
+    assert answering.queries_answered_ == before
+
+
+@pytest.mark.parametrize("schema", [WORD, PUBLIC, AssumePublic(PUBLIC)], ids=["a text", "rows", "rows, assumed public"])
+def test_what_is_no_schema_is_refused_by_its_type(schema: Any) -> None:
+    with pytest.raises(ParameterError, match=r"schema must be a Schema, .*received '(str|ndarray)'"):
+        SubsampleAggregate(entropy=0).fit(X, Y, schema=schema)

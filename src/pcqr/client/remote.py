@@ -20,6 +20,7 @@ from pcqr.errors import BudgetExhausted, Halted, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.schema import Schema
+from pcqr.schema.cells import weights
 
 R = TypeVar("R")
 BATCH = 256
@@ -286,6 +287,7 @@ class Remote:
         """The share of rows of `X` that `predict` labels as `y` does; rows without an answer count as half right."""
         rows = rows_of(X, self.schema_, self.n_features_in_)
         truth = truth_of(y, self._facts_then.classes, rows.count)
+        by_row = weights(sample_weight)
         right = np.full(rows.count, 0.5)
         answered = 0
         try:
@@ -295,7 +297,7 @@ class Remote:
         except (BudgetExhausted, QuotaSpent):
             message = f"No more answers after {answered:,} of {rows.count:,} rows; the others count as half right."
             warnings.warn(message, Halted, stacklevel=2)
-        return float(np.average(right, weights=sample_weight))
+        return float(np.average(right, weights=by_row))
 
     @property
     def queries_answered_(self) -> int:

@@ -25,6 +25,7 @@ from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.release.account import AccountLike
+from pcqr.schema.cells import weights
 from pcqr.schema.label_column import places_among
 
 
@@ -306,7 +307,8 @@ class Release(KeptRelease[V]):
         """
         check_is_fitted(self, "plan_")
         points, truth = self._table(X, self.schema_), places_among(self.classes_, label_cells(y))
-        check_consistent_length(points, truth, sample_weight)  # before anything is asked
+        by_row = weights(sample_weight)
+        check_consistent_length(points, truth, by_row)  # before anything is asked
         labels, halted = self._asked(points)
         answered = labels.shape[0]
         right = np.full(truth.shape[0], 1.0 / self.classes_.shape[0])
@@ -317,7 +319,7 @@ class Release(KeptRelease[V]):
                 f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as {share} right."
             )
             warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
-        return float(np.average(right, weights=sample_weight))
+        return float(np.average(right, weights=by_row))
 
     def _asked(self, points: Points) -> tuple[LabelArray, BudgetExhausted | None]:
         """The labels of the rows that were answered, asked in order, and what stopped it, if anything did."""

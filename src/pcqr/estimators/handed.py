@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from pcqr.errors import DataError, NearUnique, PublicRowsCoincide
+from pcqr.errors import DataError, NearUnique, ParameterError, PublicRowsCoincide
 from pcqr.estimators.given import AssumePublic
 from pcqr.estimators.labels import ZERO_AND_ONE, LabelArray, as_array, declared, encode_labels, label_cells
 from pcqr.estimators.persons import Whose
@@ -91,7 +91,7 @@ def handed(estimator: BaseEstimator, X: Any, y: Any, schema: Schema | None, grou
 def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypotheses: HypothesisClass) -> Schema | None:
     """The schema of a fit: the one that was given, the table's own, or the one that public rows make of themselves."""
     own = X.schema if isinstance(X, ParquetTable) else None
-    given = schema.rows if isinstance(schema, AssumePublic) else schema
+    given = _given(schema)
     if own is not None and given is not None and own != given:
         raise DataError("schema", "that of the table, or None", "another one")
     found: Schema | None = own if given is None else given
@@ -108,8 +108,15 @@ def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypoth
 
 def schema_known(schema: Any, public: Any, hypotheses: HypothesisClass) -> Schema | None:
     """The schema of a plan, for which there is no private table."""
-    given: Schema | None = schema.rows if isinstance(schema, AssumePublic) else schema
+    given = _given(schema)
     return schema_from(public, hypotheses) if given is None else given
+
+
+def _given(schema: Any) -> Schema | None:
+    found = schema.rows if isinstance(schema, AssumePublic) else schema
+    if found is not None and not isinstance(found, Schema):
+        raise ParameterError("schema", "a Schema, AssumePublic(schema) or None", type(found).__name__)
+    return found
 
 
 def _check_origin(schema: Schema, X: Any) -> None:

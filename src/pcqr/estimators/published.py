@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from pcqr.estimators.base import P, PrivateEstimator
 from pcqr.estimators.labels import LabelArray, label_cells
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.schema.cells import weights
 from pcqr.schema.label_column import places_among
 
 
@@ -52,5 +53,6 @@ class PublishedEstimator(PrivateEstimator[P]):
         check_is_fitted(self, "plan_")
         found = self.hypothesis_.predict(self._table(X, self.schema_))
         truth = places_among(self.classes_, label_cells(y))
-        check_consistent_length(found, truth, sample_weight)
-        return float(np.average(found == truth, weights=sample_weight))
+        by_row = weights(sample_weight)
+        check_consistent_length(found, truth, by_row)
+        return float(np.average(found == truth, weights=by_row))

@@ -35,12 +35,30 @@ def cells(values: Any, what: str = "X") -> Cells:
     numpy is never left to find a type that suits all cells. Errors call the column `what`.
     """
     if isinstance(values, list | tuple):
-        return values
+        return plain(values)
     try:
         return _cells(values)
     except Exception:  # noqa: S110 - what a library says of a cell that it cannot convert may quote it
         pass
     raise DataError(what, "cells that their own library can read, texts in UTF-8 for one", "others")
+
+
+def plain(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+    """What a list or a tuple holds, by the methods of these types: those of a subclass are never called."""
+    if type(values) in (list, tuple):
+        return values
+    return list.copy(values) if isinstance(values, list) else tuple.__getitem__(values, slice(None))
+
+
+def weights(values: Any) -> NDArray[np.float64] | None:
+    """The weights of rows as float64; None where there are none. No error quotes one."""
+    if values is None:
+        return None
+    try:
+        return numbers(cells(values, "sample_weight"))
+    except TypeError:
+        pass
+    raise DataError("sample_weight", "one number for each row", "others")
 
 
 def as_given(values: Any, what: str) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.errors import DataError
-from pcqr.schema.cells import as_given, cells, listed, numbers, unmasked
+from pcqr.schema.cells import as_given, cells, listed, numbers, plain, unmasked
 from pcqr.schema.reading import number_of, read
 from pcqr.schema.table import columns_of
 
@@ -36,7 +36,7 @@ def matrix_of(X: Any) -> NDArray[Any]:
     if isinstance(X, Mapping):
         raise DataError("X", "a table of numbers, since there is no schema", "a mapping")
     if isinstance(X, list | tuple):
-        return _of_rows(X)
+        return _of_rows(plain(X))
     return _of_array(_array(X))
 
 
@@ -53,6 +53,7 @@ def one_row(x: Any, names: Sequence[str] | None) -> Any:
         return _named(by_name, names)
     is_vector = getattr(x, "ndim", None) == 1
     if isinstance(x, list | tuple):
+        x = plain(x)
         is_vector = not any(issubclass(type(cell), list | tuple | np.ndarray) for cell in x)
     return [list(cells(x, "x"))] if is_vector else x
 
@@ -129,7 +130,7 @@ def _of_rows(rows: Sequence[Any]) -> NDArray[Any]:
 def _row(row: Any) -> Sequence[Any]:
     """The cells of one row of a list."""
     if isinstance(row, list | tuple):
-        return row
+        return plain(row)
     if isinstance(row, np.ma.MaskedArray) and row.ndim == 1:
         return unmasked(row)
     if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__") or getattr(row, "ndim", 1) == 0:

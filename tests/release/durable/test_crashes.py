@@ -125,6 +125,20 @@ def test_a_save_with_its_ledger_elsewhere_that_is_killed_is_cleaned_up(
     assert_the_next_save_cleans_up(release, tmp_path, ledger=ledger)
 
 
+def test_cleaning_up_leaves_what_others_have_beside_the_ledger(tmp_path: Path) -> None:
+    where: dict[str, Any] = {"anchor": tmp_path / "anchor", "ledger": str(tmp_path / "log")}
+    mine, draft = tmp_path / ".log.somebody", tmp_path / ".log.12345678"
+    for folder, name in ((mine, "thesis"), (draft, "log-wal")):
+        folder.mkdir()
+        (folder / name).write_text("words")
+    code = in_a_fork(lambda: fitted().save(tmp_path / "release", **where), killed_at="secret written")
+    assert code == -signal.SIGKILL
+    with pytest.warns(UnfinishedSave):
+        rehearse(tmp_path / "release", **where)
+    assert (mine / "thesis").read_text() == "words"
+    assert not draft.exists()
+
+
 def test_a_save_that_is_killed_while_it_writes_the_secret_is_cleaned_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -242,10 +242,13 @@ def test_a_password_is_shown_nowhere(tables: Shelf) -> None:
         "x://u:swordfish@h:port/d",
         "postgresql://u@/d?host=/nowhere&password=swordfish",
         "postgresql://u@/d?host=/nowhere&sslpassword=swordfish",
+        "postgresql://u@/d?host=/nowhere&Password=swordfish",
+        "postgresql://u?x:swordfish@/d",
     ):
         with pytest.raises((LedgerUnwritable, ParameterError)) as refusal:
             open_ledger(wrong, "release", tables.anchor)
         assert "swordfish" not in str(refusal.value)
+        assert refusal.value.__context__ is None
 
 
 def test_an_address_without_its_password_leaves_room_for_another() -> None:
@@ -286,6 +289,7 @@ def test_a_connection_that_the_server_refuses_is_told_by_its_reason(
     with pytest.raises(LedgerUnwritable, match=reason) as refusal:
         open_ledger(place, "release", tables.anchor)
     assert "cannot be reached" not in str(refusal.value)
+    assert refusal.value.__context__ is refusal.value.__cause__ is None  # the driver's error has the password in it
     assert "swordfish" not in str(refusal.value)
     assert postgres.PASSWORD not in str(refusal.value)
     if "password" in reason:

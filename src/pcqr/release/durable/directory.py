@@ -421,9 +421,14 @@ def _remove_files(directory: Path) -> None:
 
 
 def _remove_drafts(path: Path) -> None:
-    """What was to become the file at `path`, and the place that was kept for a ledger there."""
+    """What was to become the file at `path`, and the place that was kept for a ledger there.
+
+    A folder that holds anything else is somebody else's, and stays.
+    """
     for draft in path.parent.glob(f".{glob.escape(path.name)}.????????"):  # as `tempfile` names them
-        shutil.rmtree(draft, ignore_errors=True)
+        with suppress(OSError):
+            if all(each.name.startswith(path.name) and each.is_file() for each in draft.iterdir()):
+                shutil.rmtree(draft)
     with suppress(OSError):
         if path.stat().st_size == 0:
             path.unlink()

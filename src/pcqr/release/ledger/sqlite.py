@@ -60,7 +60,7 @@ class SqliteStore(Store):
     """The ledger in the file at `path`, which exists. A writer keeps others out for as long as it is open."""
 
     has_one_writer = True
-    errors = (SQLAlchemyError, sqlite3.Error)
+    errors = (*Store.errors, sqlite3.Error)
 
     def __init__(self, path: Path, *, read_only: bool = False, place: str | None = None) -> None:
         self.path = path

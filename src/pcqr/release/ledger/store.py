@@ -95,7 +95,7 @@ class Store(ABC):
 
     folder: Path | None = None
     """The directory of its file; None for a database that is elsewhere."""
-    errors: tuple[type[Exception], ...] = (SQLAlchemyError,)
+    errors: tuple[type[Exception], ...] = (SQLAlchemyError, TypeError, ValueError, OverflowError)
     """What its database raises."""
 
     def __init__(self, engine: Engine, place: str, name: str, *, read_only: bool) -> None:
@@ -275,15 +275,20 @@ class Store(ABC):
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
-        """Errors of the database become our own. Values of another type than a column's are such errors, too."""
+        """Errors of the database become our own. Values of another type than a column's are such errors, too.
+
+        The database's own error is dropped, `__context__` included: it holds the connection, and that the password.
+        """
         try:
             yield
         except PcqrError:
             raise
-        except (TypeError, ValueError, OverflowError) as error:
-            raise self.explained(error) from None
         except self.errors as error:
-            raise self.explained(error) from None
+            try:
+                raise self.explained(error)
+            except LedgerError as told:
+                told.__context__ = None
+                raise
 
     def _writing(self) -> Connection:
         """The connection for a transaction that writes."""
