@@ -1,4 +1,4 @@
-"""What a verdict rests on: the code around a change and the test that caught it, as one hash.
+"""One hash of the code around a change and of the test that caught it: a result holds as long as the hash does.
 
 A stored verdict holds for the code as it stands while this hash is what it was. Docstrings, comments, layout and code
 elsewhere do not move it.
@@ -18,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def fingerprint(change: Change, caught_by: str | None) -> str | None:
-    """Eight hex digits; None where the test `caught_by` is gone. A survivor rests on the code alone."""
+    """Return the hash as eight hex digits, None if the test `caught_by` is gone. A survivor rests on the code alone."""
     found: list[ast.stmt] = _around(change)
     if caught_by is not None and "::" in caught_by:  # else it broke the import of a test
         test = _test(caught_by)

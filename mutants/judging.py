@@ -49,7 +49,7 @@ def judged(changes: Sequence[Change], jobs: int = 1) -> Iterator[tuple[Change, V
 
 
 def _work(number: int, todo: SimpleQueue[list[Change] | None], told: SimpleQueue[Told]) -> None:
-    """Judge file after file in a copy of its own, until there is none. What goes wrong is told, too."""
+    """Judge file after file in a copy of its own, until there is none, and report errors."""
     try:
         judge = Judge(Copy(COPIES / str(number)))
         while (own := todo.get()) is not None:

@@ -40,19 +40,19 @@ def test_a_spent_budget_carries_its_fields_and_the_answers_so_far() -> None:
     error = BudgetExhausted(spent=spent, requested=1, left=left, answers=answers)
     assert (error.spent, error.requested, error.left, error.answers) == (spent, 1, left, tuple(answers))
     assert str(error) == (
-        "The release has halted: the unstable answers are used up. Spent: 7 queries and 3 unstable answers. "
-        "Requested: 1 more query (1 before it was answered: see .answers). Left: 0 unstable answers. "
+        "The release is exhausted: the unstable answers are used up. Spent: 7 queries and 3 unstable answers. "
+        "Requested: 1 more query (1 before it was answered: see .answers). Remaining: 0 unstable answers. "
         "Queries asked before are still answered from the log at no cost."
     )
     several = str(BudgetExhausted(spent=spent, requested=2000, left=left, answers=answers * 2))
-    assert "Requested: 2,000 more queries (2 before them were answered: see .answers). Left: " in several
-    assert "Requested: 1 more query. Left: " in str(BudgetExhausted(spent=spent, requested=1, left=left))
+    assert "Requested: 2,000 more queries (2 before them were answered: see .answers). Remaining: " in several
+    assert "Requested: 1 more query. Remaining: " in str(BudgetExhausted(spent=spent, requested=1, left=left))
 
 
 def test_a_spent_number_of_queries_says_so() -> None:
     error = BudgetExhausted(spent=Usage(100, 1), requested=1, left=Usage(0, 4))
     assert "the planned queries are used up. Spent: 100 queries and 1 unstable answer. " in str(error)
-    assert "Left: 0 queries and 4 unstable answers." in str(error)
+    assert "Remaining: 0 queries and 4 unstable answers." in str(error)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Addresses of databases: the password in one serves to connect, in this process, and is shown and written nowhere."""
+"""Addresses of databases, whose passwords serve to connect and are shown and written nowhere."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def without_password(address: str) -> str:
 
 
 def hidden(place: Any) -> Any:
-    """Return an `DatabaseAddress` for text that has a password in it, and all else as it is."""
+    """Return a `DatabaseAddress` for text that has a password in it, and all else as it is."""
     return DatabaseAddress(place) if isinstance(place, str) and without_password(place) != place else place
 
 

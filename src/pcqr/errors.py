@@ -131,7 +131,7 @@ class OutputExists(ParameterError):
 
 
 class Undecided(ParameterError):
-    """A command needs a decision that an option states: `reason` says what would happen, `remedy` what to add."""
+    """A command needs an option that states a decision: `reason` says what would happen, `remedy` what to add."""
 
     def __init__(self, option: str, reason: str, remedy: str) -> None:
         super().__init__(option, "given", None)
@@ -201,7 +201,7 @@ class InfeasiblePlan(PcqrError, ValueError):
 
 
 class BudgetExhausted(PcqrError, RuntimeError):
-    """The release has halted. The error says what was spent and keeps every answer given so far.
+    """The release is exhausted. The error says what was spent and keeps every answer given so far.
 
     A batch that must not be cut short can be refused beforehand: `release.preview(X).is_certain`.
 
@@ -221,9 +221,9 @@ class BudgetExhausted(PcqrError, RuntimeError):
     >>> from pcqr import BudgetExhausted
     >>> from pcqr.plan import Usage
     >>> print(BudgetExhausted(spent=Usage(12, 5), requested=3, left=Usage(None, 0)))
-    The release has halted: the unstable answers are used up. Spent: 12 queries and 5 unstable answers.
-    Requested: 3 more queries. Left: 0 unstable answers. Queries asked before are still answered from the log at
-    no cost.
+    The release is exhausted: the unstable answers are used up. Spent: 12 queries and 5 unstable answers.
+    Requested: 3 more queries. Remaining: 0 unstable answers. Queries asked before are still answered from the log
+    at no cost.
     """
 
     def __init__(self, *, spent: Usage, requested: int, left: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
@@ -236,8 +236,8 @@ class BudgetExhausted(PcqrError, RuntimeError):
         given = f" ({len(self.answers):,} before {them} {were} answered: see .answers)" if self.answers else ""
         these = "planned queries" if left.queries == 0 else "labels" if left.labels == 0 else "unstable answers"
         super().__init__(
-            f"The release has halted: the {these} are used up. Spent: {spent}. Requested: {rows}{given}. "
-            f"Left: {left}. Queries asked before are still answered from the log at no cost."
+            f"The release is exhausted: the {these} are used up. Spent: {spent}. Requested: {rows}{given}. "
+            f"Remaining: {left}. Queries asked before are still answered from the log at no cost."
         )
 
 
@@ -313,7 +313,7 @@ class LedgerUnconfirmed(LedgerError):
 
 
 class AnchorMissing(LedgerError):
-    """The anchor, which says what was last replied, is not there or cannot be read."""
+    """The anchor, the last position that was replied, is missing or cannot be read."""
 
 
 class AccountExhausted(PcqrError, RuntimeError):
@@ -333,13 +333,13 @@ class AccountExhausted(PcqrError, RuntimeError):
         self.left = left
         self.limit = limit
         super().__init__(
-            f"The account {account} has no room for this release. It costs {asked}; left are {left} of {limit}. "
+            f"The account {account} has no room for this release. It costs {asked}. Remaining: {left} of {limit}. "
             "Nothing was drawn, and nothing was charged."
         )
 
 
 class AccountReplaced(LedgerError):
-    """At the place of an account there is another one, made since. Nothing was read from it, or charged to it.
+    """Another account was made at the place of one that is open. Nothing was read from it, or charged to it.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ class NoGpu(PcqrWarning):
 
 
 class NearUnique(PcqrWarning):
-    """A column of the schema had hardly any value twice in the public rows: an identifier, or free text."""
+    """A column of the schema is nearly unique in the public rows: an identifier, or free text."""
 
 
 class FittedAgain(PcqrWarning):
@@ -401,11 +401,11 @@ class FittedAgain(PcqrWarning):
 
 
 class UnfinishedSave(PcqrWarning):
-    """A save that was stopped had left files, with secrets among them, and they were removed."""
+    """Files of a save that was stopped, secrets among them, were found and removed."""
 
 
 class Halted(PcqrWarning):
-    """A release halted before the last row of what it was scored on."""
+    """A release was exhausted before the last row of what it was scored on."""
 
 
 class MissingExtra(PcqrError, ImportError):

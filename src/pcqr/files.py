@@ -169,7 +169,7 @@ def own_directory(directory: Path, mode: int = 0o777) -> Iterator[None]:
 
 
 def _volume(path: Path) -> tuple[int, str]:
-    """The device and, where the system tells it (Linux), the mount of the nearest directory that exists."""
+    """Return the device and, on Linux, the mount of the nearest directory that exists."""
     place = real(path)
     while not place.is_dir() and place != place.parent:
         place = place.parent

@@ -10,7 +10,7 @@ _forks = 0
 
 
 def this_process() -> Process:
-    """Return what no forked process shares with those before it: how many forks led to it, and its id."""
+    """Return an identity of this process that no forked process shares: how many forks led to it, and its id."""
     return _forks, os.getpid()
 
 

@@ -32,7 +32,7 @@ WEAK_DELTA = 1e-3
 """From this δ on a guarantee says little whatever n is; where n is known, from 1/n on."""
 
 COPY = "the copy adopted on "
-"""How an assumption begins that is about an adopted copy, not about what is public."""
+"""The beginning of an assumption about an adopted copy."""
 
 
 def rounded_up(value: float) -> float:
@@ -59,7 +59,7 @@ class Guarantee(Document):
     proof : str, default ""
         The note in `proofs/` that proves it.
     assumptions : tuple of str, default ()
-        What is treated as public knowledge, and what is assumed of copies of its log that were adopted.
+        What is treated as public knowledge, and what is assumed about adopted copies of its log.
     is_private : bool, default True
         False when the randomness was seeded: the figures then describe what an unseeded run gives.
     unit : Unit, default RECORD
@@ -274,7 +274,7 @@ class Guarantee(Document):
         return self.epsilon <= epsilon and self.delta <= delta
 
     def assuming(self, *assumptions: str) -> Guarantee:
-        """The same guarantee with more assumptions."""
+        """Return the same guarantee with more assumptions."""
         return replace(self, assumptions=tuple(dict.fromkeys(self.assumptions + assumptions)))
 
     def explained(self, step: str) -> Guarantee:
@@ -286,7 +286,7 @@ class Guarantee(Document):
         return replace(self, is_private=self.is_private and private_entropy)
 
     def charged(self, *, to_account: bool) -> Guarantee:
-        """The same guarantee of a release that was drawn: did an account pay for it? A seeded one pays nothing."""
+        """Return the guarantee with `is_charged`, for a release that was drawn. A seeded one stays as it is."""
         return replace(self, is_charged=to_account) if self.is_private else self
 
     def for_persons(self, step: str) -> Guarantee:
@@ -312,13 +312,13 @@ class Guarantee(Document):
         return tuple(found)
 
     def memory(self) -> tuple[str, ...]:
-        """A sentence on whether an account remembers the release, where it was drawn."""
+        """Return a sentence on whether an account remembers the release, none before it was drawn."""
         match self.is_charged:
             case None:
                 return ()
             case True:
-                return ("This release was charged to an account, which adds up all that are charged to it.",)
-        return ("No account remembers this release: nothing counts what others on the same records add to it.",)
+                return ("This release was charged to an account, which counts all releases that are charged to it.",)
+        return ("No account remembers this release: nothing adds up what others on the same records spend.",)
 
     def __str__(self) -> str:
         figure = f"ε = {rounded_text(self.epsilon, 6)}" + (
@@ -336,7 +336,7 @@ class Guarantee(Document):
 
 
 def assumed(assumptions: Sequence[str]) -> list[str]:
-    """Assumptions in words: what is treated as public, and what is assumed of copies that were adopted."""
+    """Return the assumptions as lines: what is treated as public, and what is assumed about adopted copies."""
     others = [each for each in assumptions if each.startswith(COPY)]
     public = [each for each in assumptions if not each.startswith(COPY)]
     parts = (("Treated as public", public), ("Assumed", others))

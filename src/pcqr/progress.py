@@ -36,7 +36,7 @@ class Progress:
 Callback = Callable[[Progress], None]
 
 _PAUSE = 0.2
-"""Seconds between two writings of one line."""
+"""Seconds between two updates of one line."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ def showing() -> Iterator[None]:
 
 
 class _Line:
-    """A line for each stage: on a terminal and in a notebook from its beginning on, elsewhere when it is over."""
+    """A line for each stage: updated on a terminal and in a notebook, elsewhere written when the stage is over."""
 
     def __init__(self) -> None:
         self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules

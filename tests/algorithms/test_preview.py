@@ -167,7 +167,7 @@ def test_it_reads_well() -> None:
     assert str(cost("nrn", unstable=5)) == (
         "3 rows: 2 new queries; 1 repeated, from the log at no cost.\n"
         "The batch adds nothing to ε and δ: all of it is charged once, at fit.\n"
-        "Left: 5 unstable answers and any number of stable ones. Every row will be answered."
+        "Remaining: 5 unstable answers and any number of stable ones. Every row will be answered."
     )
     risky = str(cost("nnnn", unstable=1, share=0.25))
     assert "certain to be answered: the first row." in risky
@@ -176,13 +176,10 @@ def test_it_reads_well() -> None:
     assert "about 0.7 unstable answers (0.0 to 0.9, as far off as it was on real tables), and a chance of" in ranged
     assert risky.endswith("Beyond the number for which accuracy was planned: 1 of the new queries.")
     quota = str(cost("nn", unstable=5, share=0.5, quota=Usage(0, None)))
-    assert (
-        "Left: 5 unstable answers and any number of stable ones. Left of this key's quota: 0 queries. The key's "
-        in quota
-    )
+    assert "and any number of stable ones. Remaining of this key's quota: 0 queries. The key's " in quota
     assert "quota will end before the last row; certain to be answered: no row." in quota
     refused = str(cost("nn", unstable=1, queries=0, share=0.5))
-    assert "Left: 0 queries and 1 unstable answer. The release will halt before the last row" in refused
+    assert "Remaining: 0 queries and 1 unstable answer. The release will be exhausted before the last row" in refused
     assert "certain to be answered: no row." in refused
     assert "model" not in refused
     assert "a chance below 0.001" in str(cost("nnn", unstable=2, share=1e-9))

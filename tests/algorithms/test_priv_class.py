@@ -242,8 +242,8 @@ def test_a_preview_is_kept(before: list[int], values: list[int], unstable: int, 
 @pytest.mark.parametrize(
     ("queries", "reason", "left"),
     [
-        (None, "the unstable answers are used up", "Left: 0 unstable answers."),
-        (1, "the planned queries are used up", "Left: 0 queries and 1 unstable answer."),
+        (None, "the unstable answers are used up", "Remaining: 0 unstable answers."),
+        (1, "the planned queries are used up", "Remaining: 0 queries and 1 unstable answer."),
     ],
 )
 def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reason: str, left: str) -> None:
@@ -251,7 +251,7 @@ def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reaso
     with pytest.raises(BudgetExhausted) as caught:
         list(online.answers(np.array([[-1.0], [2.0], [3.0]])))
     assert str(caught.value).startswith(
-        f"The release has halted: {reason}. Spent: 1 query and 1 unstable answer. "
+        f"The release is exhausted: {reason}. Spent: 1 query and 1 unstable answer. "
         "Requested: 2 more queries (1 before them was answered: see .answers). "
     )
     assert left in str(caught.value)
@@ -282,7 +282,7 @@ def test_where_no_answer_can_be_unstable_the_queries_alone_are_counted() -> None
     assert (told.certain, told.expected_unstable, told.chance_of_halting) == (2, 0.0, 1.0)
     assert [online.answer(point(value)).remaining for value in (1.0, 2.0)] == [Usage(1, None), Usage(0, None)]
     assert online.spent == Usage(2, 0)
-    with pytest.raises(BudgetExhausted, match=r"the planned queries are used up.*Left: 0 queries\."):
+    with pytest.raises(BudgetExhausted, match=r"the planned queries are used up.*Remaining: 0 queries\."):
         online.answer(point(3.0))
 
 

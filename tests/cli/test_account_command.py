@@ -111,7 +111,7 @@ def test_publish_and_answer_charge_it_and_say_what_is_left(files: Path, monkeypa
     created()
     first = publish(files, "--epsilon", 1, "--account", "hospital")
     assert first.exit_code == 0, first.output
-    assert "hospital: charged. Left are ε = 3" in said(first)
+    assert "hospital: charged. Remaining: ε = 3" in said(first)
     second = answer(files, "--account", Account.open("hospital").place, "--json")
     assert second.exit_code == 0, second.output
     assert json.loads(second.output)["account"]["left"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_refused_with_what_is_left(files: Path) -> None:
     ):
         assert result.exit_code == 2
         assert "has no room for this release" in said(result)
-        assert "left are ε = 0.5" in said(result)
+        assert "Remaining: ε = 0.5" in said(result)
     assert charges() == ["PrivateClassifier"]
     assert not (files / "answers.csv").exists()
     assert not (files / "b").exists()
@@ -212,7 +212,7 @@ def test_adopt_after_the_anchor_was_lost(home: Path, files: Path) -> None:
     result = publish(files, "--epsilon", 1, "--account", "hospital")
     assert result.exit_code == 2
     assert "pcqr account adopt hospital" in said(result)
-    assert "nothing says that this is no older copy" in said(run("account", "show", "hospital"))
+    assert "this may be an older copy" in said(run("account", "show", "hospital"))
     assert run("account", "adopt", "hospital").exit_code == 0
     assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 0
     assert charges() == ["PrivateClassifier"]

@@ -161,7 +161,7 @@ def test_a_halted_release_keeps_its_answers_and_says_so(files: Files) -> None:
     files.write(noise=0.5)
     result = files.answer("--algorithm", "subsamp")
     assert result.exit_code == 3
-    assert "halted" in result.stderr
+    assert "exhausted" in result.stderr
     kinds = list(read_table(files.out())["kind"])
     assert len(kinds) == QUERIES
     assert kinds[0] in ("stable", "unstable")

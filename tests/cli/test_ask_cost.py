@@ -79,7 +79,7 @@ def test_a_batch_that_is_expected_to_use_up_the_release_needs_a_yes(files: Path)
     for more in ((), ("--dry-run",)):
         result = here(files, *more)
         assert result.exit_code == 2, result.output
-        assert f"{MANY:,} new queries are expected to use up the release, for everybody and for ever." in said(result)
+        assert f"{MANY:,} new queries are expected to exhaust the release, for everybody and for ever." in said(result)
         assert "--yes" in said(result)
         assert json.loads(here(files, *more, "--json").output)["error"]["type"] == "Undecided"
     assert asked(files) == 0
@@ -88,7 +88,7 @@ def test_a_batch_that_is_expected_to_use_up_the_release_needs_a_yes(files: Path)
     assert here(files, queries="queries.csv").exit_code == 0, "few are asked as before"
     assert here(files, "--yes", "--overwrite").exit_code == 3
     again = here(files)
-    assert again.exit_code == 3, "a release that has halted has nothing to lose"
+    assert again.exit_code == 3, "an exhausted release has nothing to lose"
 
 
 def test_so_it_is_on_a_server(home: Path) -> None:
@@ -101,7 +101,7 @@ def test_so_it_is_on_a_server(home: Path) -> None:
         for more in (out, ("--dry-run",)):
             result = ask(place, home / "many.csv", "--overwrite", *more)
             assert result.exit_code == 2, result.output
-            assert "expected to use up the release" in said(result)
+            assert "expected to exhaust the release" in said(result)
         told = json.loads(ask(place, home / "few.csv", *out, "--json").output)
         assert told["queries_answered"] == 30
 

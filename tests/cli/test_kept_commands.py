@@ -155,7 +155,7 @@ def test_after_a_halt_the_known_rows_of_a_batch_are_found_by_one_look(
     fit(files)
     assert ask(files, out="few.csv").exit_code == 0
     _write(files / "hard.csv", [("age",), *((age,) for age in np.linspace(60.0, 61.0, 600))])
-    assert ask(files, out="hard-answers.csv", queries="hard.csv").exit_code == 3, "it has halted"
+    assert ask(files, out="hard-answers.csv", queries="hard.csv").exit_code == 3, "it is exhausted"
     ages = [age for new in range(300) for age in (10 if new % 2 else 90, 100 + new)]
     _write(files / "mixed.csv", [("age",), *((age,) for age in ages)])
     turns = []
@@ -362,7 +362,7 @@ def test_a_release_that_has_halted_says_so(files: Path) -> None:
     unanswered = sum(row[2] == "unanswered" for row in rows(files / "answers.csv"))
     assert result.exit_code == 3
     assert f"Requested: {unanswered:,} more queries. " in " ".join(result.output.split()), "of the whole file"
-    assert "it has halted" in " ".join(call("status", files / "release").output.split())
+    assert "it is exhausted" in " ".join(call("status", files / "release").output.split())
 
 
 def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_dry_run_says_what_would_be_left_and_exits_with_2_where_it_would_be_re
     account.charge(Guarantee(1.0), "x")
     first = run(files, command, "--dry-run", "--account", "hospital")
     assert first.exit_code == 0, first.output
-    assert "hospital has room for it. Left are ε = 3, δ = 1e-05; after it ε = 1" in said(first)
+    assert "hospital has room for it. Remaining: ε = 3, δ = 1e-05, and after it ε = 1" in said(first)
     facts = json.loads(run(files, command, "--dry-run", "--account", "hospital", "--json").output)
     assert facts["dry_run"] is True
     assert facts["account"]["fits"] is True

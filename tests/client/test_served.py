@@ -62,7 +62,7 @@ def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
         assert remote.predict(QUERIES).tolist() == (QUERIES[:, 0] > 0.4).astype(int).tolist()
         many = np.random.default_rng(1).uniform(0.395, 0.405, (3_000, 1))
         before = remote.queries_answered_
-        with pytest.raises(NotConfirmed, match="3,000 new queries are expected to use up the release") as refused:
+        with pytest.raises(NotConfirmed, match="3,000 new queries are expected to exhaust the release") as refused:
             remote.predict(many)
         assert (refused.value.code, refused.value.cost) == ("would_exhaust", remote.preview(many))
         assert remote.queries_answered_ == before, "nothing was asked"

@@ -157,7 +157,7 @@ def test_it_is_recommended_with_a_command_that_runs(files: Path) -> None:
     command = best["command"].replace("--account NAME", "--no-account")  # a seeded run is not charged
     dry = invoke(f"{command} --dry-run --seed 1")
     assert dry.exit_code == 0, dry.output
-    assert "Left: any number of queries. Every row will be answered." in dry.output
+    assert "Remaining: any number of queries. Every row will be answered." in dry.output
     assert not (files / "answers.csv").exists()
     done = invoke(f"{command} --seed 1 --json")
     assert done.exit_code == 0, done.output

@@ -169,7 +169,7 @@ def test_many_who_look_cause_one_look_and_nobody_waits_for_a_database_that_hangs
 
     hung, later = asyncio.run(play())
     assert {str(each) for each in hung} == {
-        "The ledger here does not answer: 0.02 seconds have passed. Mend that first: the server tries again by itself."
+        "The ledger here does not answer: 0.02 seconds have passed. Repair it. The server tries again by itself."
     }
     assert later == [None] * 50
     assert len(reads) == 1

@@ -69,7 +69,7 @@ class Asked:
         The new queries, and the unstable answers, that this asker may have in all, over all its requests; None: any
         number. Needs a book.
     token : bytes or None, default None
-        What the asker calls this request: sent again within a day, it gets the same reply. Needs a book.
+        What the asker calls this request: sent again within 24 hours, it gets the same response. Needs a book.
     is_shared : bool, default True
         Does what others have asked count as asked before? False: a row that is new to this asker counts against its
         allowance and is told as it was decided, although its answer is in the log. Needs a book.
@@ -119,10 +119,10 @@ class Page(Protocol):
         """Is a row that is in the log new to an asker who shares nothing with others?"""
 
     def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
-        """A row was answered, from the log or by a decision of this turn."""
+        """Record that a row was answered, from the log or by a decision of this transaction."""
 
     def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
-        """A request, whose rows have the keys `these`, was answered as far as it will be."""
+        """Record that a request, whose rows have the keys `these`, is finished."""
 
 
 class Book(Protocol):
@@ -132,10 +132,10 @@ class Book(Protocol):
         """What an asker has had."""
 
     def quota(self, asked: Asked) -> Usage | None:
-        """What is left of the asker's allowance; None where it has no limit."""
+        """Return what remains of the asker's allowance, None if it has no limit."""
 
     def known(self, asked: Asked, these: Sequence[bytes]) -> Collection[bytes]:
-        """Those of the keys `these` whose rows the asker, or anybody where it shares, has asked before."""
+        """Return those of the keys `these` whose rows the asker, or anybody if it shares, has asked before."""
 
 
 def check_book(asked: Sequence[Asked], book: Book | None) -> None:

@@ -64,7 +64,7 @@ class Turn(Protocol):
 
     @property
     def is_written_off(self) -> bool:
-        """Does everything count as used, since an older copy goes on? Nothing is then published any more."""
+        """Was an older copy written off, so that everything counts as used and nothing is published any more?"""
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         """The entries that have one of `keys`; others may be among them."""
@@ -92,7 +92,7 @@ class Log(Protocol):
 
     @property
     def is_written_off(self) -> bool:
-        """Does everything count as used, since an older copy goes on?"""
+        """Was an older copy written off, so that everything counts as used?"""
 
     def refresh(self, labeller: PrivLabel) -> Usage:
         """What was spent; `labeller.left` is then what is left."""

@@ -110,7 +110,7 @@ def _expected(asked: int, limit: int, share: float) -> float:
 
 
 def _chance_of_exhausting(new: int, left: Usage, quota: Usage | None, share: float | None) -> float | None:
-    """The chance that the batch ends before its last row, and has left nothing of the release."""
+    """Return the chance that the batch exhausts the release before its last row."""
     asked = new if quota is None or quota.queries is None else min(new, quota.queries + 1)
     own = None if quota is None else quota.unstable
     if own is not None and left.unstable is not None and own < left.unstable:  # unstable answers end with the quota

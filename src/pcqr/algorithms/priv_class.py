@@ -175,7 +175,7 @@ class PrivClass:
             ]
 
     def replayed(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
-        """Return what requests with tokens got before, and no replies for all others. Nothing is decided."""
+        """Return the earlier responses to requests with known tokens, and empty ones for all others. Decide nothing."""
         if book is None or not self.log.is_original or all(each.token is None for each in asked):
             return [Told(())] * len(asked)
         these = [keys(each.points) if each.token is not None else [] for each in asked]
@@ -298,5 +298,5 @@ class _Deciding:
 
 
 def _kind(entry: Entry) -> Kind:
-    """How an entry came about."""
+    """Return how an entry came about: "stable" or "unstable"."""
     return "unstable" if entry.label is None else "stable"

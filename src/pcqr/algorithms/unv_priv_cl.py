@@ -92,9 +92,9 @@ class UnvPrivCl:
         return next(self.replies(x)).answer
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
-        """Answer the rows of `X` in order. What the votes cannot answer any more is published.
+        """Answer the rows of `X` in order: by votes, then by the published hypothesis.
 
-        It never halts, unless its log was written off: then it raises `BudgetExhausted` at the first new row.
+        It is never exhausted, unless its log was written off: then it raises `BudgetExhausted` at the first new row.
         """
         return (reply.answer for reply in self.replies(X))
 
@@ -132,7 +132,7 @@ class UnvPrivCl:
         return self._lock if self._votes.log.is_original else nullcontext()
 
     def _ask(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
-        """Called under the lock, which `SharedTurns` holds; a copy, which decides nothing, needs none."""
+        """Answer requests under the lock, which `SharedTurns` holds. A copy decides nothing and needs no lock."""
         published = self._published_when_due()  # again, should the last attempt have been interrupted
         if published is None:
             told = self._votes.ask(asked, book, stop=self._is_due)
@@ -163,7 +163,7 @@ class UnvPrivCl:
         return log.published
 
     def _predicted(self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Told[int]]) -> list[Told[int]]:
-        """What was `told` by votes, and the rows that are left over by the hypothesis: nothing of it is kept."""
+        """Return the responses `told` by votes, completed by the published hypothesis. Nothing is recorded."""
         found, spent = list(told), self._votes.spent  # the votes are over: it stays as it is
         rests = {
             number: each.points[len(so_far.replies) :]

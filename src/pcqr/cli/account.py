@@ -1,4 +1,4 @@
-"""`pcqr account`: what may ever be spent on a private table, and what was."""
+"""`pcqr account`: the limit of what is spent on a private table, and what was spent."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
 
 
 def run_show(job: ShowAccount, *, as_json: bool) -> None:
-    """The terms, the charges with running sums, what is left; a picture where one is asked for."""
+    """Show the terms, the charges with running sums and what remains, and draw a picture if `job` wants one."""
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
     with naming_account("NAME"):
@@ -68,7 +68,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         account.verify()
     charges, left = account.charges, account.left
     if not account.is_confirmed:
-        warn(f"the anchor of {account.name} is missing: nothing says that this is no older copy (pcqr account adopt).")
+        warn(f"the anchor of {account.name} is missing, so this may be an older copy (see pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
     if as_json:
         facts = _told(account) | {"charges": [told_charge(account, charge) for charge in charges]}
@@ -76,9 +76,9 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         return
     console = Console()
     is_written_off = any(each.is_written_off for each in account.adoptions)
-    rest = ", and all that was left is written off" if is_written_off else ""
+    rest = ", and all that remained is written off" if is_written_off else ""
     spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}{rest}"
-    now = {"spent": spent, "left": account.told(left, is_left=True), "room for": _room(account, left)}
+    now = {"spent": spent, "remaining": account.told(left, is_left=True), "room for": _room(account, left)}
     console.print(field_table(_terms(account) | now))
     if charges:
         console.print(_table(account, charges))
@@ -96,7 +96,7 @@ def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
     adopted = "\n".join(map(str, account.adoptions)) or f"{account.place} has its anchor: there was nothing to adopt"
     left = account.told(account.left, is_left=True)
-    Console().print(field_table({"account": account.name, "adopted": adopted, "spent by it": spent, "left": left}))
+    Console().print(field_table({"account": account.name, "adopted": adopted, "spent by it": spent, "remaining": left}))
 
 
 def run_list(*, as_json: bool) -> None:
@@ -108,7 +108,7 @@ def run_list(*, as_json: bool) -> None:
         Console().print(f"No account in {directory()}. To make one: pcqr account create NAME --epsilon … --delta …")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("account", "filter", "all together", "left", "charges"):
+    for title in ("account", "filter", "all together", "remaining", "charges"):
         table.add_column(title)
     for name, account in accounts:
         if isinstance(account, Account):
@@ -157,7 +157,7 @@ def _terms(account: Account) -> dict[str, str]:
 
 
 def _warn_if_together(account: Account) -> None:
-    """Say once that the anchor would be restored with the account, where both are on one volume."""
+    """Warn if the anchor is on the volume of the account, so that both would be restored together."""
     anchor, is_apart = account.anchor
     if not is_apart:
         warn(TOGETHER.format(anchor=anchor))

@@ -65,7 +65,7 @@ class AdoptAccount:
         bool,
         typer.Option(
             "--write-off",
-            help="Bring back an older copy, too: all that was left of it counts as spent, and nothing more is charged.",
+            help="Adopt an older copy, too: all that remained of it counts as spent, and nothing more can be charged.",
         ),
     ] = False
 

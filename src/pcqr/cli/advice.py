@@ -89,7 +89,7 @@ def print_advice(console: Console, advice: Advice) -> None:
 
 
 def _notes(advice: Advice) -> tuple[str, ...]:
-    """What else is to be known, a guarantee that is too weak to run without saying so included."""
+    """Return the notes of the advice, and whether the command needs --accept-weak-guarantee."""
     situation = advice.situation
     delta = 0.0 if advice.best.way.algorithm.pure else situation.delta
     caveats = Guarantee(situation.epsilon, delta).caveats(situation.records)
@@ -114,7 +114,9 @@ def _expected(found: Evidence) -> str:
 def _costs(advised: Advised, situation: Situation) -> str:
     privacy = f"ε = {situation.epsilon:g}"
     privacy += "" if advised.way.algorithm.pure else f", δ = {situation.delta:g}"
-    return f"{privacy}, once, for " + ("the answers until it halts" if advised.way.ends else "any number of queries")
+    return f"{privacy}, once, for " + (
+        "the answers until it is exhausted" if advised.way.ends else "any number of queries"
+    )
 
 
 def _points(ends: tuple[float, float]) -> str:

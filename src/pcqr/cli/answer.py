@@ -49,7 +49,7 @@ from pcqr.release.account import Account
 
 COMMAND = "pcqr answer"
 MODEL_UNSAVED = 1
-"""Exit code: all answers are there, but the model that was published, or a file beside it, could not be written."""
+"""Exit code: all answers are written, but the published model, or a file beside it, could not be."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
 
 def _checked_out(job: Answer, *, as_json: bool) -> Path:
     if job.out is None:
-        raise ParameterError("--out", "given, for the answers; --dry-run alone goes without", job.out)
+        raise ParameterError("--out", "given, for the answers: only --dry-run needs none", job.out)
     if job.show and as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
     if job.model_out is not None and not job.publishes:
@@ -216,7 +216,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"answers": str(done.out), "account": account_line(done.account)}))
     if done.halted is not None:
         complain(
-            f"the release halted after {_all_that(release.plan_.left)}: "
+            f"the release was exhausted after {_all_that(release.plan_.left)}: "
             f"{counts['unanswered']:,} of {asked:,} queries are unanswered. The answers given before are "
             f"in {done.out}. A larger ε, more records, or --algorithm universal answers more."
         )

@@ -69,7 +69,7 @@ def run(job: Ask, *, as_json: bool) -> None:
 
 def _checked_out(job: Ask) -> Path:
     if job.out is None:
-        raise ParameterError("--out", "given, for the answers; --dry-run alone goes without", None)
+        raise ParameterError("--out", "given, for the answers: only --dry-run needs none", None)
     with naming("--out"):
         check_suffix(job.out)
     for place in (job.out, part_of(job.out)):
@@ -80,22 +80,22 @@ def _checked_out(job: Ask) -> Path:
 
 
 def _refusal(cost: BatchCost) -> Undecided | None:
-    """Why a batch is not asked without --yes: it is expected to use up the release. From public numbers alone."""
+    """Return why a batch needs --yes, from public numbers alone: it is expected to exhaust the release."""
     if not cost.is_exhausting:
         return None
     new = counted(cost.new, "new query", "new queries")
-    reason = f"{new} are expected to use up the release, for everybody and for ever"
+    reason = f"{new} are expected to exhaust the release, for everybody and for ever"
     if cost.chance_of_exhausting is None:
-        reason = f"{new}, {cost.beyond_plan:,} more than planned, may use up the release, for everybody and for ever"
+        reason = f"{new}, {cost.beyond_plan:,} more than planned, may exhaust the release, for everybody and for ever"
     return Undecided(
         "--yes",
-        f"{reason}. Left: {cost.left}. Nothing was asked.",
-        "Ask fewer rows: --dry-run says what they would use up. To ask all of them all the same, add --yes.",
+        f"{reason}. Remaining: {cost.left}. Nothing was asked.",
+        "Ask fewer rows (--dry-run says what they would use up), or add --yes to ask all of them.",
     )
 
 
 def _show_cost(cost: BatchCost | None, refusal: Undecided | None, *, as_json: bool) -> None:
-    """What a dry run has found. Exit 2 where the run would stop before it asks."""
+    """Print what a dry run has found. Exit 2 where the run would stop before it asks."""
     if as_json:
         told = None if cost is None else asdict(cost) | {"is_certain": cost.is_certain}
         facts = {"queries": 0 if cost is None else cost.requested, "cost": told, "dry_run": True}
@@ -183,12 +183,12 @@ def _asked(
 
 
 def _answered(release: Any, rows: Any) -> Iterator[Any]:
-    """The answers to some rows. What all rows cost together was looked at before: a server need not ask once more."""
+    """Return the answers to some rows, without a further confirmation: the cost of all rows was checked before."""
     return release.answers(rows, confirm=True) if isinstance(release, Remote) else release.answers(rows)
 
 
 def _known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
-    """After a halt: the answers of rows that were asked before, found by one look into the log; None for the others."""
+    """Return the logged answers of an exhausted release to rows that were asked before, None for the others."""
     is_known = release.known(batch(rows))
     known = [row for row, found in zip(rows, is_known, strict=True) if found]
     given = iter(release.answers(batch(known)) if known else ())

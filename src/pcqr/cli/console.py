@@ -51,7 +51,7 @@ BUDGET_EXHAUSTED = 3
 
 
 def plain_terminal() -> None:
-    """Let no command fail on a terminal that cannot show a character: write what is closest to it instead."""
+    """Write the closest ASCII text instead of a character that the terminal cannot show."""
     codecs.register_error(_ON_PLAIN_TERMINALS, _closest)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -59,7 +59,7 @@ def plain_terminal() -> None:
 
 
 def _closest(error: UnicodeError) -> tuple[str, int]:
-    """For `codecs.register_error`: the characters that could not be encoded, in plain ones."""
+    """Return plain characters for those that could not be encoded, as `codecs.register_error` wants it."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     plain = (_plain_character(character) for character in error.object[error.start : error.end])
@@ -67,7 +67,7 @@ def _closest(error: UnicodeError) -> tuple[str, int]:
 
 
 def _plain_character(character: str) -> str:
-    """By name, or without accents, ring or height: ² is 2, ₁ is 1, é is e. A question mark where nothing is close."""
+    """Return the closest ASCII text: ² is 2, ₁ is 1, é is e, and "?" where nothing is close."""
     named = _PLAIN.get(character)
     if named is not None:
         return named
@@ -145,7 +145,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def make_directory(out: Path) -> None:
-    """The directory of `--out`, made where it does not exist. Never one of a release."""
+    """Make the directory of `--out` if it does not exist. Raise if it is in a release."""
     check_outside_releases(out)
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -225,12 +225,13 @@ class Ask:
         bool,
         typer.Option(
             "--dry-run",
-            help="Ask and write nothing: say which queries are new, what is left and what to expect. Exit code 2 where "
+            help="Ask and write nothing: say which queries are new, what remains and what to expect. Exit code 2 where "
             "--yes would be needed.",
         ),
     ] = False
     yes: Annotated[
-        bool, typer.Option("--yes", help="Ask although that is expected to use up the release, for everybody and ever.")
+        bool,
+        typer.Option("--yes", help="Ask although that is expected to exhaust the release, for everybody and ever."),
     ] = False
     drop: Drop = field(default_factory=list)
     ledger: LedgerOption = None
@@ -241,16 +242,16 @@ class Ask:
         bool,
         typer.Option(
             "--adopt",
-            help="The release was moved or restored and its anchor is missing: take it to be the newest copy. That you "
-            "decided so is recorded, and shown for ever.",
+            help="The release was moved or restored and its anchor is missing: take it to be the newest copy. The "
+            "release records that you decided so, and shows it for ever.",
         ),
     ] = False
     write_off: Annotated[
         bool,
         typer.Option(
             "--write-off",
-            help="With --adopt: bring back an older copy, and count everything as used that may have been used since. "
-            "It repeats its answers and decides nothing new.",
+            help="With --adopt: go on with an older copy, and count everything that may have been used since as used. "
+            "It repeats its logged answers and decides nothing new.",
         ),
     ] = False
     show: Annotated[

@@ -75,7 +75,7 @@ def check_replaced(out: Path, columns: Sequence[str], *, what: str = "answers") 
 
 
 def check_part(out: Path) -> None:
-    """Raise if the file in which answers wait until a run ends exists and is not one: it would be replaced."""
+    """Raise if the file beside `--out` that holds the answers during a run is a file of another kind."""
     part, header = part_of(out), ",".join(COLUMNS).encode()
     if part.exists():
         with part.open("rb") as file:

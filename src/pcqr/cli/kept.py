@@ -34,7 +34,7 @@ MODEL = "model"
 
 
 def run_status(job: Status, *, as_json: bool) -> None:
-    """What is promised, spent and left; with --verify the whole chain is checked."""
+    """Print what is promised, spent and remaining. With --verify, check the whole chain."""
     with _reading(job) as kept:
         facts, state, ledger = kept.facts, kept.log.state, kept.log.ledger
         if job.verify:
@@ -71,18 +71,18 @@ def run_status(job: Status, *, as_json: bool) -> None:
             )
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
-        anchor = "" if confirmed else ". There is no anchor there: nothing says that this is no older copy"
+        anchor = "" if confirmed else ". It is missing, so this may be an older copy"
         left = str(state.left)
         if state.is_published:
             left = "its classifier is published: any number of queries"
         elif state.is_written_off:
-            left = f"{state.left}: it was written off, decides nothing new, and says again what it has said"
+            left = f"{state.left}: it was written off, and repeats its logged answers alone"
         elif state.left.is_nothing:
-            left = f"{state.left}: it has halted, and says again what it has said"
+            left = f"{state.left}: it is exhausted, and repeats its logged answers alone"
         fields = {
             "guarantee": promise(plan.guarantee, facts.records),
             "spent": str(state.spent),
-            "left": left,
+            "remaining": left,
             "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}",
             "anchor": f"{ledger.anchor_path}{anchor}",
         }
@@ -132,7 +132,7 @@ def run_export(job: Export, *, as_json: bool) -> None:
 
 
 def warn_if_together(ledger: Ledger) -> None:
-    """Say once that the anchor would be restored with the ledger, where both are on one volume."""
+    """Warn if the anchor is on the volume of the ledger, so that both would be restored together."""
     if not ledger.is_apart:
         warn(TOGETHER.format(anchor=ledger.anchor_path))
 

@@ -38,7 +38,7 @@ class CreateKey:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitKey:
-    """Of `pcqr keys limit`."""
+    """The options of `pcqr keys limit`."""
 
     name: KeyName
     queries: Annotated[

@@ -53,7 +53,7 @@ def run_limit(job: LimitKey, *, as_json: bool) -> None:
 
 
 def _limit_of(option: str, text: str) -> int | None:
-    """The number that was typed; None for `any`."""
+    """Return the number that was typed, None for `any`."""
     if text == "any":
         return None
     if not text.isascii() or not text.isdecimal() or len(text) > 19:

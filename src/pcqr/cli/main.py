@@ -16,7 +16,7 @@ from pcqr.cli.options import command
 
 
 class _App(typer.Typer):
-    """The commands, for any terminal."""
+    """The commands, with output that any terminal can show."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         plain_terminal()
@@ -75,10 +75,10 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 
     With --dry-run nothing is answered and nothing is spent.
 
-    Exit codes: 0 done; 1 all answers are there, but the model could not be written (it is printed), or a file beside
-    it; 2 bad input, or no room in the account, nothing was spent; 3 the release halted before the last query (the
-    answers given until then are in the output);
-    4 stopped before the end (the answers given until then are in FILE.part.csv).
+    Exit codes: 0 done; 1 all answers are written, but the model could not be (it is printed), or a file beside it; 2
+    bad input, or no room in the account, nothing was spent; 3 the release was exhausted before the last query (the
+    answers given until then are in the output); 4 stopped before the end (the answers given until then are in
+    FILE.part.csv).
     """
     from pcqr.cli.answer import run, show_plan  # noqa: PLC0415
 
@@ -90,8 +90,8 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
     """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
 
-    ε and δ are spent here, whole; asking costs no more of them. The directory holds secrets (mode 0600, --key encrypts
-    them) and the log of all answers. What was last replied is kept apart (--anchor), so that an older copy is noticed.
+    ε and δ are spent here, whole. Asking adds nothing to them. The directory holds secrets (mode 0600, --key encrypts
+    them) and the log of all answers. The last position of the log is kept apart (--anchor) to detect older copies.
 
     Exit codes: 0 done; 2 bad input, or no room in the account, nothing was spent; 4 stopped.
     """
@@ -102,19 +102,18 @@ def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
 
 @command(app, jobs.Ask)
 def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
-    """Label queries by a release that pcqr fit has made. Costs no more ε or δ; what was asked before is said again.
+    """Label queries by a release that pcqr fit has made. Adds nothing to ε and δ. Queries asked before are repeated.
 
-    A new query may take one of the release's unstable answers. When they are used up, the release halts for ever: a
-    batch that is expected to do that is not asked without --yes. With --dry-run nothing is asked.
+    A new query may take one of the release's unstable answers. When they are used up, the release is exhausted for
+    ever: a batch that is expected to do that is not asked without --yes. With --dry-run nothing is asked.
 
     The release is in a directory, or on a server that may be anywhere (pcqr serve). Each answer is on disk before it is
     shown. Should the run be stopped, the same command goes on where it was. The queries of a universal release become
     public with its classifier.
 
     Exit codes: 0 done; 2 bad input, a batch that needs --yes, or the release cannot be opened or reached: nothing was
-    asked; 3 the release halted, or our key has
-    used up what it may ask, before the last query; 4 stopped before the end (the answers given until then are in
-    FILE.part.csv, and in the release).
+    asked; 3 the release is exhausted, or our key has used up its quota, before the last query; 4 stopped before the
+    end (the answers given until then are in FILE.part.csv, and in the release).
     """
     from pcqr.cli.ask import run  # noqa: PLC0415
 
@@ -125,8 +124,8 @@ def ask(job: jobs.Ask, /, *, as_json: bool) -> None:
 def serve(job: service_jobs.Serve, /, *, as_json: bool) -> None:
     """Answer over HTTP: releases and published models, by the Open Inference Protocol v2 and by a page.
 
-    Each answer is on disk before it is sent. Asking costs no more ε or δ than pcqr fit has spent. A signal (Ctrl-C,
-    SIGTERM) ends it: what is in flight is answered first.
+    Each answer is on disk before it is sent. Asking adds nothing to the ε and δ that pcqr fit has spent. A signal
+    (Ctrl-C, SIGTERM) ends the server: what is in flight is answered first.
 
     Exit codes: 0 ended by a signal; 2 bad input, or something cannot be opened.
     """
@@ -137,7 +136,7 @@ def serve(job: service_jobs.Serve, /, *, as_json: bool) -> None:
 
 @command(app, jobs.Status)
 def status(job: jobs.Status, /, *, as_json: bool) -> None:
-    """What a release has promised, what was asked and what is left. Reads no secret; a writer may be running.
+    """Show what a release has promised, what was asked and what remains. Reads no secret; a writer may be running.
 
     Exit codes: 0 done; 2 there is no release, or it cannot be believed.
     """
@@ -287,7 +286,7 @@ def create(job: account_jobs.CreateAccount, /, *, as_json: bool) -> None:
 
 @command(accounts, account_jobs.ShowAccount)
 def show(job: account_jobs.ShowAccount, /, *, as_json: bool) -> None:
-    """What was spent, when and for what, and what is left. Nothing private is in an account.
+    """Show what was spent, when and for what, and what remains. Nothing private is in an account.
 
     Exit codes: 0 done; 2 there is no such account, or it cannot be believed.
     """
@@ -302,7 +301,7 @@ def adopt(job: account_jobs.AdoptAccount, /, *, as_json: bool) -> None:
 
     The anchor is the account's last committed position, kept apart from it. Without an anchor, an older copy that has
     forgotten what was spent looks like the newest. The account records that you decided, and shows it for ever. With
-    --write-off an older copy comes back with nothing left.
+    --write-off an older copy comes back, and all that remained of it counts as spent.
 
     Exit codes: 0 done; 2 there is no such account, or it is an older copy after all.
     """
@@ -313,7 +312,7 @@ def adopt(job: account_jobs.AdoptAccount, /, *, as_json: bool) -> None:
 
 @command(accounts, account_jobs.ListAccounts, "list")
 def list_accounts(_: account_jobs.ListAccounts, /, *, as_json: bool) -> None:
-    """All accounts that have a name, with what is left of each."""
+    """List all accounts that have a name, with what remains of each."""
     from pcqr.cli.account import run_list  # noqa: PLC0415
 
     run_list(as_json=as_json)
@@ -345,7 +344,7 @@ def list_keys(job: key_jobs.ListKeys, /, *, as_json: bool) -> None:
 
 @command(keys, key_jobs.LimitKey, "limit")
 def limit_key(job: key_jobs.LimitKey, /, *, as_json: bool) -> None:
-    """Change the quotas of a key that is there, up or down. A running server notices.
+    """Change the quotas of a key, up or down. A running server notices.
 
     What was used stays used: a key whose limit is lowered below that gets nothing new.
 

@@ -42,7 +42,7 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost:
 
 
 def not_written(saved: Saved, folder: Path) -> str:
-    """What is said of files that should be beside a model and could not be written."""
+    """Return the message about files beside a model that could not be written."""
     return (
         f"These files could not be written to {folder}: {', '.join(saved.failed)}. The model itself is in "
         f"{folder / MODEL}. To write them again, at no cost: pcqr.models.PublishedModel.load(…).save(…) in Python."

@@ -191,8 +191,8 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Spend and write nothing: say what the run would promise, plan and use up, and what the account would "
-        "have left. Of the private file only the column names and the number of rows are used; with --person the "
+        help="Spend and write nothing: say what the run would promise, plan and use up, and what would remain of the "
+        "account. Of the private file only the column names and the number of rows are used; with --person the "
         "column of ids, for the number of persons. Exit code 2 where the run would be refused.",
     ),
 ]

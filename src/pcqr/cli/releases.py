@@ -43,7 +43,7 @@ def files_of(job: Ask | Export) -> list[Path]:
 
 
 def found_again(place: str | Path, *, ledger: str | None, anchor: Path | None, key: str | None = None) -> str:
-    """The release with the options that find all of it again, as a shell takes them. A password is left out."""
+    """Return the place of a release and its options, quoted for a shell, without a password."""
     where = None if ledger is None else written_place(ledger)
     given = (("--ledger", where), ("--anchor", anchor), ("--key", key))
     options = [f" {option} {shlex.quote(str(value))}" for option, value in given if value is not None]

@@ -59,8 +59,8 @@ class Serve:
         int,
         typer.Option(
             min=1,
-            help="With --reply-every: the rows for which one period has time. A longer request waits for as many more "
-            "periods as it has rows.",
+            help="With --reply-every: how many rows are answered in one period. A longer request takes one period "
+            "for each so many rows.",
         ),
     ] = 64
     workers: Annotated[
@@ -80,7 +80,7 @@ class Serve:
     ] = field(default_factory=list)
     anchor: Annotated[
         list[str],
-        typer.Option(help="NAME=FILE: where the last reply of a release is remembered, if not in its usual place."),
+        typer.Option(help="NAME=FILE: where the anchor of a release is, if not in the user's state directory."),
     ] = field(default_factory=list)
     adopt: Annotated[
         list[str],
@@ -94,16 +94,16 @@ class Serve:
         list[str],
         typer.Option(
             metavar="NAME",
-            help="With --adopt NAME: bring back an older copy, and count everything as used that may have been used "
-            "since. It repeats its answers and decides nothing new.",
+            help="With --adopt NAME: go on with an older copy, and count everything that may have been used since as "
+            "used. It repeats its logged answers and decides nothing new.",
         ),
     ] = field(default_factory=list)
     shared: Annotated[
         list[str],
         typer.Option(
             metavar="NAME",
-            help="The askers of this release share what was asked: a row that one key has asked is repeated, and free, "
-            "for all others, who learn so that somebody has asked it. Default: each key counts its own rows.",
+            help="The keys of this release share what was asked: a row that one key has asked is repeated, and free, "
+            "for all others. So they learn that somebody has asked it. Default: each key counts its own rows.",
         ),
     ] = field(default_factory=list)
     key: Annotated[

@@ -1,4 +1,4 @@
-"""What every command that spends ε asks before it starts and says when it ends: account, weak guarantees, dry runs."""
+"""Accounts, weak guarantees and dry runs, for every command that spends ε."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
 
 
 def account_of(job: OnPrivateFiles, command: str) -> Account | None:
-    """The account that a command is to charge, found before anything private is read. None: there is to be none."""
+    """Return the account that a command charges, or None for --no-account. Reads nothing private."""
     if job.account is None:
         if job.account_anchor is not None:
             raise ParameterError("--account-anchor", "left out without --account", str(job.account_anchor))
@@ -59,7 +59,7 @@ def account_of(job: OnPrivateFiles, command: str) -> Account | None:
 
 @contextmanager
 def naming_account(option: str) -> Iterator[None]:
-    """Errors about the account speak of the option that it was given by."""
+    """Name `option`, by which the account was given, in errors about the account."""
     try:
         yield
     except ParameterError as error:
@@ -88,27 +88,27 @@ def refusing_weak(job: OnPrivateFiles, epsilon: float) -> Iterator[None]:
 
 
 def weak(caveats: tuple[str, ...]) -> Undecided:
-    """What is said of a guarantee with these caveats that nobody has accepted."""
+    """Return the refusal of a guarantee with these caveats."""
     remedy = "Take a smaller ε or δ. To go on all the same, add --accept-weak-guarantee."
     return Undecided("--accept-weak-guarantee", " ".join(caveats), remedy)
 
 
 def account_line(account: Account | None) -> str:
-    """For the summary of a run that spent: what is left, or that nothing is remembered."""
+    """Return what remains of the account after a run, or that no account remembers it, as a line of the summary."""
     if account is None:
         return NOTHING_REMEMBERED
-    return f"{account.name}: charged. Left are {account.told(account.left, is_left=True)}"
+    return f"{account.name}: charged. Remaining: {account.told(account.left, is_left=True)}"
 
 
 def account_facts(account: Account | None) -> dict[str, Any] | None:
-    """The same for JSON."""
+    """Return the name and place of the account and what remains, for JSON."""
     if account is None:
         return None
     return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
 def charged_words(estimator: PrivateEstimator[Any] | None, account: Account | None, price: str) -> str:
-    """For a run that ended early: whether this run was charged, and to which account."""
+    """Return a sentence on whether a run that ended early was charged, and to which account."""
     charged = estimator is not None and estimator.has_spent
     if charged is False:
         return "Nothing was spent" + ("." if account is None else f", and the account {account.name} was not charged.")
@@ -122,7 +122,7 @@ def charged_words(estimator: PrivateEstimator[Any] | None, account: Account | No
 
 @dataclass(frozen=True)
 class Outlook:
-    """What would come of a release that was not run: what the account would have left, or why it is refused."""
+    """What a dry run found: what would remain of the account, or why the run would be refused."""
 
     account: Account | None
     after: Tally | None
@@ -144,10 +144,12 @@ class Outlook:
     def line(self) -> str:
         if self.account is None:
             return "none named: a run that spends needs --account or --no-account"
-        left = f"Left are {self.account.told(self.account.left, is_left=True)}"
+        left = f"Remaining: {self.account.told(self.account.left, is_left=True)}"
         if self.after is None:
-            return f"{self.account.name} has NO room for it: the run would be refused. {left}"
-        return f"{self.account.name} has room for it. {left}; after it {self.account.told(self.after, is_left=True)}"
+            return f"{self.account.name} has NO room for it, so the run would be refused. {left}"
+        return (
+            f"{self.account.name} has room for it. {left}, and after it {self.account.told(self.after, is_left=True)}"
+        )
 
     @property
     def facts(self) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ KINDS = {
     "published": "answered by the published classifier",
     "repeated": "asked before, answered from the log at no cost",
     "unstable": "unstable: the votes were too close to call",
-    "unanswered": "unanswered: the release had halted",
+    "unanswered": "unanswered: the release was exhausted",
 }
 OF_QUOTA = "unanswered: the key has used up what it may ask"
 """Unanswered, while the release goes on for others."""

@@ -29,7 +29,7 @@ def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> ND
 
 
 def cost_of_many(is_new: NDArray[np.bool_], facts: Facts, quota: Usage | None = None) -> BatchCost:
-    """As `preview` of the release itself says it to a key with this quota, as long as nobody asks in between."""
+    """Return the cost that `preview` of the release states for a key with this quota, if nobody asks in between."""
     asked, votes_left = facts.spent.queries or 0, _votes_left(facts)
     cost = batch_cost(
         is_new,

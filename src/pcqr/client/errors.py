@@ -3,7 +3,7 @@
     ServiceError (RuntimeError)      a server refused, is away, or says what no pcqr server says: the remedy
     ├── ServiceAway (ConnectionError) nobody answers, the connection broke again and again, or the server is too busy
     ├── NotAdmitted                  the key is missing, unknown, or not allowed to do this
-    ├── NotConfirmed                 the rows are expected to use up the release, and that was not confirmed
+    ├── NotConfirmed                 the rows are expected to exhaust the release, and that was not confirmed
     ├── QuotaSpent                   the key has used up its queries or its unstable answers; carries the answers so far
     └── BadReply                     what came back is no reply of a pcqr server
 
@@ -117,7 +117,7 @@ class QuotaSpent(ServiceError):
 
 
 class NotConfirmed(ServiceError):
-    """The rows are expected to use up the release for everybody, for ever. Nothing was asked.
+    """The rows are expected to exhaust the release for everybody, for ever. Nothing was asked.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ class NotConfirmed(ServiceError):
     ...     expected_unstable=6.0, chance_of_halting=1.0, chance_of_exhausting=1.0,
     ... )
     >>> print(NotConfirmed("http://127.0.0.1:8000/hospital", cost))
-    The server http://127.0.0.1:8000/hospital was not asked: 900 new queries are expected to use up the release, for
-    everybody and for ever (left: 6 unstable answers and any number of stable ones). Ask fewer rows; preview says what
-    they cost. To ask all of them all the same: confirm=True.
+    The server http://127.0.0.1:8000/hospital was not asked: 900 new queries are expected to exhaust the release, for
+    everybody and for ever (remaining: 6 unstable answers and any number of stable ones). Ask fewer rows (preview says
+    what they cost), or confirm all of them: confirm=True.
     """
 
     def __init__(self, place: str, cost: BatchCost) -> None:
         self.cost = cost
         super().__init__(
             place,
-            f"was not asked: {counted(cost.new, 'new query', 'new queries')} are expected to use up the release, for "
-            f"everybody and for ever (left: {cost.left})",
-            "Ask fewer rows; preview says what they cost. To ask all of them all the same: confirm=True.",
+            f"was not asked: {counted(cost.new, 'new query', 'new queries')} are expected to exhaust the release, for "
+            f"everybody and for ever (remaining: {cost.left})",
+            "Ask fewer rows (preview says what they cost), or confirm all of them: confirm=True.",
             status=409,
             code="would_exhaust",
         )

@@ -158,7 +158,7 @@ class Remote:
         Raises
         ------
         BudgetExhausted
-            When the release has halted and the query is new.
+            When the release is exhausted and the query is new.
         QuotaSpent
             When nothing is left of what this key may ask, and the query is new.
         DataError
@@ -195,7 +195,7 @@ class Remote:
         X : table or array-like of shape (rows, columns)
             The queries.
         confirm : bool, default False
-            Ask also where the rows are expected to use up the release for everybody, for ever (`preview(X)` says so:
+            Ask also where the rows are expected to exhaust the release for everybody, for ever (`preview(X)` says so:
             `is_exhausting`). Otherwise such rows are not asked.
 
         Returns
@@ -206,11 +206,11 @@ class Remote:
         Raises
         ------
         BudgetExhausted
-            When the release halts midway; it carries the answers so far.
+            When the release is exhausted midway; it carries the answers so far.
         QuotaSpent
             When what this key may ask is used up midway; it carries the answers so far.
         NotConfirmed
-            When the rows are expected to use up the release, without `confirm`. Should that turn out midway, the rows
+            When the rows are expected to exhaust the release, without `confirm`. Should that turn out midway, the rows
             before are answered and logged.
         DataError
             When the rows are not those of the schema. Nothing was sent.
@@ -362,7 +362,7 @@ class Remote:
                 raise NotConfirmed(self._place, cost)
 
     def _answers(self, batch: Batch) -> list[tuple[Answer[Any], Any]]:
-        """The answers of a batch. What was spent after each is counted back from what was spent after the last."""
+        """Return the answers of a batch. Count back what was spent after each from what was spent after the last."""
         found: list[tuple[Answer[Any], Any]] = []
         spent, left, planned = batch.spent, batch.left, self._facts_then.planned
         for given in reversed(batch.given):

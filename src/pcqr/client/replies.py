@@ -142,7 +142,7 @@ def given_of(value: Any, where: str, classes: Sequence[Any]) -> tuple[Given, ...
 
 
 def cost_of(value: Any, rows: int | None = None) -> BatchCost:
-    """What `/preview` says of so many rows; None: of however many."""
+    """Return the cost in a reply of `/preview`, which must be about so many rows (None: any number)."""
     entries = _object(value, "the reply")
 
     def count(name: str) -> int:

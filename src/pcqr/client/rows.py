@@ -81,7 +81,7 @@ def row_of(x: Any, schema: Schema | None, features: int) -> Rows:
 
 
 def truth_of(y: Any, classes: Sequence[Any], count: int) -> NDArray[np.int64]:
-    """For each of `count` rows the place of its label `y` among `classes`, −1 for none of them."""
+    """Return, for each of `count` rows, the place of its label `y` among `classes`, −1 for none of them."""
     if getattr(y, "ndim", 1) != 1 or not hasattr(y, "__len__") or len(y) != count:
         raise DataError("y", f"one label for each of the {count} rows", "something else")
     return places_among(classes, cells(y, "y"))

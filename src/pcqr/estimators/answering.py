@@ -82,7 +82,7 @@ class Release(KeptRelease[V]):
 
     @np.errstate(all="ignore")
     def cost(self, asked: Asked, book: Book) -> tuple[BatchCost, NDArray[np.bool_]]:
-        """What a request would cost its asker, and which of its rows are not new to it. Asks for nothing.
+        """Return what a request would cost its asker, and which of its rows the asker has asked before. Asks nothing.
 
         As `preview`, with the asker's allowance. Where the asker shares nothing with others, a row that somebody else
         has asked is a new one.
@@ -165,7 +165,7 @@ class Release(KeptRelease[V]):
         Raises
         ------
         BudgetExhausted
-            When the release has halted and the query is new.
+            When the release is exhausted and the query is new.
         DataError
             When it is not one query like the rows of `fit`.
         NotFittedError
@@ -192,7 +192,7 @@ class Release(KeptRelease[V]):
         Raises
         ------
         BudgetExhausted
-            At the first new row after the release has halted.
+            At the first new row after the release is exhausted.
         DataError
             When the rows cannot be read as those of `fit`.
         NotFittedError
@@ -315,9 +315,8 @@ class Release(KeptRelease[V]):
         right[:answered] = places_among(self.classes_, labels) == truth[:answered]
         if halted is not None:
             share = "half" if self.classes_.shape[0] == 2 else f"1/{self.classes_.shape[0]}"
-            message = (
-                f"The release halted after {answered:,} of {truth.shape[0]:,} rows; the others count as {share} right."
-            )
+            words = f"The release was exhausted after {answered:,} of {truth.shape[0]:,} rows."
+            message = f"{words} The others count as {share} right."
             warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
         return float(np.average(right, weights=by_row))
 

@@ -104,8 +104,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             rows of one together, and n counts persons, whose number is public; that of rows is not
             (docs/persons.md). None: each row is a record of its own.
         verbose : bool, default False
-            Write on standard error how far the fit has come: stages of the plan, counted. For the data holder: how long
-            a stage takes may depend on the records.
+            Write progress, stage by stage, on standard error. For the data holder alone: how long a stage takes may
+            depend on the records.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     @property
     def has_spent(self) -> bool | None:
-        """Has the last `fit` spent ε and δ, with an account or without? True also where it failed later.
+        """Has the last `fit` spent ε and δ, with or without an account? True also if it failed later.
 
         None: the fit was interrupted while it charged an account, and the account alone knows.
         """
@@ -388,7 +388,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
     def _query(self, x: Any) -> Points:
-        """One query as a one-row table: a vector, such a table or, where columns have names, a mapping or a Series."""
+        """Return a query (vector, one-row table or, if columns have names, mapping or Series) as a one-row table."""
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None) if self.schema_ is None else self.schema_.names
         row = one_row(x, None if names is None else list(names))

@@ -1,4 +1,4 @@
-"""How an estimator shows itself: in a line of text, and in a notebook with its guarantee."""
+"""Texts of estimators: one line, and HTML with the guarantee for notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _values.maxlist = _values.maxtuple = 6
 
 
 def line_of(estimator: Any) -> str:
-    """The class with ε, δ and all parameters that are not as they were by default, long values cut."""
+    """Return the class with ε, δ and all parameters that differ from their defaults, long values cut."""
     defaults = {name: each.default for name, each in inspect.signature(type(estimator)).parameters.items()}
     only_changed = get_config()["print_changed_only"]
     given = estimator.get_params(deep=False)
@@ -35,7 +35,7 @@ def line_of(estimator: Any) -> str:
 
 
 def html_of(estimator: Any) -> str:
-    """The guarantee of a fitted estimator, or that nothing was spent yet, above scikit-learn's diagram."""
+    """Return the guarantee, or that nothing was spent yet, above scikit-learn's diagram."""
     guarantee: Guarantee | None = getattr(estimator, "guarantee_", None)
     said = "Not fitted: nothing was released, and nothing was spent." if guarantee is None else f"{guarantee}"
     said = said[:1].upper() + said[1:]
@@ -44,7 +44,7 @@ def html_of(estimator: Any) -> str:
 
 
 class Displayed:
-    """An estimator with these two forms, as notebooks ask for them."""
+    """An estimator with these texts, as notebooks ask for them."""
 
     def __repr__(self) -> str:
         return line_of(self)

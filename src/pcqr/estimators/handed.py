@@ -89,7 +89,7 @@ def handed(estimator: BaseEstimator, X: Any, y: Any, schema: Schema | None, grou
 
 
 def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypotheses: HypothesisClass) -> Schema | None:
-    """The schema of a fit: the one that was given, the table's own, or the one that public rows make of themselves."""
+    """Return the schema of a fit: the one that was given, the table's own, or one made of the public rows."""
     own = X.schema if isinstance(X, ParquetTable) else None
     given = _given(schema)
     if own is not None and given is not None and own != given:
@@ -107,7 +107,7 @@ def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypoth
 
 
 def schema_known(schema: Any, public: Any, hypotheses: HypothesisClass) -> Schema | None:
-    """The schema of a plan, for which there is no private table."""
+    """Return the schema of a plan, for which there is no private table."""
     given = _given(schema)
     return schema_from(public, hypotheses) if given is None else given
 
@@ -139,7 +139,7 @@ def _check_origin(schema: Schema, X: Any) -> None:
 
 
 def warn_of_near_unique(schema: Schema) -> None:
-    """Say which columns hardly ever had a value twice in the public rows, from the schema alone."""
+    """Warn of columns that are nearly unique in the public rows, from the schema alone."""
     if schema.near_unique:
         names = listed(schema.near_unique)
         warnings.warn(

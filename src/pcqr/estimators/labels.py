@@ -41,7 +41,7 @@ def label_cells(y: Any) -> Cells:
 
 
 def _only_column(y: Any) -> Any:
-    """The labels of a table with one column, with scikit-learn's warning."""
+    """Return the labels of a table with one column, with scikit-learn's warning."""
     columns = columns_of(y)
     if (y.shape[1] if columns is None else len(columns)) != 1:
         raise DataError("y", "one label for each row of X: y should be a 1d array", "another number of columns")

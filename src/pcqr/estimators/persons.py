@@ -146,7 +146,7 @@ def _id(value: Any) -> str | None:
 
 
 def _whole(number: Any) -> str | None:
-    """The digits of a whole number, all of them; None for another one, or for what is no number.
+    """Return all digits of a whole number, None for anything else.
 
     Raises ValueError for one that is too long to be spelt out: a decimal of a few bytes may have a billion digits.
     """

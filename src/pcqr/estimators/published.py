@@ -46,7 +46,7 @@ class PublishedEstimator(PrivateEstimator[P]):
 
     @np.errstate(all="ignore")
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """The share of rows of `X` that `predict` gives the label in `y`. Of private labels it is a release of its own.
+        """Return the share of rows of `X` that `predict` gives the label in `y`. With private labels that is a release.
 
         Labels are compared by what they mean, as `fit` does, and no error quotes one.
         """

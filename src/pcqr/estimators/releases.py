@@ -247,7 +247,7 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     >>> print(release.preview([[2.0], [3.0], [8.0]]))
     3 rows: 2 new queries; 1 repeated, from the log at no cost.
     The batch adds nothing to ε and δ: all of it is charged once, at fit.
-    Left: 6 unstable answers and any number of stable ones. Every row will be answered.
+    Remaining: 6 unstable answers and any number of stable ones. Every row will be answered.
     The planner's model, an estimate and not a bound, expects about 0.2 unstable answers (0.0 to 0.3, as far off
     as it was on real tables).
     >>> release.guarantee_.within(1.0, 1e-6), release.guarantee_.is_private

@@ -50,7 +50,7 @@ def read_points(estimator: BaseEstimator, X: Any, schema: Schema | None, *, rese
 
 
 def in_order(row: Mapping[str, list[Any]]) -> Points:
-    """One row whose cells stand in the order of the columns of `fit`, with names that were compared with theirs."""
+    """Return one row with its cells in the order of the columns of `fit`. Its names were checked before."""
     points = np.asarray(matrix_of([[cell for (cell,) in row.values()]]), dtype=np.float64)
     _check_finite(points)
     return points
@@ -93,7 +93,7 @@ def _check_finite(points: NDArray[Any]) -> None:
 
 
 def schema_from(public: Any, hypotheses: HypothesisClass) -> Schema | None:
-    """The schema that public rows make of themselves; None unless they are a frame whose columns have names.
+    """Return a schema made of the public rows, None unless they are a frame whose columns have names.
 
     A class of a certain width, or one whose members are declared by position, reads columns of numbers as they are: a
     gap would need a column of its own.
@@ -140,7 +140,7 @@ def check_width(public: Any, width: int) -> None:
 
 
 def _has_names(table: Any) -> bool:
-    """Is it a frame, or a mapping of columns, whose columns are called by texts?"""
+    """Is it a frame, or a mapping of columns, whose column names are texts?"""
     is_frame = isinstance(table, Mapping) or columns_of(table) is not None
     return is_frame and all(isinstance(name, str) for name in column_names(table, "the table"))
 

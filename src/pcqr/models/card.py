@@ -121,13 +121,13 @@ def _origin(model: PublishedModel) -> str:
 
 
 def _settings(settings: tuple[tuple[str, float], ...]) -> str:
-    """All but the seeds of public coins, which could be taken for seeds of the noise."""
+    """Return the settings as text, without the seeds of public coins, which could be taken for seeds of the noise."""
     shown = ((name.replace("_", " "), value) for name, value in settings if not name.endswith(_SEED))
     return _text(", ".join(f"{name} {value:,.6g}" for name, value in shown))
 
 
 def _public_coins(settings: tuple[tuple[str, float], ...]) -> list[str]:
-    """Where the splits of ferns come from, if there are any."""
+    """Return where the splits of ferns come from, if there are any."""
     found = dict(settings)
     ferns = {value for name, value in settings if name.endswith(_SEED) and found.get(f"{name[:-4]}ferns", 0) > 0}
     return [f"The splits of its ferns come from public coins ({seed:,.6g}): no record and no noise." for seed in ferns]

@@ -49,7 +49,7 @@ def asked_of_columns(head: Head, predicates: Iterable[Predicate]) -> tuple[Predi
 
 
 def tree_worth(head: Head, points: Points) -> tuple[float, ...] | None:
-    """Return by how much each mean score is higher were the tree to say its label of all points, not another one.
+    """Return the gain of each mean score when the tree gives its label to all points, and not another one.
 
     With two labels there is one score, that of the second label. None where there is no tree.
     """

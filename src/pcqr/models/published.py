@@ -116,7 +116,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return f"<PublishedModel: {model}. {figures}>"
 
     def _repr_html_(self) -> str:
-        """In a notebook: the guarantee, and the first rules."""
+        """Return the guarantee and the first rules, for a notebook."""
         lines = self.rules().splitlines()
         rest = [f"… {len(lines) - _SHOWN_RULES:,} more lines: rules()"] if len(lines) > _SHOWN_RULES else []
         rules = "\n".join([*lines[:_SHOWN_RULES], *rest])

@@ -11,7 +11,7 @@ from pcqr.documents.codec import later
 Kind = Literal["stable", "unstable", "published", "repeated"]
 L = TypeVar("L")
 LIKELY = 0.5
-"""The chance from which on a batch is expected to use up its release."""
+"""The least chance at which a batch is expected to exhaust its release."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Usage(Document):
         return any(number is not None and number <= 0 for number in (self.queries, self.unstable, self.labels))
 
     def at_most(self, other: Usage | None) -> Usage:
-        """Return the smaller of each number and that of `other`: what both allow. None: this one."""
+        """Return what both this and `other` allow: the smaller of each two numbers. `other` may be None."""
         if other is None:
             return self
         pairs = ((self.queries, other.queries), (self.unstable, other.unstable), (self.labels, other.labels))
@@ -175,7 +175,7 @@ class BatchCost(Document):
     >>> print(cost)
     3 rows: 2 new queries; 1 repeated, from the log at no cost.
     The batch adds nothing to ε and δ: all of it is charged once, at fit.
-    Left: 6 unstable answers and any number of stable ones. Every row will be answered.
+    Remaining: 6 unstable answers and any number of stable ones. Every row will be answered.
     The planner's model, an estimate and not a bound, expects about 0.2 unstable answers.
     """
 
@@ -206,7 +206,7 @@ class BatchCost(Document):
 
     @property
     def is_exhausting(self) -> bool:
-        """Is the batch expected to use up, for ever, a release that is not used up yet? Ask for a confirmation then.
+        """Is the batch expected to exhaust the release, which is not exhausted yet? Ask for a confirmation then.
 
         True where the model finds it at least as likely as not, or, where there is no model, where it is possible and
         the batch has more new queries than were planned: a function of the transcript and of public numbers.
@@ -222,7 +222,7 @@ class BatchCost(Document):
         lines = [
             f"{counted(self.requested, 'row')}: {'; '.join(kinds)}.",
             "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
-            (f"Left: {self.left}.{self._quota()} " if self.new else "") + self._certainty(),
+            (f"Remaining: {self.left}.{self._quota()} " if self.new else "") + self._certainty(),
         ]
         can_abstain = self.left.unstable is not None or self.left.labels is not None
         if self.expected_unstable is not None and can_abstain and self.new and not self.is_refused:
@@ -239,7 +239,7 @@ class BatchCost(Document):
             return "Every row will be answered."
         surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
         if self.is_refused:
-            ends = "release will halt" if self._ends(self.left) else "key's quota will end"
+            ends = "release will be exhausted" if self._ends(self.left) else "key's quota will end"
             return f"The {ends} before the last row; certain to be answered: {surely}."
         takes = "An unstable answer takes one of them, a stable one none"
         if self.left.labels is not None:
@@ -251,7 +251,7 @@ class BatchCost(Document):
         return usage.is_nothing or (usage.queries is not None and usage.queries < self.new)
 
     def _quota(self) -> str:
-        return "" if self.quota is None else f" Left of this key's quota: {self.quota}."
+        return "" if self.quota is None else f" Remaining of this key's quota: {self.quota}."
 
     def _range(self) -> str:
         if self.unstable_range is None:
@@ -264,5 +264,5 @@ class BatchCost(Document):
             return ""
         chance = self.chance_of_halting
         shown = "below 0.001" if chance < 0.001 else "above 0.999" if chance > 0.999 else f"of {chance:.2g}"
-        who = "release halts" if self.quota is None else "release halts, or the key's quota ends,"
+        who = "release is exhausted" if self.quota is None else "release is exhausted, or the key's quota ends,"
         return f", and a chance {shown} that the {who} before the last row"

@@ -31,7 +31,7 @@ def as_points(X: ArrayLike, features: int | None = None, *, name: str = "X", own
 
 
 def _numbers(X: ArrayLike) -> Points | None:
-    """`X` as float64; None where that fails, without what numpy says of a cell, which quotes it."""
+    """Return `X` as float64, None if that fails. Drop numpy's error, which quotes a cell."""
     try:
         raw = np.asanyarray(X)
         if raw.dtype.kind in "mM" or isinstance(raw, np.ma.MaskedArray):

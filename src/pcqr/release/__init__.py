@@ -84,7 +84,8 @@ def open(
     except AnchorMissing as error:
         raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {_ways()}.") from None
     except LedgerRolledBack as error:
-        lost = f"If that is lost, and this is an older copy, bring it back with nothing left: {_ways(write_off=True)}."
+        adopt = _ways(write_off=True)
+        lost = f"If that is lost, go on with this older copy, with everything counted as used: {adopt}."
         raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {lost}") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
@@ -95,7 +96,7 @@ def open(
 
 
 def _ways(*, write_off: bool = False) -> str:
-    """How a release is adopted, in the command line and in Python."""
+    """Return how to adopt a release, on the command line and in Python."""
     more, also = (" --write-off", ", write_off=True") if write_off else ("", "")
     served = "pcqr serve … --adopt NAME" + (" --write-off NAME" if write_off else "")
     return f"pcqr ask RELEASE --adopt{more}, {served}, or pcqr.release.open(…, adopt=True{also})"

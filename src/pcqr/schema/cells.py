@@ -40,7 +40,7 @@ def cells(values: Any, what: str = "X") -> Cells:
         return _cells(values)
     except Exception:  # noqa: S110 - what a library says of a cell that it cannot convert may quote it
         pass
-    raise DataError(what, "cells that their own library can read, texts in UTF-8 for one", "others")
+    raise DataError(what, "cells that their own library can read, such as texts in UTF-8", "others")
 
 
 def plain(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
@@ -62,7 +62,7 @@ def weights(values: Any) -> NDArray[np.float64] | None:
 
 
 def as_given(values: Any, what: str) -> NDArray[Any]:
-    """The array that `values` makes of itself. What it says of a cell that it cannot convert is dropped."""
+    """Return the array that `values` makes of itself. Drop errors of its library, which may quote a cell."""
     try:
         return np.asarray(values)
     except Exception:  # noqa: S110
@@ -94,7 +94,7 @@ def _array(column: Any, kind: str) -> NDArray[Any]:
 
 
 def unmasked(values: np.ma.MaskedArray[Any, Any]) -> list[Any]:
-    """The cells of a masked vector, None for those that are masked."""
+    """Return the cells of a masked vector, None for those that are masked."""
     hidden = np.ma.getmaskarray(values).tolist()
     return [None if is_hidden else cell for cell, is_hidden in zip(values.data, hidden, strict=True)]
 

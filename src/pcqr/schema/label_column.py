@@ -47,7 +47,7 @@ class LabelColumn:
 
 
 def places_among(names: Iterable[Any], labels: Cells) -> NDArray[np.int64]:
-    """For each of the `labels` its place among `names`, −1 where it is none of them. No error quotes one."""
+    """Return the place of each of the `labels` among `names`, −1 for none of them. No error quotes a label."""
     place = {text_of(read(name)): place for place, name in enumerate(names)}
     try:
         return np.array(mapped(labels, lambda reading: place.get(text_of(reading), -1)), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A table of numbers without a schema, whatever it came in: each cell is read by itself (proofs/table.md).
+"""Tables of numbers without a schema, of any type: each cell is read by itself (proofs/table.md).
 
 numpy is never given a list that has anything but Python's own numbers in it: it would make texts of all cells, each as
 long as the longest, and what it says of one that it cannot convert quotes it.
@@ -21,7 +21,7 @@ _NUMBERS = {int, float, bool}
 
 
 def matrix_of(X: Any) -> NDArray[Any]:
-    """`X` as a table of numbers, NaN where a cell is missing; an array of numbers as it is.
+    """Return `X` as a table of numbers, with NaN for missing cells. Return an array of numbers as it is.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def matrix_of(X: Any) -> NDArray[Any]:
 
 
 def one_row(x: Any, names: Sequence[str] | None) -> Any:
-    """One query as a table with one row: what has names by name, anything else by position, a table as it is.
+    """Return one query as a table with one row: read by names if it has any, else by position. A table stays as it is.
 
     `names` are those of the columns; None where they have none. A mapping, or a pandas Series whose index has names,
     becomes a mapping of each column to a list of one cell.
@@ -81,7 +81,7 @@ def _stacked(columns: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _array(X: Any) -> NDArray[Any]:
-    """What is neither a list nor a frame, by its own conversion; what that says of a cell is dropped."""
+    """Return the array of what is neither a list nor a frame. Drop errors of its library, which may quote a cell."""
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "__array__") or not hasattr(X, "__len__"):
@@ -128,7 +128,7 @@ def _of_rows(rows: Sequence[Any]) -> NDArray[Any]:
 
 
 def _row(row: Any) -> Sequence[Any]:
-    """The cells of one row of a list."""
+    """Return the cells of one row of a list."""
     if isinstance(row, list | tuple):
         return plain(row)
     if isinstance(row, np.ma.MaskedArray) and row.ndim == 1:
@@ -142,7 +142,7 @@ def _row(row: Any) -> Sequence[Any]:
 
 
 def _read(rows: Any) -> NDArray[np.float64]:
-    """Cell by cell."""
+    """Return the numbers of these cells, read one by one."""
     try:
         return np.array([[number_of(value) for value in row] for row in rows], dtype=np.float64)
     except TypeError:

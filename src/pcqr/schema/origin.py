@@ -1,4 +1,4 @@
-"""Which rows a schema was made of: one digest of all of them together, and the columns that are nearly unique there.
+"""The rows that a schema was made of, as one digest of all of them, and their nearly unique columns.
 
 Whoever makes a schema of private rows by mistake is told so when it is used on them. A digest of the whole table says
 less of a row than digests of single rows would: a guess can be tested only by somebody who knows all other rows. Hence
@@ -40,13 +40,13 @@ class Origin:
 
     @classmethod
     def of(cls, table: Table, columns: Sequence[str], near_unique: Sequence[str] = ()) -> Origin:
-        """The origin of a schema that was made of `columns` of `table`, whose cells can be read."""
+        """Return the origin of a schema that was made of `columns` of `table`, whose cells can be read."""
         names, hashes = tuple(sorted(columns)), row_hashes(table, sorted(columns))
         return cls(hashes.size, names, _digest(names, hashes), tuple(near_unique))
 
     @classmethod
     def from_dict(cls, told: object) -> Origin:
-        """What `to_dict` wrote."""
+        """Return the origin that `to_dict` wrote."""
         fields = {"rows": int, "columns": list, "digest": str, "near_unique": list}
         if not isinstance(told, Mapping) or not all(isinstance(told.get(name), kind) for name, kind in fields.items()):
             raise ParameterError(
@@ -55,7 +55,7 @@ class Origin:
         return cls(told["rows"], tuple(map(str, told["columns"])), told["digest"], tuple(map(str, told["near_unique"])))
 
     def to_dict(self) -> dict[str, Any]:
-        """For a schema file."""
+        """Return the fields for a schema file."""
         return {
             "rows": self.rows,
             "columns": list(self.columns),
@@ -75,7 +75,7 @@ class Origin:
 
 
 def row_hashes(table: Table, columns: Sequence[str]) -> NDArray[np.uint64]:
-    """One number for each row, by what its cells mean. Raises TypeError for a cell that no table needs."""
+    """Return one number for each row, by what its cells mean. Raise TypeError for a cell of another type."""
     present = column_names(table, "the table")
     if any(name not in present for name in columns):
         raise KeyError
@@ -100,7 +100,7 @@ def _hash(reading: Reading) -> int:
 
 
 def _digest(columns: Sequence[str], hashes: NDArray[np.uint64]) -> str:
-    """Of all rows together, whatever their order."""
+    """Return one digest of all rows, whatever their order."""
     found = hashlib.sha256("\0".join(columns).encode("utf-8", "surrogatepass"))
     found.update(np.sort(hashes).astype("<u8").tobytes())
     return found.hexdigest()

@@ -20,7 +20,7 @@ Look = Literal["numbers", "dates", "booleans", "names"]
 
 
 def column_from_public(name: str, values: Any, most_categories: int) -> tuple[Column, bool]:
-    """What the public `values` say about the column `name`, and are they nearly unique, as ids and free text are?
+    """Return the column `name` made of the public `values`, and whether it is nearly unique, like ids and free text.
 
     See `Schema.from_public` for what is decided.
     """

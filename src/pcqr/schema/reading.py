@@ -64,7 +64,7 @@ Reading = float | Instant | str | None
 
 
 def read(value: Any) -> Reading:
-    """What `value` means; None where it is missing, never NaN. Raises a bare TypeError for what no table needs."""
+    """Return what `value` means, None if it is missing, never NaN. Raise a bare TypeError for other types."""
     try:
         return _read(value)
     except Exception:  # noqa: S110 - whatever it says may quote the cell
@@ -101,7 +101,7 @@ def read_text(text: str) -> Reading:
 
 
 def text_of(reading: Reading) -> str | None:
-    """The text that a category is compared by. Different readings have different ones (proofs/table.md)."""
+    """Return the text by which categories are compared. Different readings have different texts (proofs/table.md)."""
     if isinstance(reading, float):
         whole = reading.is_integer() and abs(reading) < 1e16
         return str(int(reading)) if whole else repr(reading)
@@ -170,7 +170,7 @@ def _of_numpy(value: Any) -> Reading:
 
 @cache
 def days_within(unit: str, count: int) -> tuple[int, int]:
-    """The least and the largest integer that, as a datetime64 of this unit, lies within the years 1 to 9999."""
+    """Return the least and the largest integer that, as a datetime64 of this unit, lies within the years 1 to 9999."""
     first, last = FIRST_DAY, LAST_DAY
     if unit in ("Y", "M"):
         months = 12 if unit == "M" else 1
@@ -218,7 +218,7 @@ def _instant(value: Any, kind: type) -> Instant:
 
 
 def _carried(day: int, microsecond: int) -> Instant | None:
-    """That instant; None beyond the years 1 to 9999, where only a time zone can have brought it."""
+    """Return that instant, None beyond the years 1 to 9999, where only a time zone can have brought it."""
     more, rest = divmod(microsecond, MICROSECONDS)
     return Instant(day + more, rest) if FIRST_DAY <= day + more <= LAST_DAY else None
 

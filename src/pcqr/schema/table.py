@@ -119,7 +119,7 @@ def has_columns(table: Any) -> bool:
 
 
 def columns_of(table: Any) -> Sequence[Any] | None:
-    """The columns of a pandas or Polars frame or an Arrow table in their order; None for anything else."""
+    """Return the columns of a pandas or Polars frame or an Arrow table in their order, None for anything else."""
     if hasattr(table, "get_columns"):  # Polars
         return table.get_columns()  # type: ignore[no-any-return]
     if hasattr(table, "column_names"):  # Arrow

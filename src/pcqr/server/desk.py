@@ -44,7 +44,7 @@ class _Waiting:
 
 
 class _Waiters:
-    """Requests that wait: of one asker in their order, and of the askers one after the other."""
+    """A queue of requests: first in, first out for each asker, and askers take turns."""
 
     def __init__(self) -> None:
         self._by_asker: dict[str | None, deque[_Waiting]] = {}
@@ -57,7 +57,7 @@ class _Waiters:
         return next(iter(self._by_asker.values()))[0]
 
     def pop(self) -> _Waiting:
-        """Take the first. Its asker is the last to have another turn."""
+        """Remove and return the first request. Its asker goes to the end of the queue."""
         asker = next(iter(self._by_asker))
         own = self._by_asker.pop(asker)
         one = own.popleft()
@@ -99,7 +99,7 @@ class Desk:
 
     @property
     def failure(self) -> LedgerError | None:
-        """Why the ledger is closed; None where it is open."""
+        """Why the ledger is closed, None if it is open."""
         return None if self._failed_at is None else self._failure
 
     async def ask(self, asked: Asked) -> Told[Any]:

@@ -1,4 +1,4 @@
-"""Why requests get 503: one line in the log when that begins, one when it is over, and none for every request.
+"""Log why requests get 503: one line when an episode begins and one when it is over, not one for each request.
 
 A line holds sentences of pcqr's own: what is wrong with a ledger, where it is, and the remedy. No password is in them.
 """
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Episodes:
-    """The refusals that go on in this process. Threads may share it."""
+    """The episodes of refusals under way in this process. Threads may share it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class Episodes:
         with self._lock:
             was_known = self._last.pop(("ledger_closed", place), None) is not None
         if was_known:
-            logger.info("requests are answered again: the ledger %s was written", place)
+            logger.info("requests are answered again: the ledger %s can be written", place)
 
 
 EPISODES = Episodes()
@@ -58,5 +58,5 @@ EPISODES = Episodes()
 
 
 def unreadable(place: str, reason: str) -> LedgerError:
-    """Return what to say of a ledger that did not say itself what is wrong."""
-    return LedgerError(place, reason, "Mend that first: the server tries again by itself.")
+    """Return an error for a ledger that failed without one of its own."""
+    return LedgerError(place, reason, "Repair it. The server tries again by itself.")

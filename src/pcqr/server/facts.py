@@ -37,7 +37,7 @@ def guarantee_facts(guarantee: Guarantee, words: str) -> dict[str, Any]:
 
 
 def facts(served: Served, settings: Settings, *, for_holder: bool) -> dict[str, Any]:
-    """What `/v1/releases` says of it. Who adopted a copy, and where, is said to the holder alone."""
+    """Return what `/v1/releases` says of it. Only the holder sees who adopted a copy, and where."""
     told = {
         "name": served.name,
         "kind": served.kind,
@@ -76,7 +76,7 @@ def state_of(served: ServedRelease) -> dict[str, Any]:
 
 
 def _state_if_known(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
-    """The same, and what is promised; a log that cannot be read is no reason to say nothing of the others."""
+    """Return state and guarantee, or the state "failed" if the log cannot be read: the others are still listed."""
     with suppress(LedgerError):
         if served.is_ready:
             return state_of(served) | promised(served, for_holder=for_holder)
@@ -87,7 +87,7 @@ def _state_if_known(served: ServedRelease, *, for_holder: bool) -> dict[str, Any
 
 
 def promised(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
-    """The guarantee, and every adoption of a copy, of which the holder alone sees who decided it."""
+    """Return the guarantee and every adoption of a copy. Only the holder sees who decided it."""
     guarantee = served.guarantee
     return {
         "guarantee": guarantee_facts(guarantee, promise(guarantee, served.release.n_records_)),

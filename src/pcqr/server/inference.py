@@ -34,7 +34,7 @@ class Inference:
     outputs: tuple[Wanted, ...] | None
     is_binary: bool
     is_confirmed: bool = False
-    """Are the rows to be asked even where they may use up the release?"""
+    """Are the rows to be asked even if they are expected to exhaust the release?"""
 
     def wants(self, name: str) -> bool:
         return self.outputs is None or any(each.name == name for each in self.outputs)

@@ -112,7 +112,7 @@ class _Held:
         self._bytes = 0
 
     def hold(self, length: int) -> None:
-        """Count a body of so many bytes; refuse it where all bodies, or those of its asker, are too long together."""
+        """Count the bytes of a body. Refuse it if all bodies, or those of its asker, are too long together."""
         self._add(max(0, length - LONG) - self._bytes)
         if self._bytes and self._gate.held_bytes > BODIES * self._most_bytes:
             raise Refusal("overloaded", "Too many long requests at once.")

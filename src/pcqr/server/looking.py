@@ -1,4 +1,4 @@
-"""Does the ledger of a release answer? Asked by whoever looks whether the server is ready, with or without a key.
+"""Check whether the ledger of a release answers, for readiness, which needs no key.
 
 So it must not cost more the more often it is asked: one look at a time, whose result counts for a second, and nobody
 waits for it for long.

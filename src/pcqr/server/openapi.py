@@ -29,7 +29,7 @@ CONFIRM: dict[str, Any] = {
     "name": "confirm",
     "in": "query",
     "required": False,
-    "description": "true: ask also where the rows are expected to use up the release for everybody, for ever.",
+    "description": "true: ask even if the rows are expected to exhaust the release for everybody, for ever.",
     "schema": {"type": "boolean", "default": False},
 }
 TOKEN = {

@@ -64,7 +64,7 @@ def settings_of(request: Request) -> Settings:
 
 
 def is_confirmed(request: Request) -> bool:
-    """Does the address say that the rows are to be asked even where they may use up the release?"""
+    """Does the address have confirm=true: ask even if the rows are expected to exhaust the release?"""
     found = request.query_params.getlist("confirm")
     if found not in ([], ["true"], ["false"]):
         raise Refusal("bad_value", "confirm must be true or false.", {"parameter": "confirm"})

@@ -62,7 +62,7 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
 
 
 def _warn_if_together(service: Service) -> None:
-    """Say once of each release whose anchor would be restored with its ledger."""
+    """Warn of each release whose anchor is on the volume of its ledger, so that both would be restored together."""
     for each in service.all:
         if isinstance(each, ServedRelease) and not each.release.book().ledger.is_apart:
             logger.warning(

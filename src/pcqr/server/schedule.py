@@ -32,7 +32,7 @@ _REPLY, _BEGIN = 0, 1
 
 
 def tick_of_reply(begun: int, due: int, ready: int, period: int) -> int:
-    """Return the number of the tick at which a reply leaves that was `begun` at one tick and is `due` at another.
+    """Return the tick at which a reply leaves whose request was `begun` at one tick and which is `due` at another.
 
     That is when it is due or, if it is not `ready` by then, in nanoseconds, after 2, 4, 8, … times that wait.
     """
@@ -58,7 +58,7 @@ class Arrival:
     """When rows that are begun at a tick are due."""
 
     def takes(self, rows: int) -> None:
-        """Have so many rows answered before the reply is due."""
+        """Reserve time for so many rows before the reply is due."""
         self.due = max(self.due, self.queue(self.begun, rows))
 
 
@@ -84,7 +84,7 @@ class Schedule:
         self._armed: tuple[int, asyncio.TimerHandle] | None = None
 
     def arrived(self) -> Arrival:
-        """A request that has arrived now: it is begun at the next tick."""
+        """Return the `Arrival` of a request that arrives now: it begins at the next tick."""
         begun = next_tick(time.monotonic_ns(), self.period)
         return Arrival(begun, next(self._order), begun + 1, self._queue)
 

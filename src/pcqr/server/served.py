@@ -71,7 +71,7 @@ class ServedRelease:
         return self.desk.is_open
 
     async def failure(self) -> LedgerError | None:
-        """Why nothing can be asked now; None where the ledger answers."""
+        """Return why nothing can be asked now, None if the ledger answers."""
         if not self.is_ready:
             return self.desk.failure
         found = await self._look.failure(self.release.book().ledger.place)
@@ -92,13 +92,13 @@ class ServedRelease:
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
-        """Every decision of a person to go on with a copy of its log."""
+        """Every adoption of a copy of its log."""
         found: tuple[Adoption, ...] = self.desk.release.book().ledger.adoptions
         return found
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised, with what is assumed of copies that were adopted by now."""
+        """The guarantee, with an assumption for each adopted copy."""
         guarantee: Guarantee = self.desk.release.guarantee_
         return guarantee.assuming(*(each.assumption for each in self.adoptions))
 
@@ -122,15 +122,15 @@ class ServedRelease:
         return await self.desk.ask(self._asked(points, asker, token))
 
     def cost(self, points: Points, asker: Asker) -> tuple[BatchCost, NDArray[np.bool_]]:
-        """What the rows would cost the asker, and which of them are not new to it. Asks for nothing."""
+        """Return what the rows would cost the asker, and which of them it has asked before. Asks nothing."""
         release = self.release
         found: tuple[BatchCost, NDArray[np.bool_]] = release.cost(self._asked(points, asker), release.book())
         return found
 
     def exhausting(self, points: Points, asker: Asker, token: bytes | None = None) -> BatchCost | None:
-        """The cost of rows that are expected to use up the release; None for all others. Asks for nothing.
+        """Return the cost of rows that are expected to exhaust the release, None for all others. Asks nothing.
 
-        A request that was answered before, under the same `token`, gets that reply again and uses up nothing.
+        A request that was answered before, under the same `token`, gets the same response and uses up nothing.
         """
         plan, rows = self.release.plan_, points.shape[0]
         share = None if plan.prediction is None else plan.prediction.unstable_share
@@ -144,7 +144,7 @@ class ServedRelease:
         return cost if cost.is_exhausting and not is_replay else None
 
     def _asked(self, points: Points, asker: Asker, token: bytes | None = None) -> Asked:
-        """A request. A holder sees what everybody has asked, so all of it is repeated for it."""
+        """Return the request for the release. For a holder, who may see all answers, every logged row is repeated."""
         return Asked(points, asker.name, asker.allowance, token, self.is_shared or asker.is_holder)
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class ServedModel:
         return told
 
     async def failure(self) -> None:
-        """Nothing can fail."""
+        """Return None: nothing can fail."""
 
     @property
     def published(self) -> PublishedModel:
@@ -213,7 +213,7 @@ class ServedModel:
 
     @np.errstate(all="ignore")
     def predict(self, points: Points, also: Collection[str] = ()) -> dict[str, Output]:
-        """Labels, and those of the outputs named in `also` that there are."""
+        """Return the labels, and those of the outputs named in `also` that the model has."""
         labels = self.model.predict(points).tolist()
         outputs = {"label": Output(self.label_type, as_cells(labels, self.label_type))}
         if self.has_scores and "score" in also:

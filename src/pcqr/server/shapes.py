@@ -29,7 +29,7 @@ class Promise(BaseModel):
     is_charged: bool | None = Field(
         default=None, description="Was the release charged to an account? null: not known, or seeded."
     )
-    assumptions: list[str] = Field(description="What is treated as public, or assumed of copies that were adopted.")
+    assumptions: list[str] = Field(description="What is treated as public, or assumed about adopted copies.")
     proof: str = Field(description="The name of the proof note in the source code of pcqr.")
     steps: list[str]
 
@@ -48,11 +48,11 @@ class ColumnFacts(BaseModel):
 class Adoption(BaseModel):
     """A decision of a person to go on with a copy of the log: the newest one, or an older one that was written off.
 
-    The holder alone is told how many entries the copy had, how many were known to be lost, and who decided it where.
+    Only the holder sees how many entries the copy had, how many were known to be lost, and who decided it where.
     """
 
     time: str
-    written_off: bool = Field(description="Does everything count as used that the copy may lack?")
+    written_off: bool = Field(description="Does everything that the copy may lack count as used?")
     entries: int | None = None
     lost: int | None = Field(None, description="null: there was no anchor that could say.")
     user: str | None = None
@@ -66,7 +66,7 @@ class ReleaseFacts(BaseModel):
     kind: Literal["release", "model"]
     algorithm: str = Field(description="The estimator that answers; for a model, what kind of classifier it is.")
     guarantee: Promise
-    adoptions: list[Adoption] = Field(description="Copies of its log with which it went on, in order.")
+    adoptions: list[Adoption] = Field(description="The copies of its log that were adopted, in order.")
     columns: list[ColumnFacts] | None = Field(description="null: rows are lists of so many numbers as `features` says.")
     features: int
     classes: list[Label]
@@ -166,11 +166,11 @@ class Cost(BaseModel):
     expected_unstable: float | None
     unstable_range: list[float] | None
     chance_of_halting: float | None
-    chance_of_exhausting: float | None = Field(description="The chance that the release itself is used up.")
+    chance_of_exhausting: float | None = Field(description="The chance that the release itself is exhausted.")
     quota: Counts | None = Field(description="What the key may still have; null where it has no limit.")
     is_certain: bool
     is_refused: bool
-    is_exhausting: bool = Field(description="Is the release expected to be used up? Then asking needs `confirm`.")
+    is_exhausting: bool = Field(description="Is the release expected to be exhausted? Then asking needs `confirm`.")
     epsilon: float
     delta: float
     words: str

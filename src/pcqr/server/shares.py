@@ -36,7 +36,7 @@ class Share:
         self._short = asyncio.Semaphore(SHORT_AT_ONCE)
 
     def thread(self, *, is_long: bool) -> asyncio.Semaphore:
-        """Return what to hold while a thread works for this asker."""
+        """Return the semaphore to hold while a thread works for this asker."""
         return self._long if is_long else self._short
 
 

@@ -22,9 +22,9 @@ from pcqr.server.served import ServedRelease
 async def check_confirmed(
     request: Request, served: ServedRelease, points: Points, token: bytes | None, *, is_confirmed: bool
 ) -> None:
-    """Refuse rows that are expected to use up the release, unless that is what the request wants.
+    """Refuse rows that are expected to exhaust the release, unless the request confirms them.
 
-    Expected by the transcript and by public numbers: what is new to this asker, what is left, and the plan's model.
+    Expected from the transcript and public numbers: what is new to this asker, what remains, and the plan's model.
     """
     if is_confirmed or points.shape[0] == 1:
         return
@@ -36,9 +36,9 @@ async def check_confirmed(
     if cost is not None:
         raise Refusal(
             "would_exhaust",
-            f"These rows are expected to use up the release, for everybody and for ever: {counted(cost.new, 'row')} "
-            f"of them would be new, and left are {cost.left}. Nothing was asked. Ask fewer rows, or confirm that it is "
-            "what you want: confirm=true in the address, in /v2 the parameter confirm of the request.",
+            f"These rows are expected to exhaust the release, for everybody and for ever: {counted(cost.new, 'row')} "
+            f"of them would be new. Remaining: {cost.left}. Nothing was asked. Ask fewer rows, or confirm them: "
+            "confirm=true in the address, in /v2 the parameter confirm of the request.",
             {"cost": cost_facts(cost)},
         )
 
@@ -54,10 +54,10 @@ async def check_whole(request: Request, told: Told[Any], requested: int, served:
         asker = asker_of(request.scope)
         used = await in_thread(request, lambda: served.release.book().usage(asker.name))
         details |= {"allowance": counts(asker.allowance), "used": counts(used)}
-        raise Refusal("quota_spent", "The allowance of this key is used up; the release itself goes on.", details)
+        raise Refusal("quota_spent", "The quota of this key is used up. The release itself goes on.", details)
     raise Refusal(
         "budget_exhausted",
-        "The release has halted for ever: what it may answer is used up. Queries asked before are still answered.",
+        "The release is exhausted for ever: what it may answer is used up. Queries asked before are still answered.",
         details,
     )
 

@@ -36,7 +36,7 @@ router = APIRouter(prefix="/v1", tags=["pcqr"], route_class=SharedRoute)
 
 @router.get("/releases", response_model=shapes.Releases, responses=problems())
 def releases(request: Request) -> Any:
-    """Everything that is served, and what the key of this request may see."""
+    """Return everything that is served, and the role of the key of this request."""
     settings, asker = settings_of(request), asker_of(request.scope)
     told = [facts(served, settings, for_holder=asker.is_holder) for served in service_of(request).all]
     return {"releases": told, "role": asker.role}

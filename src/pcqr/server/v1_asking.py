@@ -79,7 +79,7 @@ async def ask(request: Request) -> Response:
 
 
 async def _read(request: Request, served: Served) -> Points:
-    """The rows of the body."""
+    """Return the rows of the body."""
     check_encoding(request)
     most, content_type = settings_of(request).most_rows, request.headers.get("content-type", "")
     body = await request.body()

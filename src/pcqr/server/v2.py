@@ -174,7 +174,7 @@ def _served(request: Request) -> Served:
 def _check_type(headers: Mapping[str, str]) -> None:
     """Refuse types that a web page elsewhere can send without asking the server first: text/plain, forms, none.
 
-    Clients of the protocol may leave the type out. They are no browsers, which say Origin.
+    Clients of the protocol may leave the type out: unlike browsers, they send no Origin.
     """
     given = headers.get("content-type")
     is_left_out = given is None and "origin" not in headers
@@ -183,7 +183,7 @@ def _check_type(headers: Mapping[str, str]) -> None:
 
 
 async def _check_ready(*all_served: Served) -> None:
-    """Ask every ledger, all at the same time, so that all that failed try again."""
+    """Refuse unless every ledger answers. All are asked at the same time, so that each that failed tries again."""
     found = await asyncio.gather(*(each.failure() for each in all_served))
     causes = [each for each in found if each is not None]
     if causes:

@@ -66,7 +66,7 @@ def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     assert (cost.new, cost.certain, cost.left) == (5, 3, Usage(6, None, 3))
     assert not cost.is_certain
     assert not cost.is_refused
-    assert "Left: 6 queries and 3 labels. A label takes one of the labels" in str(cost)
+    assert "Remaining: 6 queries and 3 labels. A label takes one of the labels" in str(cost)
     assert release.preview([[0.1], [0.2], [0.3]]).is_certain
     assert release.preview([[x / 10] for x in range(7)]).is_refused
     assert release.queries_answered_ == 0

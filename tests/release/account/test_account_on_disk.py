@@ -292,7 +292,7 @@ def test_the_terms_are_those_of_the_ledger_whatever_the_object_says(account: Acc
     ):
         other = copy.copy(account)
         other._terms = terms
-        with pytest.raises(AccountExhausted, match=r"left are\sε = 1, δ = 1e-05 of ε = 1"):
+        with pytest.raises(AccountExhausted, match=r"Remaining:\sε = 1, δ = 1e-05 of ε = 1"):
             other.charge(Guarantee(50.0), "x")
         with pytest.raises(ParameterError, match="the account's unit"):
             other.charge(Guarantee(0.1, unit=PRESENCE), "x")

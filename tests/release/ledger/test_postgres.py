@@ -277,7 +277,7 @@ def test_only_the_parent_hears_of_a_forked_process(tables: Shelf) -> None:
         (postgres.GUARDED, "swordfish", "postgres", "the password is wrong, or the server does not know this user"),
         (postgres.GUARDED, None, "postgres", "the server wants a password, and none was given"),
         (postgres.GUARDED, postgres.PASSWORD, "elsewhere", "the server has no such database"),
-        ("stranger", None, "postgres", "the server does not let this user in"),
+        ("stranger", None, "postgres", "the server refuses this user"),
     ],
 )
 def test_a_connection_that_the_server_refuses_is_told_by_its_reason(

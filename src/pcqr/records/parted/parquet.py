@@ -116,7 +116,7 @@ class ParquetParts:
         return tuple(dict.fromkeys(piece.path for part in self.parts for piece in part.pieces))
 
     def tables(self, columns: Sequence[str]) -> Iterator[Any]:
-        """These columns of all rows, as Arrow tables of a moderate size. None where a file lacks one of them."""
+        """Return these columns of all rows, as Arrow tables of a moderate size, None if a file lacks one of them."""
         for file in self.files:
             with reading_parquet(self.name) as parquet:
                 opened = parquet.ParquetFile(file)

@@ -100,7 +100,7 @@ class Account:
     >>> account.charge(Guarantee(0.5), "another one")
     Traceback (most recent call last):
         ...
-    pcqr.errors.AccountExhausted: The account ... has no room for this release. It costs ε = 0.5, δ = 0; left are
+    pcqr.errors.AccountExhausted: The account ... has no room for this release. It costs ε = 0.5, δ = 0. Remaining:
     ε = 0.25, δ = 9e-06 of ε = 1, δ = 1e-05. Nothing was drawn, and nothing was charged.
     >>> [(charge.what, charge.epsilon) for charge in Account.open(place, anchor=anchor).charges]
     [('my own release', 0.75)]
@@ -221,7 +221,7 @@ class Account:
 
     @property
     def unit(self) -> Unit:
-        """Whom it protects."""
+        """The privacy unit."""
         return self._terms.unit
 
     @property
@@ -264,7 +264,7 @@ class Account:
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
-        """Every decision of a person to go on with a copy of it, in order."""
+        """Every adoption of a copy of the account, in order."""
         with self._open() as ledger:
             return ledger.adoptions
 
@@ -308,7 +308,7 @@ class Account:
         return True
 
     def left_after(self, guarantee: Guarantee, *, concentration: float | None = None) -> Tally:
-        """What a release with this guarantee would leave. Nothing is charged, and another may come first.
+        """Return what would remain after a release with this guarantee. Nothing is charged, and another may come first.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class Account:
         return f"Account({self.name!r})"
 
     def _open(self, *, writing: bool = False) -> AbstractContextManager[Ledger]:
-        """Its ledger, and no other, open for a moment."""
+        """Open the ledger of this account, and no other, for a moment."""
         return ledger_at(self._where, self._anchor, identity=self._identity, writing=writing)
 
     def _exhausted(self, price: Tally, spent: Tally, limit: Tally) -> AccountExhausted:
@@ -429,7 +429,7 @@ def _charges(ledger: Ledger) -> tuple[Charge, ...]:
 
 
 def _summed(ledger: Ledger, limit: Tally) -> Tally:
-    """What was spent by its entries: the prices of all charges, and all that was left where it was written off."""
+    """Return the sum of all charges, and of what was written off."""
     from pcqr.release.ledger.adoptions import read_adoption  # noqa: PLC0415
     from pcqr.release.ledger.chain import ADOPTED  # noqa: PLC0415
 
@@ -443,7 +443,7 @@ def _summed(ledger: Ledger, limit: Tally) -> Tally:
 
 
 def _written_off(state: bytes, entries: Iterator[Entry]) -> bytes:
-    """The state of an account with nothing left: what was charged since the copy was made is at most that."""
+    """Return the state of an account with nothing remaining: charges since the copy was made were at most that."""
     terms = Terms.read(next(entries, None), "that is adopted")
     return state_of(terms.rule.limit, read_state(state)[1])
 

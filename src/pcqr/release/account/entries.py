@@ -78,7 +78,7 @@ class Terms:
 
     @classmethod
     def read(cls, entry: Entry | None, place: str) -> Terms:
-        """The terms in the first entry of an account. A ρ that does not imply its (ε, δ) is refused."""
+        """Return the terms in the first entry of an account. Refuse a ρ that does not imply its (ε, δ)."""
         if entry is None or entry.kind != TERMS:
             raise LedgerDamaged(
                 place,

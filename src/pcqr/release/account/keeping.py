@@ -51,7 +51,7 @@ def ledger_at(
         except LedgerRolledBack as error:
             name = places.name_of(where)
             lost = f"pcqr account adopt {name} --write-off, or Account.open(…, adopt=True, write_off=True)"
-            remedy = f"If that is lost, and this is an older copy, bring it back with nothing left: {lost}."
+            remedy = f"If that is lost, go on with this older copy, with everything counted as spent: {lost}."
             raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {remedy}") from None
         except LedgerUnconfirmed:  # the last writer was killed: the next one confirms what is there
             writing = True

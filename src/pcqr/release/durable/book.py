@@ -116,7 +116,7 @@ class Book:
     clock: Callable[[], float] = time.time
 
     def usage(self, asker: str | None) -> Usage:
-        """The queries that were new to an asker, and the unstable answers that it got to them."""
+        """Return how many queries were new to an asker, and how many of these got an unstable answer."""
         return self._usages(_USAGES_OF, askers=[asker or ""]).get(asker, Usage(0, 0))
 
     def usages(self) -> dict[str | None, Usage]:
@@ -124,7 +124,7 @@ class Book:
         return self._usages(_USAGES)
 
     def quota(self, asked: Asked) -> Usage | None:
-        """What is left of the asker's allowance; None where it has no limit."""
+        """Return what remains of the asker's allowance, None if it has no limit."""
         most = asked.allowance
         if most.queries is None and most.unstable is None:
             return None
@@ -133,7 +133,7 @@ class Book:
         return Usage(*(None if limit is None else max(0, limit - (had or 0)) for limit, had in pairs))
 
     def known(self, asked: Asked, these: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys `these` whose rows the asker, or anybody where it shares, has asked before."""
+        """Return those of the keys `these` whose rows the asker, or anybody if it shares, has asked before."""
         found = located(digests(these), self.ledger.find)
         seqs = {key: kept.before + 1 + position for key, (kept, position) in found.items()}
         if asked.is_shared:
@@ -301,7 +301,7 @@ class WrittenPage:
 def _had(
     read: Callable[..., Sequence[tuple[str, int]]], askers: Iterable[str], seqs: Iterable[int]
 ) -> set[tuple[str, int]]:
-    """Which of these askers have asked before for which of these entries."""
+    """Return which of these askers have asked before for which of these entries."""
     who, which = sorted(askers), sorted(seqs)
     parts = (which[start : start + AT_ONCE] for start in range(0, len(which), AT_ONCE))
     return {(asker, seq) for part in parts for asker, seq in read(_HAD, askers=who, seqs=part)}
@@ -320,7 +320,7 @@ def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | Non
 
 
 class _Ended(NamedTuple):
-    """A request with a token that was answered in this turn: its content, the keys of its first and last new row."""
+    """A request with a token, answered in this transaction: its content, the keys of its first and last new row."""
 
     content: bytes
     first: bytes

@@ -59,7 +59,7 @@ class Kept:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised, with what is assumed of copies that were adopted."""
+        """The guarantee, with an assumption for each adopted copy."""
         return self.facts.plan.guarantee.assuming(*(each.assumption for each in self.log.ledger.adoptions))
 
 
@@ -194,7 +194,7 @@ def find(
 
 
 def checked_place(place: str | os.PathLike[str]) -> Path:
-    """A path that nothing has yet, an empty directory, or one with the remains of a save that was killed."""
+    """Return the path, which must be free, an empty directory, or one with the remains of a save that was killed."""
     directory = _directory(place)
     if not (directory / UNFINISHED).exists():
         _check_free(directory)
@@ -210,10 +210,10 @@ def _check_free(directory: Path) -> None:
     if not os.path.lexists(directory) or (directory.is_dir() and not any(directory.iterdir())):
         return
     if (directory / FACTS).exists():
-        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Take another place.")
+        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Name another directory.")
     if (directory / SECRET).exists():
         raise _remaining(directory)
-    raise ReleaseError(str(directory), "cannot be made: there is something else", "Take another place.")
+    raise ReleaseError(str(directory), "cannot be made: other files are there", "Name another directory.")
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class _Forget:
 
 
 def _written_off(state: bytes, _: Iterator[Entry]) -> bytes:
-    """The state of a release with everything counted as used: nothing is decided or published any more."""
+    """Return the state of a release with everything counted as used: nothing is decided or published any more."""
     return State.read(state).written_off().written()
 
 
@@ -324,7 +324,7 @@ def _claimed(
             _check_free(directory)  # another process may have had it until now
             yield directory
     except InUse:
-        raise ReleaseError(str(directory), "is being made by another process", "Take another place.") from None
+        raise ReleaseError(str(directory), "is being made by another process", "Name another directory.") from None
     except OSError as error:
         raise ReleaseError(
             str(directory), f"cannot be made ({error.strerror})", "Mend that; nothing was left behind."
@@ -332,7 +332,7 @@ def _claimed(
 
 
 def _check_apart(directory: Path, anchor: str | os.PathLike[str] | None) -> None:
-    """Raise if the anchor would be in the directory: brought back with it, it could not tell that both are old."""
+    """Raise if the anchor would be in the directory: restored with it, it could not detect that both are old."""
     path = real(default_path("") if anchor is None else Path(anchor))
     if path.is_relative_to(directory):
         raise ParameterError("anchor", "a path outside the directory of the release, and not copied with it", str(path))
@@ -345,10 +345,10 @@ def _check_cautious(ledger: str | os.PathLike[str] | None, cautious: bool) -> No
 
 
 def _mark(directory: Path, ledger: str | os.PathLike[str] | None, anchor: str | os.PathLike[str] | None) -> None:
-    """Say on disk, before there is anything else, what a save makes and where."""
+    """Write on disk, before any other file, where a save puts its ledger and its anchor."""
     marked = {
         "unfinished": f"This release was not finished. {SECRET} may hold private records. Nothing was answered.",
-        "remedy": "Save to this place again, which removes what is left, or remove the directory.",
+        "remedy": "Save to this place again, which removes these files, or remove the directory.",
         "ledger": None if ledger is None else written_place(ledger),
         "anchor": None if anchor is None else str(real(Path(anchor))),
     }
@@ -361,11 +361,11 @@ def _unmark(directory: Path) -> None:
 
 
 def _remaining(directory: Path) -> ReleaseError:
-    left = f"what a save that was stopped has left, or a release whose {FACTS} was lost"
+    left = f"an unfinished save, or a release whose {FACTS} was lost"
     return ReleaseError(
         str(directory),
         f"cannot be made: there is {left}. {SECRET} there may hold private records",
-        "Remove the directory, or take another place.",
+        "Remove the directory, or name another one.",
     )
 
 
@@ -374,13 +374,12 @@ def _unfinished(directory: Path) -> ReleaseError:
         str(directory),
         f"was not finished: the process that made it was stopped. {SECRET} there may hold private records, in plain "
         "text unless a key was given",
-        "Nothing was answered from it. Run the command that made it again, which removes what is left, or remove the "
-        "directory.",
+        "Nothing was answered from it. Run the same command again, which removes these files, or remove the directory.",
     )
 
 
 def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
-    """Remove what a save that was killed has left, secrets included, if its ledger surely has no entry.
+    """Remove the files of a save that was killed, secrets included, if its ledger surely has no entry.
 
     Its files are written before the first entry, and `release.json` last of them: without that there is none.
     """
@@ -399,14 +398,14 @@ def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
     except LedgerError:
         is_empty = not (directory / FACTS).exists()
     if not is_empty:
-        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Take another place.")
+        raise ReleaseError(str(directory), "cannot be made: there is a release already", "Name another directory.")
     if where is not None and not is_address(where):
         _remove_drafts(Path(where))
     if anchor is not None:
         remove_unused(anchor)
     _remove_files(directory)
     warnings.warn(
-        f"{directory} held what a save that was stopped had left, {SECRET} among it. It was removed.",
+        f"{directory} had the files of a save that was stopped, {SECRET} among them. They were removed.",
         UnfinishedSave,
         stacklevel=2,
     )
@@ -421,7 +420,7 @@ def _remove_files(directory: Path) -> None:
 
 
 def _remove_drafts(path: Path) -> None:
-    """What was to become the file at `path`, and the place that was kept for a ledger there.
+    """Remove drafts of the file at `path`, and an empty file that was reserved for a ledger there.
 
     A folder that holds anything else is somebody else's, and stays.
     """

@@ -79,7 +79,7 @@ class State:
         return cls(*counts, *marks, announced, bool(flags & _WRITTEN_OFF_FLAG))
 
     def written_off(self) -> State:
-        """The same with nothing left, and nothing announced: what the log has is all that is ever said."""
+        """Return the state with nothing remaining and nothing announced: only logged answers are repeated."""
         numbers = (self.left.queries, self.left.unstable, self.left.labels)
         nothing = Usage(*(None if number is None else 0 for number in numbers))
         return replace(
@@ -140,14 +140,14 @@ def answers_in(kept: Kept) -> Iterator[tuple[int, Entry]]:
 
 
 def digests(keys: Iterable[bytes]) -> dict[bytes, bytes]:
-    """What the ledger has as keys: those of the protocol may be long."""
+    """Return the keys of the ledger: digests of those of the protocol, which may be long."""
     return {key: sha256(key).digest() for key in keys}
 
 
 def located(
     digests: Mapping[bytes, bytes], find: Callable[[Sequence[bytes]], Mapping[bytes, Kept]]
 ) -> dict[bytes, tuple[Kept, int]]:
-    """The entries of the ledger, and the positions in them, by the keys of the protocol."""
+    """Return the entries of the ledger, and the positions in them, by the keys of the protocol."""
     found = find(list(digests.values()))
     wanted = ((key, digest) for key, digest in digests.items() if digest in found) if found else ()
     return {key: (found[digest], found[digest].position(digest) or 0) for key, digest in wanted}

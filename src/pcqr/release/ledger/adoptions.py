@@ -1,4 +1,4 @@
-"""Adoptions: when a person decided to go on with a copy of a ledger, and what was known to be lost by that."""
+"""Adoptions: decisions of a person to go on with a copy of a ledger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Adoption:
 
     @property
     def assumption(self) -> str:
-        """What has to be assumed for the guarantee to hold in spite of this adoption."""
+        """The assumption on which the guarantee rests after this adoption."""
         if self.is_written_off:
             return (
                 f"{COPY}{self.when}, with all that it lacks written off, was an older one, not one that went on apart"
@@ -51,14 +51,14 @@ class Adoption:
         return f"{self.when}{by}, at entry {self.entries:,} ({lost}): {what}"
 
     def facts(self, *, for_holder: bool) -> dict[str, Any]:
-        """The adoption for JSON. All but when it was, and of which kind, is for the data holder alone."""
+        """Return the adoption for JSON. Without `for_holder` it has the time and the kind alone."""
         told: dict[str, Any] = {"time": self.time, "written_off": self.is_written_off}
         own = {"entries": self.entries, "lost": self.lost, "user": self.user, "host": self.host}
         return told | (own if for_holder else {})
 
 
 def adoption_body(known: Link | None, *, is_written_off: bool) -> bytes:
-    """What the entry of an adoption holds: the time, the user, the machine, and the position that the anchor had."""
+    """Return the body of an adoption's entry: time, user, machine, and the position of the anchor."""
     facts = {
         "adopted": datetime.now(UTC).isoformat(timespec="seconds"),
         "user": _user(),
@@ -70,7 +70,7 @@ def adoption_body(known: Link | None, *, is_written_off: bool) -> bytes:
 
 
 def read_adoption(entry: Entry) -> Adoption:
-    """The adoption that an entry tells of. Earlier versions of pcqr wrote the time alone."""
+    """Return the adoption in an entry. Earlier versions of pcqr wrote the time alone."""
     facts = json.loads(entry.body)
     known, before = facts.get("known"), entry.before
     return Adoption(
@@ -84,7 +84,7 @@ def read_adoption(entry: Entry) -> Adoption:
 
 
 def _user() -> str | None:
-    """The name of the user whose process this is: the system's word, not that of a variable of the environment."""
+    """Return the name of this process's user, from the system and not from a variable of the environment."""
     with suppress(ImportError, KeyError):
         import pwd  # noqa: PLC0415 - not on Windows
 

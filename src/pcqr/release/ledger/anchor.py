@@ -1,4 +1,4 @@
-"""The anchor: what was last replied from a ledger, in a file of its own, away from the ledger (proofs/ledger.md).
+"""The anchor: the last committed position of a ledger, in a file kept apart from it (proofs/ledger.md).
 
 Two slots, a line each, in blocks of their own. A write goes to the slot that does not hold the anchor: torn, it leaves
 the other one as it was. A slot counts if its checksum is right, and the later one that counts is the anchor.
@@ -30,7 +30,7 @@ MOST_BYTES = 256
 
 
 def default_path(identity: str) -> Path:
-    """Where the anchor of a ledger is unless somebody says otherwise: in the user's state directory."""
+    """Return the default path of a ledger's anchor, in the user's state directory."""
     import platformdirs  # noqa: PLC0415 - commands that keep nothing do without
 
     given = os.environ.get("PCQR_STATE_DIR")
@@ -89,11 +89,11 @@ class Anchor:
         self.known, self._slot = self._read()
 
     def read(self) -> Link:
-        """The anchor as it is on disk now."""
+        """Return the anchor as it is on disk now."""
         return self._read()[0]
 
     def links(self) -> list[Link]:
-        """What both slots hold, as far as they are whole."""
+        """Return the links in both slots, without those that are torn."""
         return [link for _, link, _ in self._slots()]
 
     def advance(self, link: Link, contains: Callable[[Link], bool]) -> None:
@@ -133,7 +133,7 @@ class Anchor:
         self.leave()
 
     def remove(self) -> None:
-        """Of a ledger that is no more."""
+        """Remove the file, after its ledger was removed."""
         self._check_in_place()
         self.path.unlink()
 
@@ -167,7 +167,7 @@ class Anchor:
         return link, position
 
     def _slots(self) -> list[tuple[str, Link, int]]:
-        """Identity, link and position of each slot that is whole."""
+        """Return identity, link and position of each slot that is whole."""
         content = os.pread(self._descriptor, BLOCK + MOST_BYTES, 0)
         found = [parsed(each) for each in (content[:MOST_BYTES], content[BLOCK:])]
         return [(*each, position) for position, each in enumerate(found) if each is not None]
@@ -182,7 +182,7 @@ class Anchor:
         self._slot = target
 
     def _check_in_place(self) -> None:
-        """A file that was removed or replaced while it was open remembers nothing."""
+        """Raise if the file was removed or replaced while it was open."""
         try:
             is_there = os.path.samestat(os.fstat(self._descriptor), os.stat(self._name))  # noqa: PTH116 - every turn
         except FileNotFoundError:

@@ -95,6 +95,6 @@ def broken(place: str, seq: int) -> LedgerDamaged:
 def rolled_back(place: str, anchor: Link, last: Link) -> LedgerRolledBack:
     return LedgerRolledBack(
         place,
-        f"is an older copy, or another line: it ends at {last} and lacks {anchor}, which was replied",
+        f"is an older copy, or went on apart from the newest: it ends at {last} and lacks {anchor}, which was replied",
         "Going on with it would spend the same budget twice. Bring back the newest copy.",
     )

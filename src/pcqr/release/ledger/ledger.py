@@ -94,7 +94,7 @@ class Ledger:
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
-        """Every decision of a person to go on with a copy of this ledger, in order."""
+        """Every adoption of a copy of this ledger, in order."""
         store, end = self._reader(), self._snapshot().last.seq
         after, found = self._adoptions
         if after < end:

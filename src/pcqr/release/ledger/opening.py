@@ -87,7 +87,7 @@ def open_ledger(
     anchor : str or Path, optional
         Where its anchor is, if not under the user's state directory.
     adopt : bool, default False
-        Take a ledger without an anchor to be the newest copy. That a person decided so is recorded in it. The whole
+        Take a ledger without an anchor to be the newest copy. The ledger records this decision. The whole
         chain is checked first.
     read_only : bool, default False
         Show the ledger as it is now, beside a writer too, and write nothing. Without an anchor nothing says that it is
@@ -164,7 +164,7 @@ def _make(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None
 
 
 def _confirmed(store: Store, anchor: Anchor | None) -> Snapshot:
-    """The ledger as it is now, once its anchor has reached its end."""
+    """Return the ledger once its anchor has reached its end."""
     now = check_end(store)
     deadline = time.monotonic() + PATIENCE
     while anchor is not None:
@@ -208,7 +208,7 @@ def _recorded(store: Store, write_off: WriteOff | None, known: Link | None) -> L
 def _written_off(store: Store, anchor: Anchor, write_off: WriteOff) -> Link:
     """Record that an older copy, which lacks its anchor, was written off; returns the link of that entry.
 
-    A copy that surely is another line is refused: it goes past a link that the anchor holds, and lacks that link. An
+    A copy that is surely another branch is refused: it goes past a link that the anchor holds, and lacks that link. An
     attempt that was stopped before the anchor was restarted has recorded the entry already.
     """
     last = check_end(store).last

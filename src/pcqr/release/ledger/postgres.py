@@ -31,7 +31,7 @@ _REASONS = {
     "08": "cannot be reached: the connection to the server broke, or was not made",
     "28P01": "cannot be opened: the password is wrong, or the server does not know this user",
     "no password": "cannot be opened: the server wants a password, and none was given",
-    "28": "cannot be opened: the server does not let this user in",
+    "28": "cannot be opened: the server refuses this user",
     "3D": "cannot be opened: the server has no such database",
     "25": "cannot be written: the server is read-only, a standby perhaps",
     "42501": "cannot be used: the user has not the right to do so",
@@ -103,7 +103,7 @@ class PostgresStore(Store):
             code = _code_of_connection(error)
         if code in _WRONG_PASSWORD:
             return LedgerUnwritable(
-                self.place, _REASONS[code], "Give the right one: in PGPASSWORD, or in a password file of libpq."
+                self.place, _REASONS[code], "Give the right password in PGPASSWORD or in a password file of libpq."
             )
         if code == "55P03":
             return LedgerInUse(
@@ -153,7 +153,7 @@ def _code_of_connection(error: Any) -> str:
 
 
 def parsed(address: str) -> tuple[URL, str]:
-    """The address for SQLAlchemy, and the name of the ledger in the database. Errors do not show it."""
+    """Return the address for SQLAlchemy, and the name of the ledger in the database. Errors do not show the address."""
     url = _url(address)
     if url.get_backend_name() != "postgresql":
         raise ParameterError(

@@ -211,7 +211,7 @@ class Store(ABC):
         return [Entry(*row) for row in connection.execute(_ROWS, asked)]
 
     def of_kind(self, connection: Connection, kind: str, after: int, final: int) -> list[int]:
-        """The numbers of the entries of this kind past `after`, up to `final`, in order."""
+        """Return the numbers of the entries of this kind past `after`, up to `final`, in order."""
         return [seq for (seq,) in self._say(connection, _OF_KIND, kind=kind, after=after, final=final)]
 
     def keyed(self, connection: Connection, after: int, final: int) -> Sequence[Keyed]:

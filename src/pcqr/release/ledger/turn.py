@@ -71,7 +71,7 @@ class Turn:
         return found
 
     def at(self, seqs: Sequence[int]) -> dict[int, Entry]:
-        """The entries of earlier turns with these numbers, by number."""
+        """Return the entries of earlier transactions with these numbers, by number."""
         self._check_open()
         return self._at(seqs)
 
