@@ -82,9 +82,9 @@ def open(
     try:
         kept = find(path, ledger=ledger, anchor=anchor, key=key, adopt=adopt, write_off=write_off, read_only=read_only)
     except AnchorMissing as error:
-        raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {_ways()}.") from None
+        raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {_how_to_adopt()}.") from None
     except LedgerRolledBack as error:
-        adopt = _ways(write_off=True)
+        adopt = _how_to_adopt(write_off=True)
         lost = f"If that is lost, go on with this older copy, with everything counted as used: {adopt}."
         raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {lost}") from None
     try:
@@ -95,7 +95,7 @@ def open(
         raise
 
 
-def _ways(*, write_off: bool = False) -> str:
+def _how_to_adopt(*, write_off: bool = False) -> str:
     """Return how to adopt a release, on the command line and in Python."""
     more, also = (" --write-off", ", write_off=True") if write_off else ("", "")
     served = "pcqr serve … --adopt NAME" + (" --write-off NAME" if write_off else "")

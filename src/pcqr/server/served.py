@@ -140,7 +140,7 @@ class ServedRelease:
         if not at_most.is_exhausting:  # though all rows were new: the log need not be looked at
             return None
         cost, _ = self.cost(points, asker)
-        is_replay = cost.is_exhausting and self.release.book().has_told(self._asked(points, asker, token))
+        is_replay = cost.is_exhausting and self.release.book().has_answered(self._asked(points, asker, token))
         return cost if cost.is_exhausting and not is_replay else None
 
     def _asked(self, points: Points, asker: Asker, token: bytes | None = None) -> Asked:

@@ -141,7 +141,7 @@ class Book:
         had = _had(self.ledger.read, [_name(asked)], seqs.values())
         return {key for key, seq in seqs.items() if (_name(asked), seq) in had}
 
-    def has_told(self, asked: Asked) -> bool:
+    def has_answered(self, asked: Asked) -> bool:
         """Was this request answered before, under the token that it has?"""
         if asked.token is None:
             return False
