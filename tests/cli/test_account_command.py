@@ -269,7 +269,7 @@ def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> Non
     assert "(adopted)" in said(run("account", "list"))
     words = said(run("account", "show", "hospital", "--plot", home / "account.svg"))
     assert "This assumes that the copy adopted on" in words
-    assert "and all that was left is written off" in words
+    assert "and all that remained is written off" in words
     assert told["adoptions"][0]["host"] in words
     assert "written off" in (home / "account.svg").read_text()
     again = said(run("account", "adopt", "hospital", "--write-off", "--json"))

@@ -434,7 +434,7 @@ def test_an_older_copy_comes_back_with_everything_written_off_and_says_so_for_ev
     assert any(text.startswith("the copy adopted on") for text in told["guarantee"]["assumptions"])
     assert told["plan"]["guarantee"] == told["guarantee"]
     shown = " ".join(call("status", files / "release", *at).output.split())
-    assert "it was written off, decides nothing new" in shown
+    assert "it was written off, and repeats its logged answers alone" in shown
     assert adoption["host"] in shown
     exported = json.loads(call("export", files / "release", *at, "--out", files / "public", "--json").output)
     assert exported["adoptions"] == told["adoptions"]

@@ -71,7 +71,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
             )
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
-        anchor = "" if confirmed else ". It is missing, so this may be an older copy"
+        anchor = "" if confirmed else ". There is no anchor there, so this may be an older copy"
         left = str(state.left)
         if state.is_published:
             left = "its classifier is published: any number of queries"
