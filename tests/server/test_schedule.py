@@ -63,10 +63,34 @@ def test_when_replies_are_due_follows_from_the_rows_alone(requests: list[tuple[i
     for later, count in requests:
         begun += later
         arrived = replace(schedule.arrived(), begun=begun, due=begun + 1)
-        arrived.takes(count)
+        arrived.takes(count, ("key", "ann"))
         free = max(free, begun) + count / rows
         assert arrived.due == max(begun + 1, math.ceil(free - 1e-9))
     takes_rows({}, 5)  # without a schedule
+
+
+def test_one_asker_does_not_keep_the_others_waiting_by_many_rows() -> None:
+    """Previews cost nothing, and eight of 10,000 rows had everybody else wait for a minute."""
+
+    async def counting(scope: Scope, _: Receive, send: Send) -> None:
+        takes_rows(scope, int(scope["path"].strip("/")))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def scene() -> tuple[list[int], int]:
+        app, _ = scheduled(counting, most_rows=100, reply_rows=50)
+
+        async def sent(rows: int, host: str) -> int:
+            told = await asked(app, scope(path=f"/{rows}") | {"client": (host, 5)})
+            assert told is not None
+            return told.status
+
+        at_once = [(60, "10.0.0.1"), (60, "10.0.0.1"), (40, "10.0.0.1"), (1, "10.0.0.1"), (100, "10.0.0.2")]
+        return list(await asyncio.gather(*(sent(*each) for each in at_once))), await sent(100, "10.0.0.1")
+
+    statuses, later = asyncio.run(scene())
+    assert statuses == [200, 503, 200, 503, 200]
+    assert later == 200, "once replies have left"
 
 
 class Left:

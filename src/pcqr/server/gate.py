@@ -14,9 +14,9 @@ class Gate:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings = settings
         self.metrics = metrics
-        self.schedule = (
-            None if settings.reply_every is None else Schedule(settings.reply_every, metrics.late, settings.reply_rows)
-        )
+        self.schedule = None
+        if settings.reply_every is not None:
+            self.schedule = Schedule(settings.reply_every, metrics.late, settings.reply_rows, settings.most_rows)
         self.most_connections = settings.most_connections
         """That may be open at a time: fewer than was asked for where the system allows fewer files."""
         self.is_closing = False

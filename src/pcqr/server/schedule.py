@@ -6,6 +6,9 @@ its own and of the requests that were begun before it and are not due yet: a fun
 batch, or many at once, has a later reply, and no reply that tells more of how long it took. A reply that is not ready
 when it is due waits twice as long, or four times, eight times, …: it tells a power of two, and is counted as late.
 
+Whoever asks for many rows has others wait, so one asker may have as many rows under way as one request may have, and
+is refused more (503) until replies have left.
+
 At a tick all due replies leave first, in the order in which their requests arrived, and only then the next requests
 begin: what is computed between two ticks delays no reply that is ready in time.
 
@@ -17,12 +20,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pcqr.server.errors import Refusal
+from pcqr.server.shares import who_asks
 
 SECOND = 1_000_000_000
 """In nanoseconds, which all times here are: whole numbers know no rounding."""
@@ -54,27 +61,42 @@ class Arrival:
     begun: int
     order: int
     due: int
-    queue: Callable[[int, int], int]
-    """When rows that are begun at a tick are due."""
+    schedule: Schedule
+    who: tuple[str, str] | None = None
+    """Whose rows are under way with it."""
+    rows: int = 0
 
-    def takes(self, rows: int) -> None:
-        """Reserve time for so many rows before the reply is due."""
-        self.due = max(self.due, self.queue(self.begun, rows))
+    def takes(self, rows: int, who: tuple[str, str]) -> None:
+        """Have so many rows of an asker answered before the reply is due. Refuse them where the asker has too many."""
+        self.due = max(self.due, self.schedule.queue(self.begun, rows, who))
+        self.who, self.rows = who, rows
 
 
 def takes_rows(scope: Mapping[str, Any], rows: int) -> None:
-    """Say how many rows a request has, before anything is asked of a release or a model."""
+    """Say how many rows a request has, once, before anything is asked of a release or a model."""
     found: Arrival | None = scope.get(ARRIVED)
     if found is not None:
-        found.takes(rows)
+        found.takes(rows, who_asks(scope))
 
 
 class Schedule:
-    """The grid, and what waits for its ticks. A period has time for so many `rows`."""
+    """The grid, and what waits for its ticks. A period has time for so many `rows`.
 
-    def __init__(self, seconds: float, count_late: Callable[[], None] = lambda: None, rows: int = 64) -> None:
+    One asker may have `most_rows` under way.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        count_late: Callable[[], None] = lambda: None,
+        rows: int = 64,
+        most_rows: int = 10_000,
+    ) -> None:
         self.period = round(seconds * SECOND)
         self._rows = rows
+        self._most_rows = most_rows
+        self._under_way: Counter[tuple[str, str]] = Counter()
+        """Rows of each asker whose replies have not left."""
         self._queued = 0
         """Rows since tick 0 for which there was time, or is reserved."""
         self._count_late = count_late
@@ -86,7 +108,7 @@ class Schedule:
     def arrived(self) -> Arrival:
         """Return the `Arrival` of a request that arrives now: it begins at the next tick."""
         begun = next_tick(time.monotonic_ns(), self.period)
-        return Arrival(begun, next(self._order), begun + 1, self._queue)
+        return Arrival(begun, next(self._order), begun + 1, self)
 
     async def begin(self, arrived: Arrival) -> None:
         """Wait for the tick at which a request that arrived then is begun."""
@@ -104,9 +126,20 @@ class Schedule:
         arrived = self.arrived()
         self._wait(arrived.due, _REPLY, arrived.order, act)
 
-    def _queue(self, begun: int, rows: int) -> int:
+    def queue(self, begun: int, rows: int, who: tuple[str, str]) -> int:
+        """Reserve time for rows that are begun at a tick, and return when they are due."""
+        if self._under_way[who] + rows > max(rows, self._most_rows):
+            words = f"With --reply-every one asker may have {self._most_rows:,} rows under way."
+            raise Refusal("overloaded", words)
+        self._under_way[who] += rows
         self._queued = max(self._queued, begun * self._rows) + rows
         return -(-self._queued // self._rows)
+
+    def left(self, arrived: Arrival) -> None:
+        """Note that the reply has left: its rows are not under way any more."""
+        if arrived.who is not None:
+            self._under_way[arrived.who] -= arrived.rows
+            self._under_way += Counter()  # forget those who have none
 
     async def _until(self, tick: int, what: int, order: int) -> None:
         come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -157,8 +190,11 @@ class RepliesOnTicks:
         async def hold(message: Message) -> None:
             held.append(message)
 
-        await self.app(scope, receive, hold)
-        await self.schedule.reply(scope[ARRIVED])
+        try:
+            await self.app(scope, receive, hold)
+            await self.schedule.reply(scope[ARRIVED])
+        finally:
+            self.schedule.left(scope[ARRIVED])
         for message in held:
             await send(message)
 

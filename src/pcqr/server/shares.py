@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-from pcqr.server.askers import NOBODY, Asker, asker_of
+from pcqr.server.askers import NOBODY, asker_of
 
 SHARE = "pcqr.share"
 """Where the scope of a request has the share of its asker."""
@@ -50,7 +50,7 @@ class Shares:
     def of(self, scope: MutableMapping[str, Any]) -> Iterator[Share]:
         """Count one more request of the asker with this scope, and leave the asker's share in the scope."""
         asker = asker_of(scope)
-        who = _who(asker, scope)
+        who = who_asks(scope)
         share = self._shares.get(who)
         if share is None:
             share = self._shares[who] = Share(is_limited=asker is not NOBODY)
@@ -67,7 +67,9 @@ class Shares:
         return len(self._shares)
 
 
-def _who(asker: Asker, scope: Mapping[str, Any]) -> tuple[str, str]:
+def who_asks(scope: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what tells askers apart: the name of a key, or an address where there are no keys."""
+    asker = asker_of(scope)
     if asker.name is not None:
         return "key", asker.name
     client = scope.get("client")
