@@ -13,9 +13,8 @@ from rich.text import Text
 from pcqr.addresses import without_password
 from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
 from pcqr.cli.account_picture import draw_account
-from pcqr.cli.console import draw_into, field_table, print_json, warn
+from pcqr.cli.console import draw_into, field_table, print_json, warn, warn_if_together
 from pcqr.cli.spending import naming_account, weak
-from pcqr.cli.words import TOGETHER
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output
 from pcqr.guarantee import Guarantee
@@ -55,7 +54,8 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
             }
         )
     )
-    _warn_if_together(account)
+    anchor, is_apart = account.anchor
+    warn_if_together(anchor, is_apart=is_apart)
 
 
 def run_show(job: ShowAccount, *, as_json: bool) -> None:
@@ -84,7 +84,8 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         console.print(_table(account, charges))
     if words:
         console.print(Text(words))
-    _warn_if_together(account)
+    anchor, is_apart = account.anchor
+    warn_if_together(anchor, is_apart=is_apart)
 
 
 def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
@@ -154,13 +155,6 @@ def _terms(account: Account) -> dict[str, str]:
         "made": account.created,
     }
     return terms | ({"adopted": "\n".join(map(str, adoptions))} if adoptions else {})
-
-
-def _warn_if_together(account: Account) -> None:
-    """Warn if the anchor is on the volume of the account, so that both would be restored together."""
-    anchor, is_apart = account.anchor
-    if not is_apart:
-        warn(TOGETHER.format(anchor=anchor))
 
 
 def _room(account: Account, left: Tally) -> str:

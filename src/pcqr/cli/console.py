@@ -32,6 +32,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
+from pcqr.cli.words import TOGETHER
 from pcqr.errors import MissingExtra, ParameterError, PcqrError, PcqrWarning, WeakGuarantee
 from pcqr.files import check_outside_releases, replacing
 from pcqr.progress import Progress as Told
@@ -127,6 +128,12 @@ def fail(message: str, cause: BaseException, *, as_json: bool, **document: Any) 
 def warn(message: str) -> None:
     """For the data holder's eyes: standard error, never a result."""
     Console(stderr=True).print(f"Warning: {message}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+
+
+def warn_if_together(anchor: Path, *, is_apart: bool) -> None:
+    """Warn if the anchor is on the volume of its ledger, so that both would be restored together."""
+    if not is_apart:
+        warn(TOGETHER.format(anchor=anchor))
 
 
 def give_up_output() -> None:

@@ -10,11 +10,10 @@ import typer
 from rich.console import Console
 
 from pcqr import AssumePublic, registry
-from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
+from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages, warn_if_together
 from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Fit
 from pcqr.cli.keeping import Price
-from pcqr.cli.kept import warn_if_together
 from pcqr.cli.releases import found_again, made_release, most_labels
 from pcqr.cli.spending import (
     Outlook,
@@ -100,7 +99,7 @@ def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Ac
         "next": f"pcqr ask {place} --queries queries.csv --out answers.csv",
     }
     Console().print(field_table(fields))
-    warn_if_together(ledger)
+    warn_if_together(ledger.anchor_path, is_apart=ledger.is_apart)
 
 
 def _public(job: Fit, shown: Shown) -> Points | None:

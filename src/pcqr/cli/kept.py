@@ -12,11 +12,10 @@ import typer
 from rich.console import Console
 
 from pcqr import release as releases
-from pcqr.cli.console import complain, field_table, make_directory, print_json, progress, warn
+from pcqr.cli.console import complain, field_table, make_directory, print_json, progress, warn_if_together
 from pcqr.cli.jobs import Export, Status
 from pcqr.cli.model_folder import check_folder, not_written
 from pcqr.cli.releases import files_of
-from pcqr.cli.words import TOGETHER
 from pcqr.datasets.tables import write_table
 from pcqr.errors import OutputExists, ParameterError, PcqrError
 from pcqr.estimators.labels import plain_name
@@ -27,7 +26,6 @@ from pcqr.plan import Usage, counted
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.release.durable.directory import Kept, find
 from pcqr.release.durable.facts import Facts
-from pcqr.release.ledger import Ledger
 from pcqr.schema.decoding import decoded
 
 MODEL = "model"
@@ -89,7 +87,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
         if adoptions:
             fields["adopted"] = "\n".join(map(str, adoptions))
         Console().print(field_table(fields | plan_lines(plan)))
-        warn_if_together(ledger)
+        warn_if_together(ledger.anchor_path, is_apart=ledger.is_apart)
 
 
 def run_export(job: Export, *, as_json: bool) -> None:
@@ -131,12 +129,6 @@ def run_export(job: Export, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def warn_if_together(ledger: Ledger) -> None:
-    """Warn if the anchor is on the volume of the ledger, so that both would be restored together."""
-    if not ledger.is_apart:
-        warn(TOGETHER.format(anchor=ledger.anchor_path))
-
-
 def _check_export(out: Path, *, overwrite: bool) -> None:
     """Raise unless `out` can be made, is empty, or, with `overwrite`, holds an earlier export."""
     check_outside_releases(out)
@@ -146,7 +138,7 @@ def _check_export(out: Path, *, overwrite: bool) -> None:
         Reading.from_json((out / READING).read_text(encoding="utf-8"))
     except (OSError, ValueError, LookupError, TypeError, PcqrError):
         allowed = "a new or empty directory, or, with --overwrite, that of an earlier export"
-        raise ParameterError("--out", allowed, f"{out}, another one") from None
+        raise ParameterError("--out", allowed, f"{out}, which has other files") from None
     if not overwrite:
         raise OutputExists(out / TRANSCRIPT, "a transcript that was exported before")
 

@@ -35,7 +35,9 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost:
         return
     if not holds_model(folder):
         raise ParameterError(
-            option, "a new or empty directory, or, with --overwrite, that of an earlier model", f"{folder}, another one"
+            option,
+            "a new or empty directory, or, with --overwrite, that of an earlier model",
+            f"{folder}, which has other files",
         )
     if not overwrite:
         raise OutputExists(folder / MODEL, "a model that was published before", option=option, cost=cost)

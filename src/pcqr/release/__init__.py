@@ -84,8 +84,8 @@ def open(
     except AnchorMissing as error:
         raise AnchorMissing(error.place, error.reason, f"{error.remedy} To adopt it: {_how_to_adopt()}.") from None
     except LedgerRolledBack as error:
-        adopt = _how_to_adopt(write_off=True)
-        lost = f"If that is lost, go on with this older copy, with everything counted as used: {adopt}."
+        command = _how_to_adopt(write_off=True)
+        lost = f"If that is lost, go on with this older copy, with everything counted as used: {command}."
         raise LedgerRolledBack(error.place, error.reason, f"{error.remedy} {lost}") from None
     try:
         estimator = registry.resolve(registry.algorithm(kept.facts.algorithm).estimator)
