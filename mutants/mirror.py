@@ -43,6 +43,7 @@ OTHER_NAMES = {
     "pcqr/mechanisms/sparse_vector/renyi_search.py": ["privacy/test_renyi_sparse_vector_exactly.py"],
     "pcqr/records/source.py": ["records/test_sources.py", "records/test_encoded.py"],
     "pcqr/records/in_memory.py": ["records/test_sources.py"],
+    "pcqr/records/persons.py": ["records/test_person_sums.py"],
     "pcqr/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/records/head_sums.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],
     "pcqr/records/head_kernels.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],

@@ -6,7 +6,9 @@ import ast
 import ctypes
 import errno
 import os
+import random
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from scipy import stats
 from support.releases import ScriptedEntropy
 
 from pcqr import entropy as entropy_module
-from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy, resolve_entropy
+from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy, resolve_entropy, seeded_generators
 from pcqr.errors import ParameterError
 
 FALSE_ALARM = 1e-6
@@ -286,3 +288,31 @@ def test_a_source_that_gives_too_little_is_an_error() -> None:
     with pytest.raises(ValueError, match="smaller than requested"):
         Short().permutation(3)
     assert Short().words(0).size == 0
+
+
+def of_global_generators() -> tuple[float, float]:
+    """The next number of Python's generator and of NumPy's."""
+    return random.random(), float(np.random.random_sample())  # noqa: NPY002, S311
+
+
+def test_global_generators_go_on_as_if_a_seeded_block_had_not_been() -> None:
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        random.seed(1)
+        np.random.seed(1)  # noqa: NPY002
+        expected = [of_global_generators() for _ in range(3)]
+        random.seed(1)
+        np.random.seed(1)  # noqa: NPY002
+        found = [of_global_generators()]
+        with seeded_generators(7):
+            inside = of_global_generators()
+        found.append(of_global_generators())
+        with suppress(KeyError), seeded_generators(7):
+            again = of_global_generators()
+            raise KeyError("code of others fails")
+        assert again == inside
+        found.append(of_global_generators())
+        assert found == expected
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002

@@ -17,7 +17,7 @@ from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.guarantee import Guarantee, amplified, positive, rounded_text, rounded_up, unamplified, warn_if_weak
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.plan.words import promise
-from pcqr.unit import RECORD, Unit
+from pcqr.unit import PERSON, PRESENCE, RECORD, Unit
 
 epsilons = st.floats(1e-6, 60.0)
 rates = st.floats(1e-6, 1.0)
@@ -246,3 +246,25 @@ def test_a_figure_that_is_short_is_shown_as_it_was_written(value: float) -> None
 def test_what_is_shown_is_never_less(value: float, digits: int) -> None:
     shown = float(rounded_text(value, digits))
     assert value <= shown <= value * (1.0 + 1.01 * 10.0 ** (1 - digits))
+
+
+def test_a_guarantee_says_whether_an_account_paid_and_a_seeded_one_pays_nothing() -> None:
+    stated = Guarantee(1.0, 1e-6)
+    assert stated.is_charged is None
+    assert stated.memory() == ()
+    for paid in (True, False):
+        found = stated.charged(to_account=paid)
+        assert found == replace(stated, is_charged=paid)
+        assert ("charged to an account" in found.memory()[0]) is paid
+        seeded = stated.drawn_with(private_entropy=False)
+        assert seeded.charged(to_account=paid) == seeded
+
+
+@pytest.mark.parametrize("unit", [PRESENCE, PERSON, Unit.person(2)])
+def test_what_was_proved_for_records_alone_becomes_a_guarantee_about_persons(unit: Unit) -> None:
+    """Of a record that is removed only, or of a person with few rows, the same figures say too little."""
+    found = Guarantee(1.0, 1e-6).for_persons("one row of each")
+    assert (found.unit, found.epsilon, found.delta) == (PERSON, 1.0, 1e-6)
+    assert found.steps[-1] == "one row of each"
+    with pytest.raises(ParameterError, match="unit"):
+        Guarantee(1.0, 1e-6, unit=unit).for_persons("one row of each")

@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import math
+import sys
 from itertools import product
 
 import mpmath
@@ -206,3 +207,23 @@ def test_far_below_the_smallest_float_and_beyond_the_largest_epsilon() -> None:
 def test_a_length_that_is_none_is_refused(bad: float) -> None:
     with pytest.raises(ParameterError, match="ranged"):
         gaussian_delta(1.0, 1.0, (), bad)
+
+
+@pytest.mark.parametrize(("beside", "ranged"), [((), 0.75), ((0.25,), 0.75), ((0.25, 0.5), 2.0)])
+def test_what_rounding_may_take_of_epsilon_counts_all_that_is_added(
+    beside: tuple[float, ...], ranged: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8u·(ε + Σ ε_i + 2r), as proofs/accounting.md has it. A large u shows it, where 2⁻⁵³ drowns."""
+    monkeypatch.setattr(gaussian, "_UNIT_ROUNDOFF", 2.0**-10)
+    stated = gaussian._beside_a_range(0.5, 3.0, beside, ranged)
+    monkeypatch.setattr(gaussian, "_UNIT_ROUNDOFF", 0.0)
+    taken = 8.0 * 2.0**-10 * (3.0 + sum(beside) + 2.0 * ranged)
+    assert stated == pytest.approx(gaussian._beside_a_range(0.5, 3.0 - taken, beside, ranged), rel=1e-9)
+
+
+@pytest.mark.parametrize("ranged", [100.0, 290.0])
+def test_a_chance_that_underflows_is_added_before_it_is_multiplied(ranged: float) -> None:
+    """A loss beyond ε − t is rarer than the smallest float at every t; a cell may multiply its chance by e^r/2¹⁸."""
+    stated = gaussian._beside_a_range(0.1, ranged + 10.0, (), ranged)
+    factor = math.expm1(ranged) / gaussian._CELLS / (4.0 * gaussian._CELLS)
+    assert stated == pytest.approx(factor * sys.float_info.min, rel=1e-9)

@@ -77,3 +77,8 @@ def test_a_notebook_shows_the_guarantee(classifier: PrivateClassifier) -> None:
     with config_context(display="text"):
         assert "text/html" not in classifier._repr_mimebundle_()
         assert classifier._repr_html_() is None
+
+
+def test_only_figures_are_shown_of_what_is_as_it_was_by_default() -> None:
+    assert repr(SubsampleAggregate()) == "SubsampleAggregate(epsilon=1.0, delta=1e-06)"
+    assert repr(SubsampleAggregate(queries=7)) == "SubsampleAggregate(epsilon=1.0, delta=1e-06, queries=7)"

@@ -184,3 +184,39 @@ def test_a_doubtful_comparison_does_not_see_the_decimal_settings_of_the_user() -
         context.prec, context.traps[decimal.FloatOperation], context.traps[decimal.Inexact] = 3, True, True
         assert _is_below_exponential(2**63, -0.69, SeededEntropy(0))
         assert not _is_below_exponential(2**63, -0.7, SeededEntropy(0))
+
+
+class Counted(SeededEntropy):
+    """Keeps how many words were asked for at a time."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.asked: list[int] = []
+
+    def words(self, size: int) -> NDArray[np.uint64]:
+        self.asked.append(size)
+        return super().words(size)
+
+
+@pytest.mark.parametrize(
+    ("count", "batch"), [(2, 16), (8, 16), (9, 18), (500, 1_000), (1 << 17, 1 << 18), (10**6, 1 << 18)]
+)
+def test_a_batch_is_twice_the_proposals_that_are_expected(count: int, batch: int) -> None:
+    """One weight of `count` is not negligible: one proposal in `count` is accepted. From 16 to 2¹⁸ at a time."""
+    log_weights = np.full(count, -1000.0)
+    log_weights[count // 2] = 0.0
+    entropy = Counted(0)
+    assert weighted_choice(log_weights, entropy) == count // 2
+    assert set(entropy.asked) == {batch}
+
+
+def test_the_lazy_comparison_decides_all_that_its_digits_tell() -> None:
+    """2¹²⁸·e^x is 2¹²⁸ − c + c²·2⁻¹²⁹ for x = −c·2⁻¹²⁸; with 82 digits its bracket is 3.4·10⁻³⁹ to either side.
+
+    For c = 3 it is 1.3·10⁻³⁸ above a whole number, which decides, and for c = 1 1.5·10⁻³⁹, which does not.
+    """
+    every = 2**64 - 1
+    assert _is_below_exponential(every, -3 * 2.0**-128, ScriptedEntropy(every - 3))
+    undecided = ScriptedEntropy(every - 1, 0)
+    assert _is_below_exponential(every, -(2.0**-128), undecided)
+    assert not undecided.left

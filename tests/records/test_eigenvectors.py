@@ -80,3 +80,16 @@ def test_directions_of_many_rows_and_of_few_are_singular_vectors(shape: tuple[in
 def test_zeros_have_no_directions() -> None:
     with pytest.raises(ParameterError, match="not all zero"):
         Directions.whitening(np.zeros((5, 2)), 0.3)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "wanted"),
+    [
+        ([[1e20, 0.0, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]], [1e20, 1.5, 0.5]),
+        ([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1e20]], [1e20, 1.5, 0.5]),
+        ([[0.0, 1e-140, 0.0], [1e-140, 0.0, 0.0], [0.0, 0.0, 1.0]], [1.0, 1e-140, -1e-140]),
+    ],
+)
+def test_a_small_block_beside_a_large_one_keeps_its_own_values(matrix: list[list[float]], wanted: list[float]) -> None:
+    values, _ = eigenvectors(np.array(matrix))
+    np.testing.assert_allclose(values, wanted, rtol=1e-14)

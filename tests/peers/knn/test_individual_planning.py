@@ -109,3 +109,11 @@ def test_stages_that_cannot_be_run_are_refused() -> None:
 def test_plans_are_documents(adjacency: Any) -> None:
     plan = planned(adjacency=adjacency)
     assert Document.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(("neighbours", "reach"), [(125, 1), (2_000, 16)])
+def test_with_few_queries_a_record_at_the_query_can_vote_three_times(neighbours: int, reach: int) -> None:
+    """Noise of √(3/b) votes, however many neighbours there are."""
+    vote = planned(epsilon=0.3, queries=1, neighbours=neighbours).vote
+    assert vote.reach == reach
+    assert vote.vote_scale * math.sqrt(neighbours) == pytest.approx(math.sqrt(3.0 / vote.budget), rel=1e-9)
