@@ -288,13 +288,3 @@ def test_how_many_classes_there_may_be_is_said(estimator: Any) -> None:
     told = "classes must be 2 to 127 label names that are read as different ones, negative first; received '128 names'"
     with pytest.raises(ParameterError, match=re.escape(told)):
         estimator(classes=names, entropy=Forbidden()).fit(X, y, public=X[:2] + 0.5)
-
-
-def test_a_plan_reads_named_public_columns_and_keeps_none_of_their_names() -> None:
-    pandas = pytest.importorskip("pandas")
-    rows = np.random.default_rng(0).random((200, 2))
-    learner = SemiPrivateLearner(DecisionTrees(depth=1), 1.0)
-    assert learner.plan(3_000, public=pandas.DataFrame(rows, columns=["age", "height"])) == learner.plan(
-        3_000, public=rows
-    )
-    assert not hasattr(learner, "feature_names_in_")
