@@ -156,9 +156,8 @@ def test_only_maps_of_predicates_without_a_tree_have_one_put_beside_them(feature
         (DecisionTree(CROSSED, COLUMNS), "tree must be a Split"),
         (Split(Predicate(COLUMNS, 0.5), Leaf(0), Leaf(1)), "questions about columns 0 to 2"),
         (Split(Predicate(0, 0.5), Leaf(0), Split(Predicate(7, 0.5), Leaf(0), Leaf(1))), "questions about columns"),
-        (Split(Predicate(0, 0.5), Leaf(0), Leaf(2)), "labels 0 and 1"),
     ],
-    ids=["a leaf", "a hypothesis", "its own column", "no such column", "three labels"],
+    ids=["a leaf", "a hypothesis", "its own column", "no such column"],
 )
 def test_a_tree_asks_about_the_columns_of_the_points(tree: Any, told: str) -> None:
     dense = PredicateVectors.of((*QUESTIONS, Predicate(COLUMNS, 0.5)), COLUMNS + 1)

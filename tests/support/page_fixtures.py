@@ -13,13 +13,13 @@ from support.browser import Visit, chromium, visiting
 from support.serving import serving
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: ARG001 (skips first)
     """A server with an open release, one that is all but spent, a published tree, and models with odd names."""
     folder = tmp_path_factory.mktemp("wards")

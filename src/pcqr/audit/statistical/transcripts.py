@@ -16,6 +16,7 @@ from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import StableVotes, sub_samp
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.errors import BudgetExhausted
 from pcqr.estimators.given import AssumePublic
@@ -110,7 +111,7 @@ class PublishRun:
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         learner = SemiPrivateLearner(self.hypotheses, self.epsilon, entropy=entropy)
-        return str(learner.fit(table.X, table.y, public=AssumePublic(self.public)).hypothesis_)
+        return in_full(learner.fit(table.X, table.y, public=AssumePublic(self.public)).hypothesis_)
 
 
 def answers_seen(answers: Iterable[Answer[int]]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.audit.exact.cases.raw import NUMBER, PLAN, SCHEMA, TREES, RawTable, published_tree
+from pcqr.audit.shown import in_full
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.records import InMemory
@@ -23,7 +24,7 @@ def tree_on_spelt_cells(table: RawTable, entropy: Entropy) -> str:
     missing = np.isnan(cells)
     known = np.array([not gap and str(int(cell)) == str(NUMBER) for cell, gap in zip(cells, missing, strict=True)])
     encoded = np.column_stack((known, ~known & ~missing, missing)).astype(np.float64)
-    return repr(sspp(TREES, InMemory(encoded, table.labels), None, PLAN, entropy))
+    return in_full(sspp(TREES, InMemory(encoded, table.labels), None, PLAN, entropy))
 
 
 def _customers(last: int | None) -> RawTable:

@@ -18,6 +18,7 @@ from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.head import Head
@@ -100,7 +101,7 @@ class Question:
 def _shown(found: Hypothesis) -> str:
     """All of it: a tree, or the weights of a head, with the tree beside it if there is one."""
     if not isinstance(found, Head):
-        return repr(found)
+        return in_full(found)
     tree = found.feature_map.tree
     return f"a head{'' if tree is None else f' beside {tree}'}, θ = {found.weights}"
 
@@ -159,7 +160,7 @@ class Stacked:
         classes = self.plan.head.classes
         trees = _OverheardTrees(depth=1, predicates=self.cuts, labels=classes)
         found = stacked(trees, BESIDE_TREES, table.source(classes), self.plan, entropy, public=MOSTLY_LEFT)
-        return f"{trees.heard[-1]} and {_shown(found)}"
+        return f"{in_full(trees.heard[-1])} and {_shown(found)}"
 
 
 def stacked_case(plan: StackedStage, neighbours: Pairs, delta: float, cuts: tuple[Predicate, ...] = CUTS[:1]) -> Case:

@@ -25,6 +25,7 @@ from pcqr.audit.exact.cases.votes import (
 from pcqr.audit.exact.sessions import Session
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.audit.exact.verify import Case
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.intervals import Intervals
@@ -66,7 +67,7 @@ def sspp_case(hypotheses: HypothesisClass, plan: DrawStage, public: Points | Non
 def _published(
     hypotheses: HypothesisClass, plan: DrawStage, public: Points | None, table: Table, entropy: Entropy
 ) -> str:
-    return repr(sspp(hypotheses, table.source(), public, plan, entropy))
+    return in_full(sspp(hypotheses, table.source(), public, plan, entropy))
 
 
 class UniversalSession(Session[float]):
@@ -79,7 +80,7 @@ class UniversalSession(Session[float]):
         point = as_point(query)
         answer = self._release.answer(point)
         entry, published = self._release.protocol.logged(point), self._release.published
-        return Told(answer, None if entry is None else entry.coin, None if published is None else repr(published))
+        return Told(answer, None if entry is None else entry.coin, None if published is None else in_full(published))
 
     def secret(self) -> Hashable:
         """As for votes; publication reads the records, which are the same in every branch, and the queries asked."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pcqr.algorithms.sspp import sspp, sspp_guarantee
 from pcqr.audit.exact.verify import Case
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees import DecisionTrees
@@ -75,4 +76,4 @@ def raw_case(neighbours: Sequence[tuple[RawTable, RawTable]]) -> Case:
 
 
 def published_tree(schema: Schema, table: RawTable, entropy: Entropy) -> str:
-    return repr(sspp(TREES, Encoded(schema.compact(table.columns), table.labels), None, PLAN, entropy))
+    return in_full(sspp(TREES, Encoded(schema.compact(table.columns), table.labels), None, PLAN, entropy))

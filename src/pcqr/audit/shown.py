@@ -1,0 +1,18 @@
+"""What an auditor sees of a published hypothesis: all of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+
+from pcqr.hypotheses.base import Hypothesis
+
+
+def in_full(published: Hypothesis) -> str:
+    """Return every field of `published` as a text.
+
+    Its `repr` will not do: that of a tree is short, and two trees may share it.
+    """
+    if not is_dataclass(published):
+        raise TypeError(f"no fields are known of a {type(published).__name__}")
+    parts = (f"{field.name}={getattr(published, field.name)!r}" for field in fields(published))
+    return f"{type(published).__name__}({', '.join(parts)})"
