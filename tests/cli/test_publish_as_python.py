@@ -101,7 +101,7 @@ def test_the_command_and_python_give_one_model(tmp_path: Path, monkeypatch: pyte
         files["--schema"] = "schema.toml"
     places = [part for option, file in files.items() for part in (option, str(tmp_path / file))]
     asked = ["--label", "y", "--labels", ",".join(case.classes), "--epsilon", str(case.epsilon), "--seed", str(SEED)]
-    result = CliRunner().invoke(app, spending(["publish", *places, *asked, *case.options]))
+    result = CliRunner().invoke(app, spending(["publish", *places, *asked, *case.options, "--accept-weak-guarantee"]))
     assert result.exit_code == 0, result.output
 
     rows = read_table(tmp_path / "public.csv") if case.has_public else None

@@ -60,7 +60,9 @@ def test_words_for_labels_from_end_to_end(
 
     asked = ["--label", "y", "--labels", ",".join(names), "--epsilon", epsilon, "--delta", "1e-6", "--method", "head"]
     files = ["--private", private, "--public", public, "--out", model]
-    result = CliRunner().invoke(app, spending(["publish", *files, *asked, "--seed", "1", "--json"]))
+    result = CliRunner().invoke(
+        app, spending(["publish", *files, *asked, "--seed", "1", "--json", "--accept-weak-guarantee"])
+    )
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["classes"] == list(names)
 

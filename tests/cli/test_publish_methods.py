@@ -90,7 +90,7 @@ def test_three_labels_have_a_head_and_no_count(files: Path) -> None:
 
 def test_the_folder_of_a_head_says_which_columns_matter(files: Path) -> None:
     """By its own predicates, more than trees can afford, and from public rows."""
-    result = publish(files, "--method", "head", "--epsilon", "20")
+    result = publish(files, "--method", "head", "--epsilon", "20", "--accept-weak-guarantee")
     assert result.exit_code == 0, result.output
     model = PublishedModel.load(files / "model")
     assert model.effects is not None, "n·ε = 60,000: it has ferns"

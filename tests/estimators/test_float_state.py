@@ -40,9 +40,9 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "universal": lambda: UniversalRelease(Stumps(), epsilon=8.0, queries=20, entropy=0),
     "noisy max": lambda: NoisyMaxAggregate(Stumps(), epsilon=8.0, queries=20, entropy=0),
     "semi-private": lambda: SemiPrivateLearner(Stumps(), epsilon=8.0, entropy=0),
-    "trees": lambda: SemiPrivateLearner(DecisionTrees(depth=2), epsilon=8.0, entropy=0),
+    "trees": lambda: SemiPrivateLearner(DecisionTrees(depth=2), epsilon=8.0, entropy=0, classes=(0, 1)),
 } | {
-    method: lambda method=method: PrivateClassifier(8.0, method=method, entropy=0)
+    method: lambda method=method: PrivateClassifier(8.0, method=method, entropy=0, classes=(0, 1))
     for method in ("tree", "head", "counted")
 }
 

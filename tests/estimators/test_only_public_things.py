@@ -163,7 +163,7 @@ def test_a_classifier_keeps_no_rows_that_were_called_public(method: Any) -> None
     classifier = PrivateClassifier(method=method, entropy=0)
     with pytest.raises(DataError, match="more than half are rows of X"):
         classifier.fit(X, X[:, 0] > 0.4, public=X[:50])
-    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_"}
+    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_", "_has_spent"}
     assert X[0].tobytes() not in pickle.dumps(classifier)
     assert public[0].tobytes() not in pickle.dumps(classifier.fit(X, X[:, 0] > 0.4, public=public))
 
@@ -178,4 +178,4 @@ def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monk
     classifier = PrivateClassifier(method="head", features=features, entropy=0)
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(X, X[:, 0] > 0.4, public=public)
-    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_"}
+    assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_", "_has_spent"}
