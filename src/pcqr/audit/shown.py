@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 
 from pcqr.hypotheses.base import Hypothesis
 
@@ -12,7 +12,5 @@ def in_full(published: Hypothesis) -> str:
 
     Its `repr` will not do: that of a tree is short, and two trees may share it.
     """
-    if not is_dataclass(published):
-        raise TypeError(f"no fields are known of a {type(published).__name__}")
     parts = (f"{field.name}={getattr(published, field.name)!r}" for field in fields(published))
     return f"{type(published).__name__}({', '.join(parts)})"
