@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
-from pcqr.hypotheses.base import Hypothesis
 
-
-def in_full(published: Hypothesis) -> str:
-    """Return every field of `published` as a text.
+def in_full(published: Any) -> str:
+    """Return every field of `published`, a hypothesis of pcqr, as a text.
 
     Its `repr` will not do: that of a tree is short, and two trees may share it.
     """
