@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from pathlib import Path
 
 import pytest
 
 from pcqr.addresses import DatabaseAddress, hidden, without_password
 from pcqr.errors import ParameterError
+from pcqr.release import Account
+from pcqr.release.ledger import create_ledger, open_ledger
 
 SHOWN = {
     "postgresql://me:secret@host:5432/db?ledger=x": "postgresql://me@host:5432/db?ledger=x",
@@ -99,3 +102,17 @@ def test_an_error_about_a_parameter_does_not_repeat_it() -> None:
     error = ParameterError("--ledger", "left out", next(iter(SHOWN)))
     assert "secret" not in f"{error} {error.received} {error!r} {vars(error)}"
     assert "me@host" in str(error)
+
+
+@pytest.mark.parametrize("address", ["postgresql:/me:secret@host/db", "host=/run user=me password=secret"])
+def test_an_address_that_is_misspelt_is_not_taken_for_a_path(address: str, tmp_path: Path) -> None:
+    for call in (
+        lambda: Account.open(address),
+        lambda: Account.create(address, 1.0, 1e-6),
+        lambda: open_ledger(address, "release", tmp_path / "anchor"),
+        lambda: create_ledger(address, "release", tmp_path / "anchor"),
+    ):
+        with pytest.raises(ParameterError, match="postgresql://USER@HOST") as refusal:
+            call()
+        assert "secret" not in str(refusal.value)
+        assert refusal.value.__context__ is None

@@ -37,6 +37,9 @@ def found(place: str | os.PathLike[str]) -> DatabaseAddress | Path:
         return Path(text.removeprefix(_SQLITE)).absolute()
     if "://" in text:
         return DatabaseAddress(text)
+    if not isinstance(place, Path) and without_password(text) != text:
+        allowed = "a name, a path or an address, postgresql://USER@HOST/DATABASE?ledger=NAME"
+        raise ParameterError("account", allowed, text)
     is_path = isinstance(place, os.PathLike) or any(mark in text for mark in ("/", os.sep)) or text.endswith(SUFFIX)
     if is_path:
         return Path(text).expanduser().absolute()

@@ -227,7 +227,11 @@ def is_address(place: str | os.PathLike[str]) -> bool:
 
 
 def _path(place: str | os.PathLike[str]) -> Path:
-    return real(Path(os.fspath(place).removeprefix("sqlite:///")))
+    text = os.fspath(place)
+    if not isinstance(place, Path) and "://" not in text and without_password(text) != text:
+        allowed = "a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE?ledger=NAME"
+        raise ParameterError("ledger", allowed, text)
+    return real(Path(text.removeprefix("sqlite:///")))
 
 
 def written_place(place: str | os.PathLike[str]) -> str:
