@@ -131,6 +131,7 @@ for copy in ("0", "1"):
 """
 
 
+@pytest.mark.slow
 def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back(tmp_path: Path) -> None:
     """In a process of its own: a change is seen only by one that has not imported pcqr. By two jobs, then by one."""
     command = [sys.executable, "-c", JUDGE, str(tmp_path)]

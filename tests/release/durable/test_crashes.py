@@ -92,7 +92,7 @@ def assert_the_next_save_cleans_up(release: Any, folder: Path, **where: Any) -> 
     assert len(secrets) == 1
     with pytest.raises(ReleaseError, match=r"was not finished.*secret\.pcqr there may hold private records.*again"):
         find(folder / "release", **where, read_only=True)
-    with pytest.warns(UnfinishedSave, match=r"secret\.pcqr among it"):
+    with pytest.warns(UnfinishedSave, match=r"secret\.pcqr among them"):
         rehearse(folder / "release", **where)
     assert not list(folder.rglob("*secret*"))
     assert not [path for path in (folder, folder / "release") if list(path.glob(".*"))]

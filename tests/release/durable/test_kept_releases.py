@@ -324,7 +324,7 @@ def test_a_save_that_fails_leaves_the_release_as_it_was(tmp_path: Path, monkeypa
     release = fitted()
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
-    with pytest.raises(ReleaseError, match="something else"):
+    with pytest.raises(ReleaseError, match="other files are there"):
         release.save(tmp_path / "taken")
 
     def full(*_: object) -> None:
