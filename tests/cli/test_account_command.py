@@ -218,7 +218,7 @@ def test_adopt_after_the_anchor_was_lost(home: Path, files: Path) -> None:
     assert charges() == ["PrivateClassifier"]
 
 
-def test_a_anchor_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:
+def test_an_anchor_elsewhere_is_named_in_every_command(home: Path, files: Path) -> None:
     anchor = home / "another disk" / "anchor"
     created("--anchor", anchor)
     assert anchor.exists()

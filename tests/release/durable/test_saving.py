@@ -91,7 +91,7 @@ def test_a_disk_that_does_not_take_the_names_fails_the_save(tmp_path: Path, monk
     release.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
 
 
-def test_a_anchor_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_anchor_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever brings back an older copy of the directory would bring back the anchor, too."""
     place, release = tmp_path / "release", fitted()
     (tmp_path / "alias").symlink_to(place)

@@ -80,7 +80,7 @@ def test_without_a_whole_slot_there_is_no_anchor(tmp_path: Path, content: bytes)
 
 
 @pytest.mark.parametrize("content", [b"", b"the only copy of something", slot(OWN, link(0))])
-def test_a_anchor_is_made_over_nothing_that_is_there(tmp_path: Path, content: bytes) -> None:
+def test_an_anchor_is_made_over_nothing_that_is_there(tmp_path: Path, content: bytes) -> None:
     """A path may be misspelt, or be that of the private table."""
     path, name = tmp_path / "file", tmp_path / "name"
     path.write_bytes(content)
@@ -108,7 +108,7 @@ def test_the_anchor_of_another_ledger_is_neither_believed_nor_overwritten(tmp_pa
     assert again(path).read() == link(5)
 
 
-def test_a_anchor_that_another_copy_has_moved_is_noticed(tmp_path: Path) -> None:
+def test_an_anchor_that_another_copy_has_moved_is_noticed(tmp_path: Path) -> None:
     one, other = made(tmp_path / "anchor"), again(tmp_path / "anchor")
     other.advance(link(1), yes)
     with pytest.raises(LedgerRolledBack, match="has moved on"):
@@ -126,7 +126,7 @@ def test_who_holds_it_keeps_others_out(tmp_path: Path) -> None:
     other.hold()
 
 
-def test_a_anchor_that_vanishes_or_is_replaced_under_a_writer_is_noticed(tmp_path: Path) -> None:
+def test_an_anchor_that_vanishes_or_is_replaced_under_a_writer_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "anchor"
     anchor = made(path)
     content = path.read_bytes()

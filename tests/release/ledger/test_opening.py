@@ -68,7 +68,7 @@ def test_an_empty_ledger_can_be_discarded_with_its_anchor_and_another_one_be_mad
         assert bodies(again) == [b"one"]
 
 
-def test_nothing_is_adopted_while_there_is_a_anchor(shelf: Shelf) -> None:
+def test_nothing_is_adopted_while_there_is_an_anchor(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         identity = ledger.identity
         add(ledger, b"one")
