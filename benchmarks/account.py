@@ -20,7 +20,7 @@ from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.plan import Aim, Budget, Plan
 from pcqr.planning import Request, plan_agnostic, plan_semi_private
 from pcqr.planning.classifiers.published import plan_published
-from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
+from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.release import Account
@@ -42,10 +42,10 @@ def tree(epsilon: float, _: float = 0.0) -> Plan:
     return plan_semi_private(Request(records=RECORDS, features=1, hypotheses=hypotheses, budget=Budget(epsilon)))
 
 
-def head(epsilon: float, delta: float = EACH) -> Plan:
+def linear(epsilon: float, delta: float = EACH) -> Plan:
     request = Request(records=RECORDS, features=1, hypotheses=_TREES, budget=Budget(epsilon, delta))
-    features = HeadFeatures(PredicateVectors.of(_TREES.predicates or (), 1), None, WHOLE_SHARE)
-    return plan_published(request, "head", (features,))
+    features = FeatureMap(PredicateVectors.of(_TREES.predicates or (), 1), None, WHOLE_SHARE)
+    return plan_published(request, "linear", (features,))
 
 
 def votes(epsilon: float, delta: float = EACH) -> Plan:
@@ -58,7 +58,7 @@ def votes(epsilon: float, delta: float = EACH) -> Plan:
 
 KINDS: dict[str, Callable[..., Plan]] = {
     "one draw, published at once (a tree)": tree,
-    "a head, published at once": head,
+    "a linear classifier, published at once": linear,
     "answers by votes": votes,
 }
 
@@ -89,7 +89,7 @@ def draw(path: Path = PICTURE) -> None:
         for what, hypotheses, made, epsilon in (
             ("SemiPrivateLearner", "DecisionTrees", tree, 0.5),
             ("AgnosticRelease", "Stumps", votes, 1.0),
-            ("PrivateClassifier", "DecisionTrees", head, 1.0),
+            ("PrivateClassifier", "DecisionTrees", linear, 1.0),
             ("a table of counts", None, tree, 0.2),
             ("AgnosticRelease", "Stumps", votes, 0.5),
         ):

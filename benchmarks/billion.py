@@ -1,6 +1,6 @@
 """A plan on paper for 10⁹ rows and 10⁴ queries a second: what was measured, multiplied.
 
-    python -m benchmarks.billion measure     rows a second of a published tree and a published head, one core
+    python -m benchmarks.billion measure     rows a second of a published tree and a published linear classifier, one core
     python -m benchmarks.billion page        the tables of docs/scaling.md
 
 Nothing here was run at that size. Processor time is that of 10⁷ rows (`benchmarks.scaling`) times a hundred, since
@@ -34,12 +34,12 @@ TIMED_ROWS, ROUNDS = 100_000, 5
 
 
 def measure() -> None:
-    """A tree and a head on 20 columns: the published ones need no ledger, so that any number of machines can answer."""
+    """A tree and a linear classifier on 20 columns: the published ones need no ledger, so that any number of machines can answer."""
     generator = np.random.default_rng(0)
     X, public = generator.normal(size=(TIMED_ROWS, 20)), generator.normal(size=(2_000, 20))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.0).astype(int)
     found: dict[str, Any] = {"load": os.getloadavg()[0]}
-    for method in ("tree", "head"):
+    for method in ("tree", "linear"):
         model = PrivateClassifier(4.0, method=method, classes=(0, 1), entropy=0).fit(X, y, public=public)
         model.predict(X[:10])
         seconds = []
@@ -65,7 +65,7 @@ def fits() -> str:
     for words, seconds in (
         ("read and judge every cell", reading),
         ("`--method tree`, reading included", scaling["published"]["tree"]["processor"]),
-        ("`auto` with the head that is planned for 10⁷ rows", scaling["published"]["auto"]["processor"]),
+        ("`auto` with the linear classifier that is planned for 10⁷ rows", scaling["published"]["auto"]["processor"]),
     ):
         hours = seconds * times / 3600.0
         minutes = hours / CORES / kept * 60.0
@@ -80,7 +80,7 @@ def answers() -> str:
     served = next(case for case in stored("service")["cases"] if (case["server"], case["ask"]) == ("durable", "v1"))
     ways = (
         ("a published tree, `predict`", published["tree"], "none: any number of machines", "core"),
-        ("a published head, `predict`", published["head"], "none: any number of machines", "core"),
+        ("a published linear classifier, `predict`", published["linear"], "none: any number of machines", "core"),
         ("votes, batches of 100, kept in SQLite", durable["answers"] / durable["seconds"], "one process", "process"),
         ("votes, one query a request, `pcqr serve`", served["speed"], "the ledger, once an answer", "worker"),
     )

@@ -1,12 +1,12 @@
-"""Are the probabilities of a private head to be trusted? UCI Adult, on test rows that no part of the fit has seen.
+"""Are the probabilities of a private linear classifier to be trusted? UCI Adult, on test rows that no part of the fit has seen.
 
     python -m benchmarks.calibration [--fast] [--redraw]
 
-2,000 rows of the test part are public; the head is fitted on the 32,561 training records (replace-one, δ = 10⁻⁶); the
+2,000 rows of the test part are public; the linear classifier is fitted on the 32,561 training records (replace-one, δ = 10⁻⁶); the
 other 14,281 test rows are asked. A bin holds the rows whose probability of >50K lies in a tenth of [0, 1]: where
 probabilities are right, so many of its rows earn that much. Beside the log-loss (natural logarithm, less is better) of
 `predict_proba` stands that of the plain logistic function of the margins, and of the share of >50K among all rows.
-Then a head with ferns at the last ε is drawn as `PublishedModel.draw` and `importances` draw it.
+Then a linear classifier with ferns at the last ε is drawn as `PublishedModel.draw` and `importances` draw it.
 
 Randomness is seeded so that a run can be repeated; neither accuracy nor calibration depends on it.
 """
@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, wide_console, write_json
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.algorithms.head import descend, head_guarantee
+from pcqr.algorithms.linear import descend, linear_guarantee
 from pcqr.datasets import load_adult
 from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, entitle, mark_in_percent, note, picture, tidy
 from pcqr.entropy import SeededEntropy
 from pcqr.models import PublishedModel
-from pcqr.planning.classifiers.head import head_features, head_predicates, plan_head
+from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map, plan_linear
 from pcqr.planning.classifiers.recipes import ferned
 from pcqr.records import InMemory
 
@@ -98,21 +98,21 @@ def main() -> None:
     write_json(RESULTS, {"delta": DELTA, "public": PUBLIC}, [asdict(case) for case in cases])
     draw(cases)
     model, public = with_ferns(EPSILONS[-1])
-    model.explained(public).draw(PICTURES / "head.png")
+    model.explained(public).draw(PICTURES / "linear.png")
     model.importances(public).draw(PICTURES / "importance.png")
 
 
 def with_ferns(epsilon: float) -> tuple[PublishedModel, Floats]:
-    """The head with hardly anything but ferns, whatever pilots would say, and the public rows."""
+    """The linear classifier with hardly anything but ferns, whatever pilots would say, and the public rows."""
     data = load_adult()
     public = data.X_test[np.random.default_rng(0).permutation(data.y_test.size)[:PUBLIC]]
     n, recipe = data.y_train.size, ferned(data.y_train.size, epsilon)
-    predicates = head_predicates(recipe.rarest, n, public, data.schema)
-    features = head_features(recipe, predicates, public.shape[1], public, data.schema)
-    plan = plan_head(n, features, recipe, epsilon, DELTA)
-    head = descend(features, InMemory(data.X_train, data.y_train), plan, SeededEntropy(1))
-    promised = head_guarantee(plan, DELTA).drawn_with(private_entropy=False)
-    return PublishedModel(head, data.label_names, data.schema, promised), public
+    predicates = linear_predicates(recipe.rarest, n, public, data.schema)
+    features = make_feature_map(recipe, predicates, public.shape[1], public, data.schema)
+    plan = plan_linear(n, features, recipe, epsilon, DELTA)
+    linear = descend(features, InMemory(data.X_train, data.y_train), plan, SeededEntropy(1))
+    promised = linear_guarantee(plan, DELTA).drawn_with(private_entropy=False)
+    return PublishedModel(linear, data.label_names, data.schema, promised), public
 
 
 def measure(epsilon: float) -> Calibration:
@@ -121,13 +121,13 @@ def measure(epsilon: float) -> Calibration:
     order = np.random.default_rng(0).permutation(data.y_test.size)
     public, asked = data.X_test[order[:PUBLIC]], order[PUBLIC:]
     X, y = data.X_test[asked], data.y_test[asked]
-    head = PrivateClassifier(epsilon, DELTA, method="head", entropy=1, classes=(0, 1))
-    head.fit(data.X_train, data.y_train, public=AssumePublic(public))  # some rows of the two parts coincide
-    said = head.predict_proba(X)[:, 1]
-    logistic = 1.0 / (1.0 + np.exp(-head.decision_function(X)))
+    linear = PrivateClassifier(epsilon, DELTA, method="linear", entropy=1, classes=(0, 1))
+    linear.fit(data.X_train, data.y_train, public=AssumePublic(public))  # some rows of the two parts coincide
+    said = linear.predict_proba(X)[:, 1]
+    logistic = 1.0 / (1.0 + np.exp(-linear.decision_function(X)))
     return Calibration(
         epsilon,
-        float(np.mean(head.predict(X) == y)),
+        float(np.mean(linear.predict(X) == y)),
         log_loss(said, y),
         log_loss(logistic, y),
         log_loss(np.full(y.size, y.mean()), y),
@@ -159,7 +159,7 @@ def draw(cases: Sequence[Calibration]) -> None:
             axes.set_ylim(0, 1)
             mark_in_percent(axes.xaxis)
             mark_in_percent(axes.yaxis)
-            axes.set_xlabel("probability of >50K, as the head says", fontsize=SMALL)
+            axes.set_xlabel("probability of >50K, as the linear classifier says", fontsize=SMALL)
             error = f"off by {100 * case.error:.1f} points on average"
             entitle(axes, f"ε = {case.epsilon:g}", error)
         figure.axes[0].set_ylabel("share of >50K among such test rows", fontsize=SMALL, color=MUTED)

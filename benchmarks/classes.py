@@ -1,6 +1,6 @@
-"""Several classes: one tree, the head and `auto` on tables with 3 to 10 classes.
+"""Several classes: one tree, the linear classifier and `auto` on tables with 3 to 10 classes.
 
-    python -m benchmarks.classes --data FOLDER [--tables diabetes,…] [--epsilons .1,1] [--methods head,…] [--runs 5]
+    python -m benchmarks.classes --data FOLDER [--tables diabetes,…] [--epsilons .1,1] [--methods linear,…] [--runs 5]
 
 Covertype has 7 classes, diabetes130 has 3 (readmitted within 30 days, later, not), MNIST 10 (raw pixels; features from
 a public encoder are in examples/mnist.py). δ = 10⁻⁶, replace-one; 75 % of the rows are private, 2,000 of the others are
@@ -29,7 +29,7 @@ from benchmarks.tables import PUBLIC, TRAIN_SHARE, set_apart
 from pcqr import PrivateClassifier
 from pcqr.schema import Schema
 
-Method = Literal["tree", "head", "auto"]
+Method = Literal["tree", "linear", "auto"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 TABLES = ("diabetes", "covertype", "mnist")

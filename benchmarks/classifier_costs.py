@@ -27,14 +27,14 @@ from pcqr.planning.classifiers.rule import Choice
 DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
-    ("adult", 0.1, "head"),
+    ("adult", 0.1, "linear"),
     ("adult", 0.1, "asked"),
     ("adult", 0.3, "counted"),
-    ("adult", 1.0, "head"),
-    ("adult", 4.0, "head"),
+    ("adult", 1.0, "linear"),
+    ("adult", 4.0, "linear"),
     ("covertype", 0.03, "counted"),
-    ("covertype", 0.1, "head"),
-    ("covertype", 1.0, "head"),
+    ("covertype", 0.1, "linear"),
+    ("covertype", 1.0, "linear"),
 )
 RESULTS = Path("benchmarks/results/classifier_costs.json")
 PAGE = Path("docs/classifiers.md")

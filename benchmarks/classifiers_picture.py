@@ -34,12 +34,12 @@ from pcqr.drawing import (
 if TYPE_CHECKING:
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "asked": "D", "counted": "s", "head": "o"}
+MARKERS = {"tree": "^", "asked": "D", "counted": "s", "linear": "o"}
 WORDS = {
     "tree": "one exact tree",
-    "asked": "a tree or a head, by one question",
-    "counted": "a head, or a tree where one label is rare",
-    "head": "a head",
+    "asked": "a tree or a linear classifier, by one question",
+    "counted": "a linear classifier, or a tree where one label is rare",
+    "linear": "a linear classifier",
 }
 STYLES = ((OTHERS, DASH_DOT), (VOTES, DOTTED))
 """Of the peers."""

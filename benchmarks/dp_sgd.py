@@ -10,7 +10,7 @@ accelerator makes a day of it minutes. `collect` stores its figures, one line a 
 many of the reported runs had it right; a later run replaces the lines that it makes anew.
 
 The vectors: predicates in standard units by the public rows and a constant, divided by their norm; no whitening, no
-ferns. "few" has the predicates of trees, "many" those of the head where n·ε is large, with more cuts through a number
+ferns. "few" has the predicates of trees, "many" those of the linear classifier where n·ε is large, with more cuts through a number
 and rarer categories. Clipping, sampling and noise: `benchmarks.private_descent`; settings: `benchmarks.dp_sgd_search`;
 why the noise is doubled: `benchmarks.peers`.
 """
@@ -33,12 +33,12 @@ from benchmarks.dp_sgd_training import Result, read, unpacked
 from benchmarks.peers import DELTA, EPSILONS, carry, integers, prepare_noise, read_counts, write_counts
 from benchmarks.tables import TABLES, Task, load
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.head import head_predicates
+from pcqr.planning.classifiers.linear import linear_predicates
 from pcqr.records.predicates import Predicates
 from pcqr.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
 
 RAREST = 0.0025
-"""The least share of the public rows at which "many" has a category, as the head has it where n·ε is large."""
+"""The least share of the public rows at which "many" has a category, as the linear classifier has it where n·ε is large."""
 RESULTS = Path("benchmarks/results/dp_sgd.json")
 ROWS = Path("benchmarks/results/dp_sgd_rows.npz")
 
@@ -47,7 +47,7 @@ def prepare(task: Task, folder: Path) -> Path:
     """Write what the training reads of a table, small enough to carry."""
     kinds: dict[str, tuple[Predicates, float]] = {
         VECTORS[0]: (DecisionTrees().prepared(task.public, None).predicates or (), LEAST_DEVIATION / 2.0),
-        VECTORS[1]: (head_predicates(RAREST, task.y.size, task.public, None), LEAST_DEVIATION),
+        VECTORS[1]: (linear_predicates(RAREST, task.y.size, task.public, None), LEAST_DEVIATION),
     }
     kept = sorted({predicate.feature for predicates, _ in kinds.values() for predicate in predicates})
     content: dict[str, Any] = {

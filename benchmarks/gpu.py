@@ -5,8 +5,8 @@
     python -m benchmarks.gpu measure --from FOLDER --out FILE      the same on a GPU, where numpy and torch suffice
     python -m benchmarks.gpu page [--cpu FILE --gpu FILE …]        both compared; the tables of docs/scaling.md
 
-Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *head*: the
-head on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with noise that is
+Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *linear*: the
+linear on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with noise that is
 handed in (whole numbers of about the planned size, by a public generator); how long its real noise takes to draw is
 timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned for them.
 *votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make.
@@ -34,22 +34,22 @@ from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.growing import drawn_tree
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
 from pcqr.noise import Chooser
-from pcqr.plan import HeadStage
-from pcqr.plan.head import last_quarter
+from pcqr.plan import LinearStage
+from pcqr.plan.linear import last_quarter
 from pcqr.records import InMemory, Records
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import GRID
-from pcqr.records.on_device import DeviceHeadSums, OnDevice
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_sums import GRID
+from pcqr.records.on_device import DeviceGradientSums, OnDevice
 
 RESULTS = Path("benchmarks/results/gpu.json")
 PAGE = Path("docs/scaling.md")
 DEPTH, PREDICATES, ETA = 5, 86, 0.5
 DRAWS = 20
 TEACHERS, ASKED = 10_001, 10_000
-HEADS = {"head": 2, "classes": 7}
-"""The tasks with a head, and their number of classes."""
+HEADS = {"linear": 2, "classes": 7}
+"""The tasks with a linear classifier, and their number of classes."""
 REPEATS = 3
-TASKS = ("trees", "head", "classes", "votes", "limits")
+TASKS = ("trees", "linear", "classes", "votes", "limits")
 LARGEST_WEIGHT = 2.0**10
 
 Integers = NDArray[np.int64]
@@ -108,13 +108,13 @@ def grown(records: Records, trees: DecisionTrees, watch: Watch) -> dict[str, Any
 
 
 def taught(
-    records: Records, features: HeadFeatures, plan: dict[str, Any], noise: Iterator[Integers], watch: Watch
+    records: Records, features: FeatureMap, plan: dict[str, Any], noise: Iterator[Integers], watch: Watch
 ) -> dict[str, Any]:
-    """The head's descent with `noise` handed in."""
-    sums = records.head_sums(features, plan["bound"])
+    """The linear classifier's descent with `noise` handed in."""
+    sums = records.gradient_sums(features, plan["bound"])
     found: dict[str, Any] = {"vectors": watch()}
     rate, momentum = plan["rate"], plan["momentum"]
-    if isinstance(sums, DeviceHeadSums):
+    if isinstance(sums, DeviceGradientSums):
         descent = sums.descent(np.zeros((plan["blocks"], plan["coordinates"])), rate, momentum, LARGEST_WEIGHT)
         for step, drawn in enumerate(noise, start=1):
             descent.advance(descent.total(), drawn)
@@ -153,10 +153,11 @@ def ensembles(questions: NDArray[np.float64], features: int) -> dict[str, Any]:
 
 
 def prepare(data: Path, to: Path) -> None:
+    from pcqr.algorithms.piloted import FERNED  # noqa: PLC0415
+
     from benchmarks import classes  # noqa: PLC0415
     from benchmarks.tables import load  # noqa: PLC0415
     from pcqr import PrivateClassifier  # noqa: PLC0415
-    from pcqr.algorithms.piloted import FERNED  # noqa: PLC0415
     from pcqr.plan import PilotedPlan  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)
@@ -169,18 +170,18 @@ def prepare(data: Path, to: Path) -> None:
     short = task.X.astype(np.int16)
     assert (short == task.X).all()
     assert (task.X == kinds.X).all()
-    np.savez_compressed(to / "covertype.npz", X=short, head=task.y, classes=kinds.y)
+    np.savez_compressed(to / "covertype.npz", X=short, linear=task.y, classes=kinds.y)
     for name, labels in HEADS.items():
         learner = PrivateClassifier(1.0, classes=tuple(range(labels)))
         rehearsal = learner.rehearse(len(task.y), task.public)
         if not isinstance(rehearsal.plan, PilotedPlan):
             raise TypeError("Covertype at ε = 1 is large enough for pilots.")
         (to / f"{name}.features.json").write_text(rehearsal.maps[FERNED].to_json(), encoding="utf-8")
-        plan = planned(rehearsal.plan.piloted.heads[FERNED])
+        plan = planned(rehearsal.plan.piloted.linears[FERNED])
         (to / f"{name}.plan.json").write_text(json.dumps(plan) + "\n", encoding="utf-8")
 
 
-def planned(stage: HeadStage) -> dict[str, Any]:
+def planned(stage: LinearStage) -> dict[str, Any]:
     """What the descent needs of the plan, and the page."""
     return {
         "records": stage.records,
@@ -199,11 +200,11 @@ def planned(stage: HeadStage) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class HeadTask:
-    """The records of a head, its feature map and its plan."""
+class LinearTask:
+    """The records of a linear classifier, its feature map and its plan."""
 
     records: InMemory
-    features: HeadFeatures
+    features: FeatureMap
     plan: dict[str, Any]
 
     def noise(self) -> Iterator[Integers]:
@@ -220,17 +221,17 @@ class Inputs:
 
     adult: InMemory
     questions: NDArray[np.float64]
-    heads: dict[str, HeadTask]
+    linears: dict[str, LinearTask]
 
     @classmethod
     def read(cls, folder: Path) -> Inputs:
         adult, covertype = np.load(folder / "adult.npz"), np.load(folder / "covertype.npz")
-        X, heads = covertype["X"].astype(np.float64), {}
+        X, linears = covertype["X"].astype(np.float64), {}
         for name, labels in HEADS.items():
-            features = HeadFeatures.from_json((folder / f"{name}.features.json").read_text(encoding="utf-8"))
+            features = FeatureMap.from_json((folder / f"{name}.features.json").read_text(encoding="utf-8"))
             plan = json.loads((folder / f"{name}.plan.json").read_text(encoding="utf-8"))
-            heads[name] = HeadTask(InMemory(X, covertype[name], labels), features, plan)
-        return cls(InMemory(adult["X"], adult["y"]), adult["questions"], heads)
+            linears[name] = LinearTask(InMemory(X, covertype[name], labels), features, plan)
+        return cls(InMemory(adult["X"], adult["y"]), adult["questions"], linears)
 
     @property
     def trees(self) -> DecisionTrees:
@@ -247,7 +248,7 @@ def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
     from pcqr.hypotheses.trees.committee import TreeCommittee  # noqa: PLC0415
     from pcqr.noise import discrete_gaussians  # noqa: PLC0415
 
-    load, plan = os.getloadavg()[0], inputs.heads["head"].plan
+    load, plan = os.getloadavg()[0], inputs.linears["linear"].plan
     few = inputs.adult.rows(np.arange(100))
     grown(
         few, replace(inputs.trees, predicates=(inputs.trees.predicates or ())[:20]), Watch(clock=time.process_time)
@@ -258,7 +259,7 @@ def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
     for _ in range(5):
         discrete_gaussians(plan["scale"], plan["coordinates"], SystemEntropy())
     told["noise"] = watch() / 5 * plan["steps"]
-    for name, task in inputs.heads.items():
+    for name, task in inputs.linears.items():
         told[name] = task.taught(task.records, task.noise(), Watch(clock=time.process_time)) | {"plan": task.plan}
     many, rows = inputs.ensembles(), inputs.adult.X[:ASKED]
     committees = (
@@ -302,7 +303,7 @@ def measure(inputs: Inputs, device: str, tasks: Sequence[str]) -> dict[str, Any]
         adult = OnDevice(inputs.adult, device)
         told["trees"] = [grown(adult, inputs.trees, watch()) for _ in range(REPEATS)]
     for name in HEADS.keys() & set(tasks):
-        task = inputs.heads[name]
+        task = inputs.linears[name]
         noise, records = list(task.noise()), OnDevice(task.records, device)
         told[name] = [task.taught(records, iter(noise), watch()) for _ in range(REPEATS)]
     if "votes" in tasks:
@@ -325,12 +326,12 @@ def limits(device: str) -> dict[str, bool]:
     import torch  # noqa: PLC0415
 
     from pcqr.gpu.counts import count_conjunctions  # noqa: PLC0415
-    from pcqr.gpu.head import HeadSums  # noqa: PLC0415
+    from pcqr.gpu.linear import GradientSums  # noqa: PLC0415
 
     many = 2**24 + 5 if device == "cuda" else 2**13 + 5
     holds, labels = np.ones((many, 3), dtype=np.bool_), np.zeros(many, dtype=np.int8)
     counts = count_conjunctions([(holds, labels)], 3, 2, 3, device)
-    sums = HeadSums(
+    sums = GradientSums(
         torch.full((many, 1), 32767, dtype=torch.int16, device=device),
         torch.full((1, many), -1, dtype=torch.int16, device=device),
         labels,
@@ -362,10 +363,10 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
         RESULTS.write_text(json.dumps(both, indent=1) + "\n", encoding="utf-8")
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
     here, there = found["cpu"], found["gpu"]
-    plan, rows = here["head"]["plan"], []
+    plan, rows = here["linear"]["plan"], []
     for name, parts, words in (
         ("trees", ("count", "weigh", "draw"), f"a tree of depth {DEPTH} on Adult, {PREDICATES} predicates"),
-        *((name, ("vectors", "steps"), _head_words(name, here[name]["plan"])) for name in HEADS),
+        *((name, ("vectors", "steps"), _linear_words(name, here[name]["plan"])) for name in HEADS),
         ("votes", ("trees",), f"votes of {TEACHERS:,} trees of depth 2 on {ASKED:,} rows"),
         ("votes", ("linear",), f"votes of {TEACHERS:,} linear classifiers on {ASKED:,} rows"),
     ):
@@ -384,16 +385,16 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
     told = (
         f"GPU: {there['device']} ({there['versions']}). Once a process, and not in the table: importing torch,",
         f"{there['import_torch']:.1f} s, and the first use of the device, {there['first_use']:.1f} s.",
-        f"CPU: {here['machine']}. The real noise of the first head, {plan['steps']} × {plan['coordinates']:,} draws",
+        f"CPU: {here['machine']}. The real noise of the first linear classifier, {plan['steps']} × {plan['coordinates']:,} draws",
         f"from the operating system's randomness, takes {here['noise']:.1f} core seconds there.",
         f"Most memory on the GPU: {largest}. At the limits: {held}.",
     )
     put_between(PAGE, "gpu machine", "\n".join(told))
 
 
-def _head_words(name: str, plan: dict[str, Any]) -> str:
+def _linear_words(name: str, plan: dict[str, Any]) -> str:
     size = f"{plan['ferns']} ferns of depth {plan['depth']}, {plan['steps']} steps, noise handed in"
-    return f"the head on covertype, {HEADS[name]} classes, {size}"
+    return f"the linear classifier on covertype, {HEADS[name]} classes, {size}"
 
 
 def main() -> None:

@@ -85,8 +85,8 @@ def main() -> None:
     lines = ",\n".join(json.dumps(asdict(found), ensure_ascii=False) for found in cases)
     options.json.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("chain", "m", "T", "k", "answers, expected", "seen", "halted"):
-        table.add_column(head)
+    for linear in ("chain", "m", "T", "k", "answers, expected", "seen", "halted"):
+        table.add_column(linear)
     for found in cases:
         table.add_row(
             found.chain,

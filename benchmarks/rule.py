@@ -1,14 +1,14 @@
 """Does `method="auto"` pick well on questions that the settings were not chosen on?
 
-    python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--methods tree,head]
+    python -m benchmarks.rule --data FOLDER [--tables married,newark,…] [--epsilons .03,.1] [--methods tree,linear]
 
-A tree, a head and `auto`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, `UNSEEN`, `FRESH`
+A tree, a linear classifier and `auto`, δ = 10⁻⁶, replace-one, on the questions of `benchmarks.tables.HELD_OUT`, `UNSEEN`, `FRESH`
 and `WIDER`, which the rule was settled with in view; splits and public rows as everywhere. `benchmarks.r_tables` asks
 about other tables.
 Regret is how far `auto` is behind the best of the three, which is known afterwards only. Results are stored after every
 cell, one line a table, ε and method; a later run replaces the lines that it makes anew and keeps the others, and what
 has not been run is empty in the tables. Seeds, one for each table, ε, method and run, make it repeatable; where `auto`
-is nothing but a tree, or nothing but a head, it has the seeds of that method and is the same to the last bit.
+is nothing but a tree, or nothing but a linear classifier, it has the seeds of that method and is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from benchmarks.tables import FRESH, HELD_OUT, PUBLIC, UNSEEN, WIDER, Task, load
 from pcqr import AssumePublic, PrivateClassifier
 from pcqr.planning.classifiers.rule import Choice, choose
 
-METHODS: tuple[Choice, ...] = ("tree", "head", "auto")
+METHODS: tuple[Choice, ...] = ("tree", "linear", "auto")
 EPSILONS = (0.03, 0.1, 0.3, 1.0)
 DELTA = 1e-6
 RESULTS = Path("benchmarks/results/rule.json")
@@ -144,8 +144,8 @@ def by_strength(cases: Cases, names: Iterable[str]) -> list[list[str]]:
     return found
 
 
-BY_STRENGTH = ("n·ε", "cells", "tree", "head", "`auto`", "above 1.0")
-HEADER = ("question", "ε", "n·ε", "majority", "tree", "head", "`auto`", "regret")
+BY_STRENGTH = ("n·ε", "cells", "tree", "linear", "`auto`", "above 1.0")
+HEADER = ("question", "ε", "n·ε", "majority", "tree", "linear", "`auto`", "regret")
 
 
 def parser_for(program: str, about: str | None, names: Iterable[str]) -> argparse.ArgumentParser:
@@ -185,7 +185,7 @@ def compare(
         put_between(PAGE, mark, markdown(HEADER, rows(stored(results), asked)))
     for mark, asked in summed.items():
         put_between(PAGE, mark, markdown(BY_STRENGTH, by_strength(stored(results), asked)))
-    show(f"A tree, a head and auto, δ = {DELTA:g}, per cent", HEADER, rows(cases, names), console)
+    show(f"A tree, a linear classifier and auto, δ = {DELTA:g}, per cent", HEADER, rows(cases, names), console)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@
     python -m benchmarks.scaling page                                     the tables and the picture of docs/scaling.md
 
 Ten columns are numbers, ten are texts of 2 to 16 categories. *Counts*: of all sets of at most three of the predicates
-that trees have here. *Sums*: of the vectors of a head, the same for all sizes, at twenty weights. Seconds are those
+that trees have here. *Sums*: of the vectors of a linear classifier, the same for all sizes, at twenty weights. Seconds are those
 of the processor, all threads together, so that other work on the machine is not in them; memory is the largest that the
 whole process had. `measure` and `publish` add to benchmarks/results/scaling.json.
 """
@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pcqr.planning.classifiers.piloted import recipes
 
 from benchmarks.pages import put_between
 from pcqr.datasets import read_table
 from pcqr.drawing import BOLD, MUTED, NAME, SUBSAMP, VOTES, entitle, picture, tidy
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.head import head_features, head_predicates
-from pcqr.planning.classifiers.piloted import recipes
+from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
 from pcqr.records import ParquetTable
 from pcqr.records.parted import Spool
 from pcqr.schema import Schema
@@ -100,13 +100,13 @@ def measured(folder: Path, size: int, what: str) -> dict[str, float]:
         records.conjunctions(predicates, DEPTH)
     else:
         recipe = recipes(HEAD_RECORDS, 1.0)[2]
-        questions = head_predicates(recipe.rarest, HEAD_RECORDS, public, schema)
-        features = head_features(recipe, questions, public.shape[1], public, schema)
+        questions = linear_predicates(recipe.rarest, HEAD_RECORDS, public, schema)
+        features = make_feature_map(recipe, questions, public.shape[1], public, schema)
         shape = (1, features.size), (1, features.count, 1 << features.depth)
         dense, cells = (np.zeros(each, dtype=np.int32) for each in shape)
-        few.head_sums(features, 1 << 20).total(dense, cells)
+        few.gradient_sums(features, 1 << 20).total(dense, cells)
         begin = time.process_time()
-        sums = records.head_sums(features, 1 << 20)
+        sums = records.gradient_sums(features, 1 << 20)
         for _ in range(WEIGHTS):
             dense += 1 << 10
             sums.total(dense, cells)

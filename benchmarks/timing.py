@@ -258,8 +258,8 @@ def requests(case: Case, replies: int) -> tuple[list[bytes], NDArray[np.bool_]]:
         data = ",".join(f"{value:.17f}" for value in point)
         tensor = f'{{"name":"x","datatype":"FP64","shape":[1,{point.size}],"data":[{data}]}}'
         body = f'{{"inputs":[{tensor}]}}'
-        head = f"POST /v2/models/timed/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-        made.append((head + body).encode())
+        linear = f"POST /v2/models/timed/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+        made.append((linear + body).encode())
     return made, is_hard
 
 
@@ -277,11 +277,11 @@ async def asked(
         for place in waiting:
             sent[place], where[place] = time.monotonic_ns(), number
             writer.write(made[place])
-            head = await reader.readuntil(b"\r\n\r\n")
+            linear = await reader.readuntil(b"\r\n\r\n")
             came[place] = time.monotonic_ns()
-            length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+            length = int(linear.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
             body = await reader.readexactly(length)
-            if b" 200 " not in head[:20]:
+            if b" 200 " not in linear[:20]:
                 raise RuntimeError(body.decode())
             is_unstable[place] = b'"unstable"' in body
             if place % 1_000 == 0:

@@ -46,9 +46,9 @@ PAGE = Path("docs/classifiers.md")
 Make = Callable[[tuple[int, ...]], Any]
 ESTIMATORS: dict[str, Make] = {
     "`PrivateClassifier(method='tree')`": lambda c: PrivateClassifier(EPSILON, DELTA, method="tree", classes=c),
-    "`PrivateClassifier(method='head')`": lambda c: PrivateClassifier(EPSILON, DELTA, method="head", classes=c),
-    "`PrivateClassifier(method='head')`, 10 classes": lambda c: PrivateClassifier(
-        EPSILON, DELTA, method="head", classes=c
+    "`PrivateClassifier(method='linear')`": lambda c: PrivateClassifier(EPSILON, DELTA, method="linear", classes=c),
+    "`PrivateClassifier(method='linear')`, 10 classes": lambda c: PrivateClassifier(
+        EPSILON, DELTA, method="linear", classes=c
     ),
     "`SemiPrivateLearner(DecisionTrees())`": lambda c: SemiPrivateLearner(DecisionTrees(), epsilon=EPSILON, classes=c),
     "`SubsampleAggregate()`, stumps": lambda c: SubsampleAggregate(Stumps(), epsilon=EPSILON, delta=DELTA, classes=c),

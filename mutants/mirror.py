@@ -11,7 +11,7 @@ OTHER_NAMES = {
     "pcqr/accounting/loss.py": ["accounting/test_never_too_small.py"],
     "pcqr/accounting/renyi.py": ["accounting/test_never_too_small.py"],
     "pcqr/algorithms/counted.py": [PARTS],
-    "pcqr/algorithms/head.py": [PARTS, "algorithms/test_head_descent.py", "privacy/test_head_steps_exactly.py"],
+    "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_gradient_steps_exactly.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
@@ -47,8 +47,8 @@ OTHER_NAMES = {
     "pcqr/records/in_memory.py": ["records/test_sources.py"],
     "pcqr/records/persons.py": ["records/test_person_sums.py"],
     "pcqr/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
-    "pcqr/records/head_sums.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],
-    "pcqr/records/head_kernels.py": ["records/test_head_sums.py", "privacy/test_head_sums_exactly.py"],
+    "pcqr/records/gradient_sums.py": ["records/test_gradient_sums.py", "privacy/test_gradient_sums_exactly.py"],
+    "pcqr/records/gradient_kernels.py": ["records/test_gradient_sums.py", "privacy/test_gradient_sums_exactly.py"],
     "pcqr/hypotheses/learners/descent.py": ["hypotheses/learners/test_together.py"],
     "pcqr/hypotheses/learners/growth.py": ["hypotheses/learners/test_together.py"],
     "pcqr/hypotheses/learners/planes.py": ["hypotheses/learners/test_together.py"],
@@ -65,8 +65,8 @@ FURTHER = {
     "accounting": ["accounting", "test_guarantee.py", "algorithms/test_guarantees.py"],
     "records": [
         "records/test_limits.py",
-        "algorithms/test_head_descent.py",
-        "privacy/test_head_sums_exactly.py",
+        "algorithms/test_linear_descent.py",
+        "privacy/test_gradient_sums_exactly.py",
         "records/test_vectors.py",
     ],
     "mechanisms": ["mechanisms", "privacy/test_sparse_vector_exactly.py", "algorithms/test_guarantees.py"],
@@ -89,7 +89,11 @@ FURTHER = {
         *("estimators/test_private_classifier.py", "estimators/test_releases.py"),
     ],
     "release": ["release/durable"],
-    "plan": ["algorithms/test_head_descent.py", "algorithms/test_counted.py", "privacy/test_head_steps_exactly.py"],
+    "plan": [
+        "algorithms/test_linear_descent.py",
+        "algorithms/test_counted.py",
+        "privacy/test_gradient_steps_exactly.py",
+    ],
 }
 
 

@@ -75,9 +75,9 @@ def test_what_a_page_mentions_is_there(page: Path) -> None:
 def test_what_is_gone_is_noticed() -> None:
     assert _exists("pcqr.plan.VoteStage.teachers")
     assert not _exists("pcqr.names")
-    assert _exists("pcqr.gpu.head.HeadSums.total")
-    assert not _exists("pcqr.gpu.heads")
-    assert not _exists("pcqr.gpu.head.total")
+    assert _exists("pcqr.gpu.linear.GradientSums.total")
+    assert not _exists("pcqr.gpu.linears")
+    assert not _exists("pcqr.gpu.linear.total")
     assert not _exists("pcqr.plan.VotePlan")
     assert not _exists("pcqr.plan.VoteStage.voters")
     assert FILE.findall("see tests/test_pages.py, not xtests/y.py") == ["tests/test_pages.py"]

@@ -14,7 +14,6 @@ import pytest
 from scipy.stats import binom, poisson
 from support.requests import request_of
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
 from pcqr.hypotheses import Intervals, Thresholds
 from pcqr.planning import paper
 from pcqr.planning.proved.deviations import consistent_learner_tail

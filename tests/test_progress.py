@@ -84,19 +84,19 @@ def test_pilots_and_their_head_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     X, public = rng.random((500, 2)), rng.random((100, 2))
     with reporting(told.append):
-        PrivateClassifier(80.0, method="head", entropy=0).fit(X, X[:, 0] > X[:, 1], public=public)
+        PrivateClassifier(80.0, method="linear", entropy=0).fit(X, X[:, 0] > X[:, 1], public=public)
     parts = ("vectors of the records", "noisy sums")
     pilots = [f"pilot {number} of 2, {part}" for number in (1, 2) for part in parts]
     assert list(dict.fromkeys(each.stage for each in told)) == [
         *pilots,
         "comparing the pilots",
-        *(f"head, {part}" for part in parts),
+        *(f"linear, {part}" for part in parts),
     ]
 
 
 FITS: dict[str, Any] = {
     "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
-    "head, noisy sums": lambda: PrivateClassifier(4.0, method="head", entropy=0),
+    "linear, noisy sums": lambda: PrivateClassifier(4.0, method="linear", entropy=0),
     "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
 }
 

@@ -69,6 +69,8 @@ class Guarantee(Document):
     is_charged : bool or None, default None
         Was the release charged to an account (`pcqr.release.Account`)? None where nothing was drawn yet, or by a seed.
         It is no part of the promise: guarantees that differ in it alone are equal.
+    rho : float or None, default None
+        The zCDP parameter ρ of the release, rounded up, as proofs/account.md needs it. None: none is proved but ε²/2.
 
     Attributes
     ----------
@@ -101,15 +103,18 @@ class Guarantee(Document):
     unit: Unit = RECORD
     steps: tuple[str, ...] = ()
     is_charged: bool | None = later(None, compare=False)
+    rho: float | None = later(None)
 
     def __post_init__(self) -> None:
-        keep_plain(self, floats=("epsilon", "delta"))
+        keep_plain(self, floats=("epsilon", "delta", "rho"))
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError("epsilon", "a finite number ≥ 0", self.epsilon)
         if not 0 <= self.delta < 1:
             raise ParameterError("delta", "a number in [0, 1)", self.delta)
         if not isinstance(self.unit, Unit):
             raise ParameterError("unit", "a Unit of pcqr.unit, such as RECORD", self.unit)
+        if self.rho is not None and not (math.isfinite(self.rho) and self.rho >= 0):
+            raise ParameterError("rho", "a finite number ≥ 0, or None", self.rho)
 
     @property
     def is_pure(self) -> bool:
@@ -199,6 +204,7 @@ class Guarantee(Document):
             self,
             epsilon=rounded_up(amplified(self.epsilon, rate)),
             delta=0.0 if self.is_pure else positive(rounded_up(rate * self.delta)),
+            rho=None,
             steps=(*self.steps, f"secret sub-sample of a share q = {rate:.6g}: ln(1 + q(e^ε − 1)), qδ"),
         )._proved_by(proof)
 
@@ -224,13 +230,12 @@ class Guarantee(Document):
         if size < 1:
             raise ParameterError("size", "an integer ≥ 1", size)
         if self.is_pure:
-            return replace(self, epsilon=rounded_up(size * self.epsilon))._proved_by(proof)
+            return replace(self, epsilon=rounded_up(size * self.epsilon), rho=None)._proved_by(proof)
         if size * self.epsilon > _LARGEST_EXPONENT:
             raise ParameterError("size", f"at most {_LARGEST_EXPONENT / self.epsilon:.0f} at this ε", size)
         factor = math.expm1(size * self.epsilon) / math.expm1(self.epsilon) if self.epsilon > 0 else float(size)
-        return replace(self, epsilon=rounded_up(size * self.epsilon), delta=rounded_up(self.delta * factor))._proved_by(
-            proof
-        )
+        epsilon, delta = rounded_up(size * self.epsilon), rounded_up(self.delta * factor)
+        return replace(self, epsilon=epsilon, delta=delta, rho=None)._proved_by(proof)
 
     def split(self, *shares: float) -> tuple[Guarantee, ...]:
         """Budgets that compose to this one: shares of ε, with all of δ given to the first.
@@ -382,6 +387,7 @@ def _compose_two(first: Guarantee, second: Guarantee) -> Guarantee:
         unit=first.unit,
         steps=first.steps + second.steps,
         is_charged=_both(first.is_charged, second.is_charged),
+        rho=None if first.rho is None or second.rho is None else rounded_up(first.rho + second.rho),
     )
 
 

@@ -71,8 +71,8 @@ def test_randomised_responses_and_a_rounded_gaussian_come_close_to_it_from_below
     cells = np.linspace(-12.0, 12.0 + shift, 20_001)
     p, q = (np.diff(np.concatenate(([0.0], ndtr(cells - mean), [1.0]))) for mean in (shift, 0.0))
     for part in beside:
-        heads = 1 / (1 + math.exp(-part))
-        p, q = np.concatenate((heads * p, (1 - heads) * p)), np.concatenate(((1 - heads) * q, heads * q))
+        linears = 1 / (1 + math.exp(-part))
+        p, q = np.concatenate((linears * p, (1 - linears) * p)), np.concatenate(((1 - linears) * q, linears * q))
     for epsilon in (0.0, 0.2, 1.0, 2.5):
         met = math.fsum(np.maximum(0.0, p - math.exp(epsilon) * q))
         stated = gaussian_delta(shift, epsilon, beside)

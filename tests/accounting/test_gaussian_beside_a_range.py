@@ -37,13 +37,13 @@ def of_laws(p: Floats, q: Floats, shift: float, epsilon: float) -> Floats:
 def costliest(shift: float, epsilon: float, beside: tuple[float, ...], ranged: float) -> tuple[float, float]:
     """δ is largest at this t, of 8,001; and what it is there, in float64."""
     top = np.log1p(np.linspace(0.0, 1.0, 8_001) * math.expm1(ranged))
-    heads = (math.exp(ranged) - np.exp(top)) / math.expm1(ranged)
+    linears = (math.exp(ranged) - np.exp(top)) / math.expm1(ranged)
     found = np.zeros_like(top)
     for signs in product((1, -1), repeat=len(beside)):
         losses = [sign * part for sign, part in zip(signs, beside, strict=True)]
         at = epsilon - sum(losses) - top
         weight = math.prod(1 / (1 + math.exp(-loss)) for loss in losses)
-        found += weight * (heads * plain(shift, at) + (1 - heads) * plain(shift, at + ranged))
+        found += weight * (linears * plain(shift, at) + (1 - linears) * plain(shift, at + ranged))
     best = int(np.argmax(found))
     return float(top[best]), float(found[best])
 
@@ -52,11 +52,11 @@ def in_many_digits(shift: float, epsilon: float, beside: tuple[float, ...], rang
     """δ where the loss of the last release is `top` or `top` − `ranged`."""
     with mpmath.workdps(60):
         mu, total = mpmath.mpf(shift), mpmath.mpf(0)
-        heads = (mpmath.exp(ranged) - mpmath.exp(top)) / mpmath.expm1(ranged)
+        linears = (mpmath.exp(ranged) - mpmath.exp(top)) / mpmath.expm1(ranged)
         for signs in product((1, -1), repeat=len(beside)):
             losses = [sign * mpmath.mpf(part) for sign, part in zip(signs, beside, strict=True)]
             weight = mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
-            for chance, loss in ((heads, mpmath.mpf(top)), (1 - heads, mpmath.mpf(top) - ranged)):
+            for chance, loss in ((linears, mpmath.mpf(top)), (1 - linears, mpmath.mpf(top) - ranged)):
                 at = epsilon - mpmath.fsum(losses) - loss
                 alone = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
                 total += weight * chance * alone
@@ -112,9 +112,12 @@ def test_two_outcomes_and_a_rounded_gaussian_come_close_to_it_from_below(shift: 
     for epsilon in (0.0, 0.2, 1.0, 2.5):
         met = []
         for top in np.linspace(0.0, ranged, 41).tolist():
-            heads = (math.exp(ranged) - math.exp(top)) / math.expm1(ranged)
-            others = heads * math.exp(-top)
-            over = heads * p - math.exp(epsilon) * others * q, (1 - heads) * p - math.exp(epsilon) * (1 - others) * q
+            linears = (math.exp(ranged) - math.exp(top)) / math.expm1(ranged)
+            others = linears * math.exp(-top)
+            over = (
+                linears * p - math.exp(epsilon) * others * q,
+                (1 - linears) * p - math.exp(epsilon) * (1 - others) * q,
+            )
             met.append(math.fsum(np.maximum(0.0, np.concatenate(over))))
         stated = gaussian_delta(shift, epsilon, (), ranged)
         assert max(met) <= stated + 1e-13, "the sum is rounded"

@@ -9,9 +9,9 @@ import pytest
 
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from pcqr.accounting.gaussian import gaussian_delta
-from pcqr.algorithms.head import NoisySums, head_guarantee, sums_guarantee, sums_of
+from pcqr.algorithms.linear import NoisySums, linear_guarantee, sums_guarantee, sums_of
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
-from pcqr.plan import HeadStage
+from pcqr.plan import LinearStage
 
 DELTA = 1e-6
 SCALE = 2.0**30
@@ -68,10 +68,10 @@ def test_on_a_coarse_grid_renyi_divergences_have_it_in() -> None:
 
 
 def test_a_head_has_it_beside() -> None:
-    plan = HeadStage(10_000, 40, 10, 5, 128, 50, 2**20, 2.0**27, 0.9, 0.001)
+    plan = LinearStage(10_000, 40, 10, 5, 128, 50, 2**20, 2.0**27, 0.9, 0.001)
     beside = (BoundedRangeEvent(0.3),)
-    stated = head_guarantee(plan, DELTA, beside=beside)
-    assert stated.proof == "head"
+    stated = linear_guarantee(plan, DELTA, beside=beside)
+    assert stated.proof == "linear"
     assert stated.epsilon == sums_guarantee([sums_of(plan)], DELTA, beside=beside).epsilon
-    assert head_guarantee(plan, DELTA).epsilon < stated.epsilon
-    assert stated.epsilon < head_guarantee(plan, DELTA, beside=(PureEvent(0.3),)).epsilon
+    assert linear_guarantee(plan, DELTA).epsilon < stated.epsilon
+    assert stated.epsilon < linear_guarantee(plan, DELTA, beside=(PureEvent(0.3),)).epsilon

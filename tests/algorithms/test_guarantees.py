@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import binom
 from support.releases import Forbidden
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
-from pcqr.algorithms.sspp import sspp_guarantee
-from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee, votes_guarantee
-from pcqr.algorithms.unv_priv_cl import unv_priv_cl, unv_priv_cl_guarantee
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl
+from pcqr.algorithms.sub_samp import sub_samp
+from pcqr.algorithms.unv_priv_cl import unv_priv_cl
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds, UnionsOfIntervals

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pcqr.algorithms.leaves import shares, worst_leaf
+
 from pcqr.guarantee import Guarantee
 
 EPSILON = 0.5

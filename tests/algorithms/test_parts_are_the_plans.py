@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pcqr.planning.classifiers.contest import plan_contest
+from pcqr.planning.classifiers.counted import plan_counted
 from support.either import CAREFUL_MAP, MAP, PILOT_MAP, TREES, bits, request_for
 
-from pcqr.algorithms import ag_priv_cl, asked, contest, counted, head, sspp, stacked
+from pcqr.algorithms import ag_priv_cl, asked, contest, counted, linear, sspp, stacked
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Split
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.plan import AskedStage, DrawStage, HeadStage, StackedStage, VoteStage
-from pcqr.planning.classifiers.contest import plan_contest
-from pcqr.planning.classifiers.counted import plan_counted
+from pcqr.plan import AskedStage, DrawStage, LinearStage, StackedStage, VoteStage
 from pcqr.records import InMemory
 from pcqr.records.predicates import Predicate
 
@@ -29,7 +29,7 @@ N = 400
 X = bits(N)
 Y = (np.arange(N) < 150).astype(np.int8)
 TREE = DecisionTree(Leaf(0), X.shape[1])
-HEAD = Head.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
+HEAD = LinearClassifier.of(MAP, 2, np.zeros((1, MAP.size)), np.zeros((1, 0, 1)))
 MAPS = CAREFUL_MAP, MAP
 PUBLIC = np.zeros((3, MAP.features))
 
@@ -40,7 +40,7 @@ class Watch:
     def __init__(self, noise: int = 0, tree: DecisionTree = TREE) -> None:
         self.tree = tree
         self.drawn: list[tuple[Any, DrawStage]] = []
-        self.descended: list[tuple[Any, HeadStage]] = []
+        self.descended: list[tuple[Any, LinearStage]] = []
         self.stacks: list[tuple[Any, Any, StackedStage]] = []
         self.scales: list[float] = []
         self._noise = noise
@@ -51,13 +51,15 @@ class Watch:
         self.drawn.append((members, plan))
         return self.tree
 
-    def descend(self, features: Any, records: InMemory, plan: HeadStage, _: Any, **others: Any) -> Head:
+    def descend(self, features: Any, records: InMemory, plan: LinearStage, _: Any, **others: Any) -> LinearClassifier:
         _are_all(records)
         assert others in ({}, {"evidence": None}, {"evidence": None, "called": "pilot"})
         self.descended.append((features, plan))
         return HEAD
 
-    def stacked(self, trees: Any, features: Any, records: InMemory, plan: StackedStage, _: Any, *, public: Any) -> Head:
+    def stacked(
+        self, trees: Any, features: Any, records: InMemory, plan: StackedStage, _: Any, *, public: Any
+    ) -> LinearClassifier:
         """What comes where both labels are common: it is told nothing of the count."""
         assert public is PUBLIC
         _are_all(records)
@@ -117,7 +119,7 @@ def test_where_the_ways_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = AskedStage(0.25, 1, few=N, many=2 * N, tree=0.01, depth=3, head=PLAN.careful)
+    plan = AskedStage(0.25, 1, few=N, many=2 * N, tree=0.01, depth=3, linear=PLAN.careful)
     watch = Watch()
     monkeypatch.setattr(asked, "sspp", watch.sspp)
     monkeypatch.setattr(asked, "descend", watch.descend)
@@ -126,7 +128,7 @@ def test_what_a_question_decides_on_is_made_as_planned(monkeypatch: pytest.Monke
     assert watch.drawn == [(replace(TREES, depth=3), DrawStage(0.01))]
     assert watch.scales == [scale_for(0.25)]
     asked.asked(TREES, CAREFUL_MAP, InMemory(X, Y), replace(plan, few=0), SeededEntropy(0))
-    assert watch.descended == [(CAREFUL_MAP, plan.head)]
+    assert watch.descended == [(CAREFUL_MAP, plan.linear)]
 
 
 def test_what_a_contest_decides_on_is_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,11 +146,11 @@ def test_what_a_contest_decides_on_is_made_as_planned(monkeypatch: pytest.Monkey
         assert published is (TREE if is_tree else HEAD)
         assert watch.scales == [plan.scale]
         assert watch.drawn == ([(replace(TREES, depth=5), DrawStage(0.01))] if is_tree else [])
-        assert watch.descended == [(PILOT_MAP, plan.pilot), (MAP, plan.head)][: 1 if is_tree else 2]
+        assert watch.descended == [(PILOT_MAP, plan.pilot), (MAP, plan.linear)][: 1 if is_tree else 2]
 
 
 def test_a_tree_and_the_head_beside_it_are_made_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The head asks about the tree that was drawn, and about no other, with the noise of the plan."""
+    """The linear classifier asks about the tree that was drawn, and about no other, with the noise of the plan."""
     root = Split(Predicate(1, 0.5), Leaf(0), Split(Predicate(0, 0.5), Leaf(0), Leaf(1)))
     doubled = DecisionTree(Split(Predicate(0, 0.5), root, root), X.shape[1])
     watch = Watch(tree=doubled)
@@ -160,7 +162,7 @@ def test_a_tree_and_the_head_beside_it_are_made_as_planned(monkeypatch: pytest.M
     assert watch.drawn == [(replace(TREES, depth=3), DrawStage(0.01))]
     beside = MAP.beside(root, X[:50], plan.whitening)
     assert beside.tree == root, "simplified, as it will be published"
-    assert watch.descended == [(beside, replace(plan.head, dense=beside.size))]
+    assert watch.descended == [(beside, replace(plan.linear, dense=beside.size))]
 
 
 def test_records_are_relabelled_at_the_plans_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +201,7 @@ def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_bloc
         asked.append((scale, count))
         return np.zeros(count, dtype=np.int64)
 
-    monkeypatch.setattr(head, "discrete_gaussians", watched_noise)
-    plan = HeadStage(N, MAP.size, 0, 0, 256, 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
-    head.descend(MAP, InMemory(X, Y, 3), plan, SeededEntropy(0))
+    monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
+    plan = LinearStage(N, MAP.size, 0, 0, 256, 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
+    linear.descend(MAP, InMemory(X, Y, 3), plan, SeededEntropy(0))
     assert asked == [(2.0**12, 3 * MAP.size)] * 3

@@ -1,4 +1,4 @@
-"""A head beside a tree: the run against its parts, what a neighbour moves, the stated figures, and what it learns."""
+"""A linear classifier beside a tree: the run against its parts, what a neighbour moves, the stated figures, and what it learns."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from pcqr.algorithms.stacked import check_stacked, may_use_empirical_bayes, most_coordinates, stacked, stacked_guarantee
+from pcqr.planning.classifiers.stacked import plan_stacked
 from support.either import BUDGETS, COLUMNS, MAP, PREDICATES, TREES, bits, exact_delta, request_for
 from support.releases import Forbidden
 
 from pcqr.accounting import BoundedRangeEvent, Event, PureEvent, Repeated, compose
 from pcqr.algorithms import sspp as drawing
 from pcqr.algorithms import stacked as module
-from pcqr.algorithms.evidence import Evidence
-from pcqr.algorithms.head import descend, shape_of
+from pcqr.algorithms.empirical_bayes import EmpiricalBayes
+from pcqr.algorithms.linear import descend, shape_of
 from pcqr.algorithms.sspp import sspp
-from pcqr.algorithms.stacked import check_stacked, may_have_evidence, most_coordinates, stacked, stacked_guarantee
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
-from pcqr.plan import DrawStage, HeadStage, StackedStage
-from pcqr.planning.classifiers.head import plan_head
+from pcqr.plan import DrawStage, LinearStage, StackedStage
+from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.recipes import plain
-from pcqr.planning.classifiers.stacked import plan_stacked
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons, Records
 from pcqr.records.arrays import Points
 from pcqr.records.branching import Leaf, Node, Split
 from pcqr.records.directions import Directions
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import GRID
+from pcqr.records.gradient_sums import GRID
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 DELTA, COUNT = 1e-6, PureEvent(0.03)
 PUBLIC = bits(300)
-SEEN = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.4), None, 256)
-FERNED = HeadFeatures(MAP.dense, Ferns((*PREDICATES, PREDICATES[0]), 2, COLUMNS), 128)
-MAPS: dict[str, tuple[HeadFeatures, Points | None]] = {
+SEEN = FeatureMap(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.4), None, 256)
+FERNED = FeatureMap(MAP.dense, Ferns((*PREDICATES, PREDICATES[0]), 2, COLUMNS), 128)
+MAPS: dict[str, tuple[FeatureMap, Points | None]] = {
     "no public rows": (MAP, None),
     "public rows": (MAP, PUBLIC),
     "a posterior": (SEEN, PUBLIC),
@@ -58,7 +58,7 @@ ROOT = Split(PREDICATES[0], Leaf(0), Split(PREDICATES[3], Leaf(0), Leaf(1)))
 
 
 def plan_for(
-    records: int, epsilon: float, delta: float = DELTA, features: HeadFeatures = MAP, public: Points | None = None
+    records: int, epsilon: float, delta: float = DELTA, features: FeatureMap = MAP, public: Points | None = None
 ) -> StackedStage:
     return plan_stacked(request_for(records, epsilon, delta), TREES, features, delta, 0.3, public=public)
 
@@ -81,9 +81,9 @@ def wider_by(tree: DecisionTree, X: Points) -> NDArray[np.float64]:
 
 
 def in_parts(
-    features: HeadFeatures, X: Points, records: Any, plan: StackedStage, seed: int, public: Points | None
-) -> tuple[DecisionTree, Head]:
-    """The tree, and then a head on a table that has one more column: what the tree says. `records` are made of tables.
+    features: FeatureMap, X: Points, records: Any, plan: StackedStage, seed: int, public: Points | None
+) -> tuple[DecisionTree, LinearClassifier]:
+    """The tree, and then a linear classifier on a table that has one more column: what the tree says. `records` are made of tables.
 
     On the noise that the run has.
     """
@@ -93,16 +93,16 @@ def in_parts(
     shown = None if public is None else wider_by(tree, public)
     dense = PredicateVectors.of((*PREDICATES, Predicate(COLUMNS, 0.5)), COLUMNS + 1, shown, plan.whitening)
     ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
-    flat = HeadFeatures(dense, ferns, features.share)
-    head = replace(plan.head, dense=flat.size)
-    evidence = Evidence(flat, shown) if head.is_posterior else None
-    return tree, descend(flat, records(wider_by(tree, X)), head, entropy, evidence=evidence)
+    flat = FeatureMap(dense, ferns, features.share)
+    linear = replace(plan.linear, dense=flat.size)
+    evidence = EmpiricalBayes(flat, shown) if linear.is_empirical_bayes else None
+    return tree, descend(flat, records(wider_by(tree, X)), linear, entropy, evidence=evidence)
 
 
-def check_parts(found: Head, tree: DecisionTree, head: Head) -> None:
+def check_parts(found: LinearClassifier, tree: DecisionTree, linear: LinearClassifier) -> None:
     assert found.feature_map.tree == tree.simplified().root
-    assert replace(found.feature_map, tree=None) == head.feature_map
-    assert (found.weights, found.scales, found.cells) == (head.weights, head.scales, head.cells)
+    assert replace(found.feature_map, tree=None) == linear.feature_map
+    assert (found.weights, found.scales, found.cells) == (linear.weights, linear.scales, linear.cells)
 
 
 @EACH_MAP
@@ -111,26 +111,26 @@ def test_a_run_is_its_parts_on_the_same_noise(name: str, seed: int) -> None:
     features, public = MAPS[name]
     records = crossed(1_000)
     plan = plan_for(1_000, 4.0, features=features, public=public)
-    assert plan.head.is_posterior is (name == "a posterior")
+    assert plan.linear.is_empirical_bayes is (name == "a posterior")
     plan = replace(plan, tree=0.01)  # so that η shows
-    tree, head = in_parts(features, records.X, lambda X: InMemory(X, records.y), plan, seed, public)
+    tree, linear = in_parts(features, records.X, lambda X: InMemory(X, records.y), plan, seed, public)
     found = stacked(TREES, features, records, plan, SeededEntropy(seed), public=public)
-    check_parts(found, tree, head)
+    check_parts(found, tree, linear)
     assert found == stacked(TREES, features, records, plan, SeededEntropy(seed), public=public)
-    assert (found.predict(records.X) == head.predict(wider_by(tree, records.X))).all()
+    assert (found.predict(records.X) == linear.predict(wider_by(tree, records.X))).all()
 
 
 @pytest.mark.parametrize("public", [None, PUBLIC], ids=["no public rows", "public rows"])
 @pytest.mark.parametrize("features", [MAP, FERNED], ids=["predicates", "ferns"])
-def test_three_classes_have_two_more_coordinates(features: HeadFeatures, public: Points | None) -> None:
-    """The run against a tree, and then a head on a table whose last column is the tree's label."""
+def test_three_classes_have_two_more_coordinates(features: FeatureMap, public: Points | None) -> None:
+    """The run against a tree, and then a linear classifier on a table whose last column is the tree's label."""
     X = bits(900)
     y = (X[:, 0] + (X[:, 0] != X[:, 1])).astype(np.int8)  # needs two columns at once
     trees, records = replace(TREES, labels=3), InMemory(X, y, 3)
     request = replace(request_for(900, 6.0, DELTA), hypotheses=trees)
     plan = plan_stacked(request, trees, features, DELTA, 0.3, public=public)
     assert stacked_guarantee(plan, trees, COLUMNS, DELTA).within(6.0, DELTA)
-    assert plan.head.dense == most_coordinates(features, 3) == most_coordinates(features) + 1
+    assert plan.linear.dense == most_coordinates(features, 3) == most_coordinates(features) + 1
     entropy = SeededEntropy(3)
     tree = sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
     assert isinstance(tree, DecisionTree)
@@ -138,10 +138,10 @@ def test_three_classes_have_two_more_coordinates(features: HeadFeatures, public:
     shown = None if public is None else wider_by(tree, public)
     dense = PredicateVectors.of(asked, COLUMNS + 1, shown, plan.whitening)
     ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
-    flat = HeadFeatures(dense, ferns, features.share)
-    head = descend(flat, InMemory(wider_by(tree, X), y, 3), replace(plan.head, dense=flat.size), entropy)
+    flat = FeatureMap(dense, ferns, features.share)
+    linear = descend(flat, InMemory(wider_by(tree, X), y, 3), replace(plan.linear, dense=flat.size), entropy)
     found = stacked(trees, features, records, plan, SeededEntropy(3), public=public)
-    check_parts(found, tree, head)
+    check_parts(found, tree, linear)
     assert (found.predict(X) == y).mean() > 0.9
 
 
@@ -167,10 +167,10 @@ def test_a_tree_that_says_one_thing_leaves_the_map_as_it_is(
     monkeypatch.setattr(module, "sspp", lambda *_: DecisionTree(root, COLUMNS))
     records, plan = majority(500), plan_for(500, 8.0, features=features, public=public)
     found = stacked(TREES, features, records, plan, SeededEntropy(3), public=public)
-    evidence = Evidence(features, public) if plan.head.is_posterior else None
-    head = replace(plan.head, dense=features.size)
+    evidence = EmpiricalBayes(features, public) if plan.linear.is_empirical_bayes else None
+    linear = replace(plan.linear, dense=features.size)
     assert found.feature_map == features
-    assert found == descend(features, records, head, SeededEntropy(3), evidence=evidence)
+    assert found == descend(features, records, linear, SeededEntropy(3), evidence=evidence)
 
 
 @EACH_MAP
@@ -197,7 +197,7 @@ def test_a_map_of_more_directions_than_questions_has_room_by_itself() -> None:
     """Where the tree says nothing, the map is the one that was given."""
     matrix = np.arange((COLUMNS + 1) * 9, dtype=np.int16).reshape(COLUMNS + 1, 9)
     dense = PredicateVectors(PREDICATES, (256,) * COLUMNS, (-256,) * COLUMNS, COLUMNS, Directions.of(matrix, 3))
-    assert most_coordinates(HeadFeatures(dense, None, 256)) == 9
+    assert most_coordinates(FeatureMap(dense, None, 256)) == 9
     assert most_coordinates(MAP) == most_coordinates(SEEN) == COLUMNS + 2
 
 
@@ -220,7 +220,7 @@ def test_who_listens_hears_of_the_sums_whatever_the_tree_is(monkeypatch: pytest.
         heard.append(told)
     assert heard[0] == heard[1]
     stages = [each.stage for each in heard[0]]
-    assert stages[-1] == "head, noisy sums"
+    assert stages[-1] == "linear, noisy sums"
     drawn: list[int] = []
 
     def watched(trees: Any, *others: Any) -> Any:
@@ -246,11 +246,11 @@ row = st.lists(st.integers(0, 1), min_size=COLUMNS + 1, max_size=COLUMNS + 1)
 NAMES = st.sampled_from(sorted(MAPS))
 
 
-def total(records: Records, features: HeadFeatures, weights: NDArray[np.int32]) -> NDArray[np.int64]:
+def total(records: Records, features: FeatureMap, weights: NDArray[np.int32]) -> NDArray[np.int64]:
     """One sum, all of its numbers in a line."""
     dense, cells = np.split(weights, [features.size])
     shape = 1, features.count, 1 << features.depth
-    parts = records.head_sums(features, M).total(dense.reshape(1, -1), cells.reshape(shape))
+    parts = records.gradient_sums(features, M).total(dense.reshape(1, -1), cells.reshape(shape))
     return np.concatenate([part.reshape(-1) for part in parts])
 
 
@@ -258,7 +258,7 @@ def table_of(rows: NDArray[Any]) -> InMemory:
     return InMemory(rows[:, 1:].astype(np.float64), rows[:, 0].astype(np.int8))
 
 
-def some_weights(features: HeadFeatures, seed: int) -> NDArray[np.int32]:
+def some_weights(features: FeatureMap, seed: int) -> NDArray[np.int32]:
     return np.random.default_rng(seed).integers(-4 * GRID, 4 * GRID, features.coordinates).astype(np.int32)
 
 
@@ -326,8 +326,8 @@ def test_a_run_on_persons_is_its_parts_on_the_same_noise() -> None:
     def persons(table: Points) -> Persons:
         return Persons(InMemory(table, y), whose)
 
-    tree, head = in_parts(MAP, X, persons, plan, 4, None)
-    check_parts(stacked(TREES, MAP, persons(X), plan, SeededEntropy(4)), tree, head)
+    tree, linear = in_parts(MAP, X, persons, plan, 4, None)
+    check_parts(stacked(TREES, MAP, persons(X), plan, SeededEntropy(4)), tree, linear)
 
 
 def test_persons_of_one_row_are_records() -> None:
@@ -353,7 +353,7 @@ def test_the_stated_figures_hold_and_are_used_up(
     assert stated.within(epsilon, delta)
     assert (stated.proof, stated.delta) == ("stacked", delta)
     pure = [event.epsilon for event in count]
-    assert 0.99 * delta < exact_delta([plan.head], pure, stated.epsilon, ranged=2 * plan.tree) <= delta
+    assert 0.99 * delta < exact_delta([plan.linear], pure, stated.epsilon, ranged=2 * plan.tree) <= delta
 
 
 @pytest.mark.parametrize("beside", [(), (COUNT,), (COUNT, PureEvent(0.2))])
@@ -363,23 +363,23 @@ def test_on_a_fine_grid_the_figure_is_that_of_continuous_noise_beside_a_range(
 ) -> None:
     """The interval is 2η + 4λ long, `slack` being 2λ."""
     plan = replace(plan_for(10_000, 1.0), tree=eta, slack=0.01)
-    head = plan.head
-    shift = math.sqrt(head.steps) * head.sensitivity / head.scale * (1 + 1e-12)
+    linear = plan.linear
+    shift = math.sqrt(linear.steps) * linear.sensitivity / linear.scale * (1 + 1e-12)
     pure = [event.epsilon for event in beside]
-    by_hand = fine_gaussian_epsilon(shift, DELTA, head.scale, head.draws, pure, ranged=2 * eta + 0.02)
+    by_hand = fine_gaussian_epsilon(shift, DELTA, linear.scale, linear.draws, pure, ranged=2 * eta + 0.02)
     stated = stacked_guarantee(plan, TREES, COLUMNS, DELTA, beside=beside)
     assert stated.epsilon == pytest.approx(by_hand, rel=1e-9)
     assert any("one of bounded range" in step for step in stated.steps)
-    assert any("a tree, and noisy sums for the head beside it" in step for step in stated.steps)
+    assert any("a tree, and noisy sums for the linear classifier beside it" in step for step in stated.steps)
 
 
 @pytest.mark.parametrize("beside", [(), (COUNT,)])
 @pytest.mark.parametrize("eta", [0.0, 0.1, 1.0])
 def test_on_a_coarse_grid_it_is_that_of_renyi_composition(beside: tuple[PureEvent, ...], eta: float) -> None:
     plan = plan_for(10_000, 1.0)
-    head = replace(plan.head, bound=1, scale=60.0, steps=20)
-    coarse = replace(plan, tree=eta, slack=1e-3, head=head)
-    events: list[Event] = [BoundedRangeEvent(2 * eta + 2e-3), Repeated(head.event, 20), *beside]
+    linear = replace(plan.linear, bound=1, scale=60.0, steps=20)
+    coarse = replace(plan, tree=eta, slack=1e-3, linear=linear)
+    events: list[Event] = [BoundedRangeEvent(2 * eta + 2e-3), Repeated(linear.event, 20), *beside]
     by_hand = compose(events, DELTA, accountant="Rényi")
     stated = stacked_guarantee(coarse, TREES, COLUMNS, DELTA, beside=beside)
     assert stated.epsilon == pytest.approx(by_hand.epsilon, rel=1e-9)
@@ -387,19 +387,19 @@ def test_on_a_coarse_grid_it_is_that_of_renyi_composition(beside: tuple[PureEven
 
 
 def louder(plan: StackedStage, **changes: Any) -> StackedStage:
-    return replace(plan, head=replace(plan.head, **changes))
+    return replace(plan, linear=replace(plan.linear, **changes))
 
 
 @pytest.mark.parametrize(("records", "epsilon"), [(10_000, 1.0), (100_000, 0.1)])
 def test_less_noise_than_planned_is_not_within_epsilon(records: int, epsilon: float) -> None:
     plan = plan_for(records, epsilon)
-    head = plan.head
+    linear = plan.linear
     assert stacked_guarantee(plan, TREES, COLUMNS, DELTA).within(epsilon, DELTA)
     for change in (
         replace(plan, tree=1.001 * plan.tree, slack=1.1 * plan.slack),
         replace(plan, slack=0.001 * epsilon),
-        louder(plan, scale=0.999 * head.scale),
-        louder(plan, steps=head.steps + 1),
+        louder(plan, scale=0.999 * linear.scale),
+        louder(plan, steps=linear.steps + 1),
     ):
         assert not stacked_guarantee(change, TREES, COLUMNS, DELTA).within(epsilon, DELTA)
     assert not stacked_guarantee(plan, TREES, COLUMNS, 0.99 * DELTA).within(epsilon, DELTA)
@@ -438,7 +438,7 @@ def refused(
     told: str,
     records: Records,
     plan: StackedStage,
-    features: HeadFeatures = MAP,
+    features: FeatureMap = MAP,
     public: Points | None = None,
     **others: Any,
 ) -> None:
@@ -464,7 +464,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
 
 
 def test_a_map_of_columns_is_refused_before_anything_is_drawn() -> None:
-    columns = HeadFeatures(ColumnVectors.unknown(COLUMNS), None, 256)
+    columns = FeatureMap(ColumnVectors.unknown(COLUMNS), None, 256)
     plan = louder(plan_for(400, 20.0), dense=columns.size + 9)
     refused(ParameterError, "features must be a feature map of predicates", crossed(400), plan, columns)
 
@@ -472,10 +472,15 @@ def test_a_map_of_columns_is_refused_before_anything_is_drawn() -> None:
 def test_a_plan_without_room_for_the_tree_is_refused_before_anything_is_drawn() -> None:
     """Whatever tree would be drawn: also where it would be a leaf."""
     records, plan = InMemory(bits(400), np.ones(400)), plan_for(400, 20.0)
-    assert plan.head.dense == COLUMNS + 2
+    assert plan.linear.dense == COLUMNS + 2
     for room in (1, COLUMNS, COLUMNS + 1):
         small = louder(plan, dense=room)
-        refused(ParameterError, f"a head with room for {COLUMNS + 2} coordinates; received {room}", records, small)
+        refused(
+            ParameterError,
+            f"a linear classifier with room for {COLUMNS + 2} coordinates; received {room}",
+            records,
+            small,
+        )
     wider = stacked(TREES, MAP, crossed(400), louder(plan, dense=50), SeededEntropy(0))
     assert wider.feature_map.size == COLUMNS + 2, "more room does no harm"
 
@@ -483,21 +488,21 @@ def test_a_plan_without_room_for_the_tree_is_refused_before_anything_is_drawn() 
 @pytest.mark.parametrize("rows", [0, 1, 4 * (COLUMNS + 2) - 1])
 def test_a_posterior_without_public_rows_is_refused_before_anything_is_drawn(rows: int) -> None:
     plan = plan_for(400, 4.0, features=SEEN, public=PUBLIC)
-    assert plan.head.is_posterior
+    assert plan.linear.is_empirical_bayes
     few = PUBLIC[:rows] if rows else None
-    assert not may_have_evidence(SEEN, few)
+    assert not may_use_empirical_bayes(SEEN, few)
     refused(ParameterError, "public must be public rows for a posterior", crossed(400), plan, SEEN, few)
     enough = PUBLIC[: 4 * (COLUMNS + 2)]
-    assert may_have_evidence(SEEN, enough)
+    assert may_use_empirical_bayes(SEEN, enough)
     assert stacked(TREES, SEEN, crossed(400), plan, SeededEntropy(0), public=enough).classes == 2
 
 
 def test_a_posterior_on_a_map_that_has_none_is_refused_before_anything_is_drawn() -> None:
     plan = plan_for(400, 4.0, features=SEEN, public=PUBLIC)
     refused(ParameterError, "public must be public rows for a posterior", crossed(400), plan, MAP, PUBLIC)
-    steps = HeadStage(400, *shape_of(FERNED), 3, M, 6.0 * M, 0.5, 0.05)
-    assert not may_have_evidence(FERNED, PUBLIC)
-    assert not steps.is_posterior
+    steps = LinearStage(400, *shape_of(FERNED), 3, M, 6.0 * M, 0.5, 0.05)
+    assert not may_use_empirical_bayes(FERNED, PUBLIC)
+    assert not steps.is_empirical_bayes
 
 
 @pytest.mark.parametrize("width", [1, COLUMNS - 1, COLUMNS + 1])
@@ -527,7 +532,7 @@ def test_trees_that_are_too_large_to_count_are_refused_before_anything_is_drawn(
 # What it learns -------------------------------------------------------------------------------------------------------
 
 
-def accuracy(hypothesis: Head, truth: Any) -> float:
+def accuracy(hypothesis: LinearClassifier, truth: Any) -> float:
     X = np.array(np.meshgrid(*[[0.0, 1.0]] * COLUMNS)).reshape(COLUMNS, -1).T
     return float((hypothesis.predict(X) == truth(X)).mean())
 
@@ -539,7 +544,7 @@ def test_it_learns_what_columns_do_together_and_a_head_alone_does_not(seed: int,
         return X[:, 0] != X[:, 1]
 
     records = crossed(4_000)
-    alone = plan_head(4_000, MAP, plain(4_000, 2.0), 2.0, DELTA)
+    alone = plan_linear(4_000, MAP, plain(4_000, 2.0), 2.0, DELTA)
     assert accuracy(descend(MAP, records, alone, SeededEntropy(seed)), truth) <= 0.75
     plan = plan_for(4_000, 2.0, public=public)
     assert accuracy(stacked(TREES, MAP, records, plan, SeededEntropy(seed), public=public), truth) > 0.95
@@ -551,16 +556,16 @@ def test_it_learns_what_they_do_by_themselves(seed: int) -> None:
     records, plan = majority(8_000), plan_for(8_000, 2.0, public=PUBLIC)
     best = replace(TREES, depth=3).learn(records.X, records.y)
     assert np.mean(best.predict(records.X) == records.y) < 0.85
-    head = stacked(TREES, MAP, records, plan, SeededEntropy(seed), public=PUBLIC)
-    assert accuracy(head, lambda X: X.sum(axis=1) > 2) > 0.95
+    linear = stacked(TREES, MAP, records, plan, SeededEntropy(seed), public=PUBLIC)
+    assert accuracy(linear, lambda X: X.sum(axis=1) > 2) > 0.95
     single = InMemory(records.X, records.X[:, 3].astype(np.int8))
-    head = stacked(TREES, MAP, single, plan, SeededEntropy(seed), public=PUBLIC)
-    assert accuracy(head, lambda X: X[:, 3] > 0.5) > 0.95
+    linear = stacked(TREES, MAP, single, plan, SeededEntropy(seed), public=PUBLIC)
+    assert accuracy(linear, lambda X: X[:, 3] > 0.5) > 0.95
 
 
 def test_a_posterior_learns_both() -> None:
     plan = plan_for(3_000, 2.0, features=SEEN, public=PUBLIC)
-    assert plan.head.is_posterior
+    assert plan.linear.is_empirical_bayes
     together = stacked(TREES, SEEN, crossed(3_000), plan, SeededEntropy(1), public=PUBLIC)
     assert accuracy(together, lambda X: X[:, 0] != X[:, 1]) > 0.95
     each = stacked(TREES, SEEN, majority(3_000), plan, SeededEntropy(1), public=PUBLIC)

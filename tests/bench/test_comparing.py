@@ -55,7 +55,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
 def comparison(folder: Path, *names: str, **others: Any) -> Comparison:
     settings: dict[str, Any] = {"epsilons": [0.1, 1.0], "delta": 1e-6, "queries": 20, "seeds": [0, 1]}
     settings |= {"environments": folder, "time_limit": 60.0}
-    return Comparison(chosen(names or ("head", "subsamp", "majority"), ()), **(settings | others))
+    return Comparison(chosen(names or ("linear", "subsamp", "majority"), ()), **(settings | others))
 
 
 def go(one: Comparison, folder: Path) -> list[Run]:
@@ -85,24 +85,24 @@ def test_a_second_start_makes_only_what_is_missing(made: list[Cell], tmp_path: P
 def test_failures_are_kept_and_tried_again_on_request_or_with_more_time(
     made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FakeBench, "failed", {"head": "stopped after 60 s", "subsamp": "RuntimeError"})
+    monkeypatch.setattr(FakeBench, "failed", {"linear": "stopped after 60 s", "subsamp": "RuntimeError"})
     go(comparison(tmp_path), tmp_path)
     made.clear()
     go(comparison(tmp_path), tmp_path)
     assert made == []
     go(comparison(tmp_path, time_limit=90.0), tmp_path)
-    assert {cell.method for cell in made} == {"head"}
+    assert {cell.method for cell in made} == {"linear"}
     made.clear()
     go(comparison(tmp_path, retry=True), tmp_path)
-    assert {cell.method for cell in made} == {"head", "subsamp"}
+    assert {cell.method for cell in made} == {"linear", "subsamp"}
 
 
 def test_a_missing_environment_is_not_kept(made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeBench, "failed", {"head": "not installed: pcqr bench --install dpmm"})
-    found = go(comparison(tmp_path, "head"), tmp_path)
+    monkeypatch.setattr(FakeBench, "failed", {"linear": "not installed: pcqr bench --install dpmm"})
+    found = go(comparison(tmp_path, "linear"), tmp_path)
     assert all(run.needs_environment for run in found)
     made.clear()
-    go(comparison(tmp_path, "head"), tmp_path)
+    go(comparison(tmp_path, "linear"), tmp_path)
     assert len(made) == 4
 
 
@@ -117,7 +117,7 @@ def test_results_are_written_and_read_again(made: list[Cell], tmp_path: Path) ->
 
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
-    cell = Cell("toy", "f", "head", 1.0, 1e-6, 20, 0)
+    cell = Cell("toy", "f", "linear", 1.0, 1e-6, 20, 0)
     for content in ("{", "{}", json.dumps({"format": 99}), json.dumps({"format": 1, "cell": {}})):
         (tmp_path / "runs" / cell.file).write_text(content, encoding="utf-8")
         with pytest.raises(DataError, match="a run that this version of pcqr has stored"):
@@ -135,9 +135,9 @@ def test_the_page_says_means_spreads_shares_and_failures(
     made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeBench, "failed", {"auto": "RuntimeError"})
-    found = go(comparison(tmp_path, "head", "subsamp", "majority", "auto"), tmp_path)
+    found = go(comparison(tmp_path, "linear", "subsamp", "majority", "auto"), tmp_path)
     page = markdown(found)
-    assert "| head (ours) | 71.5 ±0.7 | 80.5 ±0.7 | 2.0 | 100 | 2 |" in page
+    assert "| linear (ours) | 71.5 ±0.7 | 80.5 ±0.7 | 2.0 | 100 | 2 |" in page
     assert "| subsamp (ours) | 71.5 ±0.7 (76.5 on 50 %) |" in page
     assert "| majority (not private) | 70.5 ±0.7 |  |" in page
     assert "- auto: RuntimeError" in page
@@ -156,10 +156,10 @@ def test_the_picture_is_drawn_also_of_nothing(made: list[Cell], tmp_path: Path) 
 
 def test_methods_are_found_by_name_once_and_own_ones_come_besides() -> None:
     assert [each.name for each in chosen((), ())] == list(KNOWN)
-    assert [each.name for each in chosen(("head", "head"), ("a.b:C",))] == ["head", "a.b:C"]
+    assert [each.name for each in chosen(("linear", "linear"), ("a.b:C",))] == ["linear", "a.b:C"]
     assert named("a.b:C").family == "own"
-    for wrong in ("heads", "a.b", ":C", "a:b:c", "a b:C"):
-        with pytest.raises(ParameterError, match="--methods must be of auto, tree, head"):
+    for wrong in ("linears", "a.b", ":C", "a:b:c", "a b:C"):
+        with pytest.raises(ParameterError, match="--methods must be of auto, tree, linear"):
             named(wrong)
 
 

@@ -31,15 +31,15 @@ def line(method: str, first: float, last: float) -> list[Run]:
 
 CASES = {
     "what is on file": read_results(RESULTS),
-    "one method": line("head", 0.8, 0.85),
-    "one point": [run("head", 0.8)],
-    "one point beside what it is compared with": [run("head", 0.8), run("boosting", 0.81, 0.0)],
-    "a line just above the others": [*line("head", 0.6, 0.86), *line("boosting", 0.0, 0.872)],
+    "one method": line("linear", 0.8, 0.85),
+    "one point": [run("linear", 0.8)],
+    "one point beside what it is compared with": [run("linear", 0.8), run("boosting", 0.81, 0.0)],
+    "a line just above the others": [*line("linear", 0.6, 0.86), *line("boosting", 0.0, 0.872)],
     "all end at the top": [each for name in KNOWN for each in line(name, 0.5, 0.9)],
     "all end at the bottom": [each for name in KNOWN for each in line(name, 0.9, 0.5)],
     "very many": [each for name in (*KNOWN, *OWN) for each in line(name, 0.5, 0.9)],
     "references alone": [run("boosting", 0.8, 0.0), run("majority", 0.8, 0.0)],
-    "a table with a long name": [run("head", 0.8, table="the_table_of_a_user_with_a_name_of_many_words")],
+    "a table with a long name": [run("linear", 0.8, table="the_table_of_a_user_with_a_name_of_many_words")],
 }
 
 

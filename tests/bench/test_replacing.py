@@ -46,7 +46,7 @@ def test_the_noise_of_a_network_is_enough_for_replacing_and_little_more() -> Non
 def test_settings_depend_on_public_numbers_alone() -> None:
     assert settings(30_000, 0.1, 1e-6)["steps"] == 150
     assert settings(30_000, 1.0, 1e-6)["steps"] == 1200
-    assert settings_for("head", 30_000, 1.0, 1e-6) == {}
+    assert settings_for("linear", 30_000, 1.0, 1e-6) == {}
 
 
 def test_largest_finds_the_border() -> None:

@@ -16,7 +16,7 @@ from benchmarks.dp_sgd_search import BATCHES, CLIPS, RUNGS, VECTORS, Seeds, Sett
 from benchmarks.dp_sgd_training import Result, Table, load, packed, right, train
 from benchmarks.peers import noise_multiplier
 from benchmarks.tables import Task
-from pcqr.planning.classifiers.head import head_predicates
+from pcqr.planning.classifiers.linear import linear_predicates
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
@@ -93,7 +93,7 @@ def test_many_are_the_vectors_of_the_head_without_directions(tmp_path: Path) -> 
     pytest.importorskip("torch")
     task = small_task()
     table = load(str(dp_sgd.prepare(task, tmp_path)))
-    predicates = head_predicates(dp_sgd.RAREST, task.y.size, task.public, None)
+    predicates = linear_predicates(dp_sgd.RAREST, task.y.size, task.public, None)
     plain = PredicateVectors.of(predicates, 3, task.public, whitening=0.0)
     for rows, X in ((table.rows, task.X), (table.test_rows, task.X_test)):
         wanted = plain.vectors(X).astype(np.float64)

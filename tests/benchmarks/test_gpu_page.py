@@ -13,8 +13,8 @@ import pytest
 from benchmarks import gpu
 from pcqr.hypotheses.trees import Predicate
 from pcqr.records import InMemory
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.vectors import PredicateVectors
 
 ROOT = Path(__file__).parents[2]
@@ -25,15 +25,15 @@ def small_inputs() -> gpu.Inputs:
     X, y = generator.normal(size=(300, 3)), generator.integers(0, 2, 300).astype(np.int8)
     questions = np.array([(f, cut) for f in range(3) for cut in (-0.5, 0.0, 0.5)])
     asked = [Predicate(int(f), cut) for f, cut in questions]
-    features = HeadFeatures(PredicateVectors.of(asked, 3, X[:50]), Ferns.of(X[:50], range(3), 4, 3, seed=1), 128)
+    features = FeatureMap(PredicateVectors.of(asked, 3, X[:50]), Ferns.of(X[:50], range(3), 4, 3, seed=1), 128)
     plan = {"coordinates": features.coordinates, "steps": 4, "kept": 1, "bound": 2**24, "scale": 2.0**27}
     plan |= {"momentum": 0.9, "rate": 1e-9}
     kinds = generator.integers(0, 7, 300).astype(np.int8)
-    heads = {
-        "head": gpu.HeadTask(InMemory(X, y), features, plan | {"blocks": 1}),
-        "classes": gpu.HeadTask(InMemory(X, kinds, 7), features, plan | {"blocks": 7}),
+    linears = {
+        "linear": gpu.LinearTask(InMemory(X, y), features, plan | {"blocks": 1}),
+        "classes": gpu.LinearTask(InMemory(X, kinds, 7), features, plan | {"blocks": 7}),
     }
-    return gpu.Inputs(InMemory(X, y), questions, heads)
+    return gpu.Inputs(InMemory(X, y), questions, linears)
 
 
 def test_both_sides_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,13 +41,13 @@ def test_both_sides_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "TEACHERS", 21)
     inputs = small_inputs()
     here, there = gpu.on_the_cpu(inputs), gpu.measure(inputs, "cpu", gpu.TASKS)
-    for task in ("trees", "head", "classes", "votes"):
+    for task in ("trees", "linear", "classes", "votes"):
         assert len(there[task]) == gpu.REPEATS
         assert all(run["hashes"] == here[task]["hashes"] for run in there[task])
     assert all(there["limits"].values())
-    heads = {name: replace(task, plan=task.plan | {"rate": 2e-9}) for name, task in inputs.heads.items()}
-    other = gpu.on_the_cpu(replace(inputs, heads=heads))
-    for name in heads:
+    linears = {name: replace(task, plan=task.plan | {"rate": 2e-9}) for name, task in inputs.linears.items()}
+    other = gpu.on_the_cpu(replace(inputs, linears=linears))
+    for name in linears:
         assert other[name]["hashes"] != here[name]["hashes"], "a hash tells"
 
 

@@ -48,7 +48,7 @@ def test_a_question_is_well_formed(name: str, source: Source) -> None:
 
 
 def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:
-    accuracy: dict[Choice, tuple[float, ...]] = {"tree": (0.80, 0.82), "head": (0.85, 0.85), "auto": (0.84, 0.85)}
+    accuracy: dict[Choice, tuple[float, ...]] = {"tree": (0.80, 0.82), "linear": (0.85, 0.85), "auto": (0.84, 0.85)}
     cases: Cases = {
         ("loan", 0.1, method): Case("loan", 1_000, 5, 0.1, method, 0.7, accuracy[method], (1.0, 1.0), 0.0)
         for method in METHODS
@@ -89,7 +89,7 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
     )
     options = rule.parser_for("benchmarks.r_tables", "A line.", r_tables.QUESTIONS)
     options.add_argument("--data", type=Path, default=tmp_path)
-    for given in (["--methods", "tree,auto"], ["--methods", "head", "--runs", "1"]):
+    for given in (["--methods", "tree,auto"], ["--methods", "linear", "--runs", "1"]):
         rule.compare(
             options.parse_args(["--tables", "drama", "--epsilons", ".3", *given]),
             lambda _name, _folder: toy(),
@@ -101,13 +101,13 @@ def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch:
         lines = rule.PAGE.read_text(encoding="utf-8").splitlines()
         assert (lines[0], lines[-1]) == ("before", "after")
         assert sum(line.startswith("| drama | 0.3 | 3,600 |") for line in lines) == 1
-    assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("head", 1), ("auto", 2)]
+    assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("linear", 1), ("auto", 2)]
     assert sum(line.startswith("| mean regret |") for line in lines) == 1
     assert "| all | 1 | 0.00 | 0.00 | 0.00 | 0 |" in lines
 
 
 def test_where_auto_is_a_tree_it_is_the_same_tree() -> None:
     task = toy()
-    tree, auto, head = (rule.measure(task, 30.0 / task.y.size, method, 3) for method in ("tree", "auto", "head"))
+    tree, auto, linear = (rule.measure(task, 30.0 / task.y.size, method, 3) for method in ("tree", "auto", "linear"))
     assert len(set(tree.accuracy)) == 3, "other seeds give other trees"
-    assert auto.accuracy == tree.accuracy != head.accuracy
+    assert auto.accuracy == tree.accuracy != linear.accuracy

@@ -70,7 +70,7 @@ def test_an_own_table_and_a_broken_method_in_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--methods", "heads"], "--methods must be of auto, tree, head"),
+        (["--methods", "linears"], "--methods must be of auto, tree, linear"),
         (["--tables", "moon"], "--tables must be of toy, adult"),
         (["--tables", "bank"], "--data must be the folder of bank_marketing.parquet"),
         (["--tables", "toy", "--epsilons", "a"], "--epsilons must be numbers"),
@@ -91,7 +91,7 @@ def test_what_is_refused_before_anything_runs(words: list[str], message: str, tm
 
 
 def test_methods_are_listed() -> None:
-    assert "| head | ours | published |" in invoke("--list").stdout
+    assert "| linear | ours | published |" in invoke("--list").stdout
     listed = json.loads(invoke("--list", "--json").stdout)["methods"]
     assert listed[0]["name"] == "auto"
 

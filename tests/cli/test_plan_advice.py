@@ -160,8 +160,8 @@ def made_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{a},{b}" + (f",{('no', 'yes')[int(t)]}" if labelled else "")
             for a, b, t in zip(age, area, truth, strict=True)
         ]
-        head = "age,area" + ",label" * labelled
-        (home / name).write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+        linear = "age,area" + ",label" * labelled
+        (home / name).write_text("\n".join([linear, *lines]) + "\n", encoding="utf-8")
 
     write("train.csv", 4_000, labelled=True)
     write("public.csv", 300, labelled=False)

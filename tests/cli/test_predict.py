@@ -14,10 +14,10 @@ from pcqr import Guarantee, Schema
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 from pcqr.records.branching import Leaf, Split
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column
@@ -82,11 +82,11 @@ def test_json_for_machines(files: Path) -> None:
 
 
 def test_scores_where_the_model_has_them(files: Path) -> None:
-    questions = HeadFeatures(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
-    head = Head.of(questions, 2, np.ones((1, 2)), np.zeros((1, 0, 1)))
-    model = PublishedModel(head, ("a", "b"), SCHEMA, Guarantee(1, 1e-6))
-    model.save(files / "head")
-    assert predict(files, "--scores", model="head").exit_code == 0
+    questions = FeatureMap(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
+    linear = LinearClassifier.of(questions, 2, np.ones((1, 2)), np.zeros((1, 0, 1)))
+    model = PublishedModel(linear, ("a", "b"), SCHEMA, Guarantee(1, 1e-6))
+    model.save(files / "linear")
+    assert predict(files, "--scores", model="linear").exit_code == 0
     written = read_table(files / "predictions.csv")
     assert [float(score) for score in written["score"]] == model.decision_function(ROWS).tolist()
     refused = predict(files, "--scores", "--overwrite")
@@ -95,11 +95,11 @@ def test_scores_where_the_model_has_them(files: Path) -> None:
 
 
 def test_probabilities_where_the_model_has_them(files: Path) -> None:
-    questions = HeadFeatures(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
-    head = Head.of(questions, 3, np.eye(3, 2), np.zeros((3, 0, 1)))
-    model = PublishedModel(head, ("a", "b", "c"), SCHEMA, Guarantee(1, 1e-6))
-    model.save(files / "head")
-    assert predict(files, "--probabilities", model="head").exit_code == 0
+    questions = FeatureMap(PredicateVectors.of((Predicate(0, 40.0),), len(SCHEMA.features)), None, 256)
+    linear = LinearClassifier.of(questions, 3, np.eye(3, 2), np.zeros((3, 0, 1)))
+    model = PublishedModel(linear, ("a", "b", "c"), SCHEMA, Guarantee(1, 1e-6))
+    model.save(files / "linear")
+    assert predict(files, "--probabilities", model="linear").exit_code == 0
     written = read_table(files / "predictions.csv")
     found = [[float(cell) for cell in written[f"probability {name}"]] for name in "abc"]
     assert np.array(found).T.tolist() == model.predict_proba(ROWS).tolist()

@@ -55,9 +55,13 @@ CASES = {
     "a tree by a schema": Case("mixed", 600, 4.0, (), {"method": "tree"}, False, MIXED),
     "auto": Case("mixed", 1_000, 4.0, DELTA),
     "auto, three labels": Case("mixed", 1_000, 4.0, DELTA, classes=WORDS),
-    "a head with predicates": Case("mixed", 1_000, 4.0, (*DELTA, "--method", "head"), {"method": "head"}),
-    "pilots": Case("mixed", 1_000, 40.0, (*DELTA, "--method", "head"), {"method": "head"}, classes=WORDS),
-    "pilots by a schema": Case("mixed", 1_000, 40.0, (*DELTA, "--method", "head"), {"method": "head"}, False, MIXED),
+    "a linear classifier with predicates": Case(
+        "mixed", 1_000, 4.0, (*DELTA, "--method", "linear"), {"method": "linear"}
+    ),
+    "pilots": Case("mixed", 1_000, 40.0, (*DELTA, "--method", "linear"), {"method": "linear"}, classes=WORDS),
+    "pilots by a schema": Case(
+        "mixed", 1_000, 40.0, (*DELTA, "--method", "linear"), {"method": "linear"}, False, MIXED
+    ),
     "dense features": Case("numbers", 400, 4.0, DELTA, classes=WORDS),
     "dense by a schema": Case("numbers", 400, 4.0, DELTA, {}, False, MANY),
     "dense though few": Case("mixed", 400, 4.0, (*DELTA, "--features", "dense"), {"features": "dense"}),
@@ -65,8 +69,8 @@ CASES = {
         "numbers",
         400,
         4.0,
-        (*DELTA, "--method", "head", "--features", "predicates"),
-        {"method": "head", "features": "predicates"},
+        (*DELTA, "--method", "linear", "--features", "predicates"),
+        {"method": "linear", "features": "predicates"},
     ),
 }
 

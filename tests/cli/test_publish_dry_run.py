@@ -15,7 +15,7 @@ from pcqr.cli.main import app
 from pcqr.cli.rehearsal import _more
 from pcqr.datasets import read_table, write_table
 from pcqr.estimators.base import PrivateEstimator
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.rules import predicates_of
@@ -71,25 +71,34 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
 
 
 def test_no_record_is_looked_at_but_for_how_many_there_are(home: Path) -> None:
-    first = publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0).stdout
+    first = publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=40.0).stdout
     table = {name: ["none of your business"] * RECORDS for name in read_table(home / "train.csv")}
     write_table(home / "train.csv", table)
-    assert publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0).stdout == first
+    assert publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=40.0).stdout == first
 
 
-def test_a_piloted_head_is_told_part_by_part(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--method", "head", "--json", epsilon=40.0))
+def test_a_piloted_linear_is_told_part_by_part(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=40.0))
     parts, plan = facts["parts"], facts["plan"]["piloted"]
-    assert {"pilot 1", "pilot 2", "comparison", "then one head", "together", "columns", "time", "memory"} <= set(parts)
+    assert {
+        "pilot 1",
+        "pilot 2",
+        "comparison",
+        "then one linear classifier",
+        "together",
+        "columns",
+        "time",
+        "memory",
+    } <= set(parts)
     for pilot, name in zip(plan["pilots"], ("pilot 1", "pilot 2"), strict=True):
         assert f"{pilot['dense']} dense coordinates" in parts[name]
         assert f"{pilot['steps']} noisy sums" in parts[name]
-    heads = parts["then one head"].splitlines()
-    assert [line.split(",")[0] for line in heads] == ["hardly anything but ferns", "some ferns", "no ferns"]
-    for head, line in zip(reversed(plan["heads"]), heads, strict=True):
-        assert head["ferns"] == 0 or f"{head['ferns']} ferns of {1 << head['depth']} cells" in line
+    linears = parts["then one linear classifier"].splitlines()
+    assert [line.split(",")[0] for line in linears] == ["hardly anything but ferns", "some ferns", "no ferns"]
+    for linear, line in zip(reversed(plan["linears"]), linears, strict=True):
+        assert linear["ferns"] == 0 or f"{linear['ferns']} ferns of {1 << linear['depth']} cells" in line
         assert "by itself" in line
-    each = [float(line.split("ε = ")[1].split()[0]) for line in (parts["pilot 1"], parts["comparison"], heads[0])]
+    each = [float(line.split("ε = ")[1].split()[0]) for line in (parts["pilot 1"], parts["comparison"], linears[0])]
     assert all(0 < epsilon < 40 for epsilon in each)
 
 
@@ -98,21 +107,23 @@ def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
     parts, stage = facts["parts"], facts["plan"]["counted"]
     assert parts["count"] == "of the labels, with noise; ε = 0.27 by itself"
     assert f"of depth {stage['depth']}, where it counts fewer than {stage['rare']} records" in parts["then a tree"]
-    assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful head"]
-    assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful head"]
+    assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful linear classifier"]
+    assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful linear classifier"]
     last = stage["otherwise"]
     assert parts["or a tree"].startswith(f"of depth {last['depth']}, where both labels are common; ε = ")
-    assert parts["with a head beside it"].startswith(f"at most {last['head']['dense']} dense coordinates, ")
-    assert f"{last['head']['steps']} noisy sums" in parts["with a head beside it"]
+    assert parts["with a linear classifier beside it"].startswith(
+        f"at most {last['linear']['dense']} dense coordinates, "
+    )
+    assert f"{last['linear']['steps']} noisy sums" in parts["with a linear classifier beside it"]
     assert alone(parts["or a tree"]) == pytest.approx(2 * last["tree"], rel=0.01)
-    assert 9.0 / 2 < alone(parts["with a head beside it"]) < 9.0
-    assert not {"pilot", "comparison", "or a head"} & set(parts)
+    assert 9.0 / 2 < alone(parts["with a linear classifier beside it"]) < 9.0
+    assert not {"pilot", "comparison", "or a linear classifier"} & set(parts)
 
 
 def test_a_question_is_told_with_what_it_decides(home: Path) -> None:
     facts = told(publish(home, "--delta", "1e-6", "--json", "--method", "asked", epsilon=2.5))
     parts, stage = facts["parts"], facts["plan"]["asked"]
-    assert f"{stage['head']['steps']} noisy sums" in parts["or a head"]
+    assert f"{stage['linear']['steps']} noisy sums" in parts["or a linear classifier"]
     assert float(parts["question"].split("ε = ")[1].split()[0]) == pytest.approx(stage["question"], rel=0.01)
     limits = f"at most {stage['few']}, or at least {stage['many']}"
     assert f"of depth {stage['depth']}, where these are {limits}" in parts["and a tree"]
@@ -128,8 +139,8 @@ def test_a_contest_by_itself_is_told(home: Path) -> None:
     ahead = f"where the best tree of depth {stage['shallow']} makes at least {stage['tree_from']:,} mistakes fewer"
     assert parts["and a tree"].startswith(f"of depth {stage['depth']}, {ahead}; ε = ")
     assert alone(parts["and a tree"]) == pytest.approx(2 * stage["tree"], rel=0.01)
-    assert f"{stage['head']['dense']} dense coordinates" in parts["or a head"]
-    each = [alone(parts[name]) for name in ("comparison", "pilot", "or a head")]
+    assert f"{stage['linear']['dense']} dense coordinates" in parts["or a linear classifier"]
+    each = [alone(parts[name]) for name in ("comparison", "pilot", "or a linear classifier")]
     assert 0 < each[0] < each[1] < each[2] < 4.0
     assert "time" in parts
 
@@ -161,24 +172,32 @@ def test_a_head_beside_a_tree_is_tried_out(home: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(PublishedModel, "texts", heard)
     stage = told(publish(home, "--delta", "1e-6", "--json", epsilon=9.0))["plan"]["counted"]["otherwise"]
-    heads = [model.hypothesis.feature_map for model in tried if isinstance(model.hypothesis, Head)]
-    beside = [features for features in heads if features.tree is not None]
-    assert (len(heads), len(beside)) == (3, 1)
+    linears = [model.hypothesis.feature_map for model in tried if isinstance(model.hypothesis, LinearClassifier)]
+    beside = [features for features in linears if features.tree is not None]
+    assert (len(linears), len(beside)) == (3, 1)
     assert beside[0].tree is not None
     assert len(list(predicates_of(beside[0].tree))) == len(tried[0].provenance.predicates or ())
-    assert beside[0].size == stage["head"]["dense"]
+    assert beside[0].size == stage["linear"]["dense"]
     trees = [model for model in tried if isinstance(model.hypothesis, DecisionTree)]
     assert len(trees) == 1, "a count may end in a tree"
 
 
 def test_pilots_after_a_count_are_told(home: Path) -> None:
     parts = told(publish(home, "--delta", "1e-6", "--json", epsilon=40.0))["parts"]
-    assert {"count", "then a tree", "or a careful head", "or", "pilot 1", "then one head", "time"} <= set(parts)
+    assert {
+        "count",
+        "then a tree",
+        "or a careful linear classifier",
+        "or",
+        "pilot 1",
+        "then one linear classifier",
+        "time",
+    } <= set(parts)
 
 
 def test_what_is_told_is_what_is_done(home: Path) -> None:
     """The plan of the dry run is that of the run, to the last digit."""
-    for options in ((), ("--delta", "1e-6"), ("--delta", "1e-6", "--method", "head", "--features", "dense")):
+    for options in ((), ("--delta", "1e-6"), ("--delta", "1e-6", "--method", "linear", "--features", "dense")):
         facts = told(publish(home, *options, "--seed", "1", "--json", "--overwrite"))
         done = publish(home, *options, "--seed", "1", "--json", "--overwrite", dry=False)
         assert done.exit_code == 0, done.output

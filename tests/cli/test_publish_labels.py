@@ -58,7 +58,7 @@ def test_words_for_labels_from_end_to_end(
     write_table(tmp_path / "public.csv", {name: cells[:PUBLIC] for name, cells in table.items()})
     private, public, model, out = (str(tmp_path / name) for name in ("train.csv", "public.csv", "model", "found.csv"))
 
-    asked = ["--label", "y", "--labels", ",".join(names), "--epsilon", epsilon, "--delta", "1e-6", "--method", "head"]
+    asked = ["--label", "y", "--labels", ",".join(names), "--epsilon", epsilon, "--delta", "1e-6", "--method", "linear"]
     files = ["--private", private, "--public", public, "--out", model]
     result = CliRunner().invoke(
         app, spending(["publish", *files, *asked, "--seed", "1", "--json", "--accept-weak-guarantee"])

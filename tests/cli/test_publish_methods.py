@@ -1,4 +1,4 @@
-"""`pcqr publish --method`: trees and heads from files to a directory, with seeded entropy."""
+"""`pcqr publish --method`: trees and linear classifiers from files to a directory, with seeded entropy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 
 RECORDS, PUBLIC = 3_000, 200
@@ -38,7 +38,7 @@ def cross(files: Path) -> None:
 
 
 def muddle(files: Path) -> None:
-    """Three labels in ten become wrong: no tree finds much, a head's question."""
+    """Three labels in ten become wrong: no tree finds much, a linear classifier's question."""
     lines = (files / "train.csv").read_text(encoding="utf-8").splitlines()
     wrong = np.random.default_rng(7).random(len(lines)) < 0.3
     mixed = [
@@ -54,23 +54,23 @@ def publish(files: Path, *options: str) -> Result:
     return CliRunner().invoke(app, spending(["publish", *needed, *places, *options]))
 
 
-@pytest.mark.parametrize("method", ["head", "asked", "counted"])
+@pytest.mark.parametrize("method", ["linear", "asked", "counted"])
 def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str) -> None:
-    if method != "head":
+    if method != "linear":
         muddle(files)
     result = publish(files, "--method", method, "--delta", "1e-5", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    assert said["method"] == "head"
+    assert said["method"] == "linear"
     assert said["guarantee"]["proof"] == ("contest" if method == "asked" else method)
     assert said["depth"] is None
     assert said["guarantee"]["epsilon"] <= 4
     assert 0 < said["guarantee"]["delta"] <= 1e-5
     assert "set of outcomes" in said["promise"]
     model = PublishedModel.load(files / "model" / "model.json")
-    assert isinstance(model.hypothesis, Head)
+    assert isinstance(model.hypothesis, LinearClassifier)
     labels = model.predict({"x": [1.0, 1.0, -1.0], "colour": ["red", "blue", "red"]})
-    if method == "head":
+    if method == "linear":
         assert list(map(str, labels)) == ["1", "0", "0"]
 
 
@@ -78,19 +78,19 @@ def test_three_labels_have_a_head_and_no_count(files: Path) -> None:
     x = np.random.default_rng(1).normal(size=RECORDS)
     names = np.array(["low", "middle", "high"])[(x > -0.5).astype(int) + (x > 0.5)]
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list(names)})
-    result = publish(files, "--method", "head", "--labels", "low,middle,high", "--json")
+    result = publish(files, "--method", "linear", "--labels", "low,middle,high", "--json")
     assert result.exit_code == 0, result.output
     model = PublishedModel.load(files / "model" / "model.json")
-    assert isinstance(model.hypothesis, Head)
+    assert isinstance(model.hypothesis, LinearClassifier)
     assert list(model.predict({"x": [-2.0, 0.0, 2.0], "colour": ["red"] * 3})) == ["low", "middle", "high"]
     refused = publish(files, "--method", "counted", "--labels", "low,middle,high")
     assert refused.exit_code == 2
-    assert "--method must be tree or head for more than two labels" in refused.output
+    assert "--method must be tree or linear classifier for more than two labels" in refused.output
 
 
 def test_the_folder_of_a_head_says_which_columns_matter(files: Path) -> None:
     """By its own predicates, more than trees can afford, and from public rows."""
-    result = publish(files, "--method", "head", "--epsilon", "20", "--accept-weak-guarantee")
+    result = publish(files, "--method", "linear", "--epsilon", "20", "--accept-weak-guarantee")
     assert result.exit_code == 0, result.output
     model = PublishedModel.load(files / "model")
     assert model.effects is not None, "n·ε = 60,000: it has ferns"
@@ -109,7 +109,7 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     assert tree["method"] == "tree"
     assert tree["guarantee"]["delta"] == 0
     chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
-    assert chosen["method"] == "head", "n·ε = 12,000, and no label is rare"
+    assert chosen["method"] == "linear", "n·ε = 12,000, and no label is rare"
     assert chosen["guarantee"]["proof"] == "counted"
     x = np.random.default_rng(1).normal(size=RECORDS)
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list((x > 2.0).astype(int))})
@@ -125,11 +125,11 @@ def test_a_head_beside_a_tree_finds_what_no_head_finds(files: Path) -> None:
     result = publish(files, "--method", "counted", "--delta", "1e-6", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
-    assert (said["method"], said["depth"]) == ("head", None)
+    assert (said["method"], said["depth"]) == ("linear", None)
     assert "the tree says 1" in said["rules"]
     assert said["left_out"] == {}
     model = PublishedModel.load(files / "model")
-    assert isinstance(model.hypothesis, Head)
+    assert isinstance(model.hypothesis, LinearClassifier)
     assert model.hypothesis.feature_map.tree is not None
     corners = {"x": [-1.0, -1.0, 1.0, 1.0], "colour": ["red", "blue", "red", "blue"]}
     assert [int(label) for label in model.predict(corners)] == [1, 0, 0, 1]
@@ -141,13 +141,13 @@ def test_the_summary_is_short_even_for_a_long_scorecard(files: Path) -> None:
     for name, rows in (("train.csv", RECORDS), ("public.csv", PUBLIC)):
         columns = {f"x{place}": list(rng.normal(size=rows)) for place in range(5)}
         write_table(files / name, columns | ({"y": [0, 1] * (rows // 2)} if name == "train.csv" else {}))
-    result = publish(files, "--method", "head")
+    result = publish(files, "--method", "linear")
     assert result.exit_code == 0, result.output
     assert "more lines, in rules.txt" in result.stdout
     assert len(result.stdout.splitlines()) < 120
 
 
 def test_a_depth_is_for_one_tree_only(files: Path) -> None:
-    result = publish(files, "--method", "head", "--depth", "2")
+    result = publish(files, "--method", "linear", "--depth", "2")
     assert result.exit_code == 2
     assert "--method must be tree, where --depth or --operations is given" in result.output

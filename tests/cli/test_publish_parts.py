@@ -52,7 +52,7 @@ def test_the_model_is_that_of_the_table_in_memory(files: Files, private: str, tm
     assert not list((tmp_path / "scratch").iterdir())
 
 
-@pytest.mark.parametrize("method", ["head", "counted"])
+@pytest.mark.parametrize("method", ["linear", "counted"])
 def test_so_it_is_with_a_head(files: Files, method: str) -> None:
     options = (
         "--public",

@@ -32,7 +32,7 @@ from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Answer, Plan, Usage
 from pcqr.plan.plans import QueryPlan
 from pcqr.records.branching import Leaf, Split
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 
@@ -113,13 +113,13 @@ class TestFieldsThatCameLater:
         assert json.loads(stage.to_json())["labels"] == 10
 
     def test_a_map_without_a_tree_is_written_as_before_there_were_any(self) -> None:
-        before = (GOLDEN / "head-features.json").read_text()
+        before = (GOLDEN / "feature-map.json").read_text()
         assert "tree" not in before
-        assert HeadFeatures.from_json(before).tree is None
-        assert HeadFeatures.from_json(before).to_json() == before
+        assert FeatureMap.from_json(before).tree is None
+        assert FeatureMap.from_json(before).to_json() == before
         tree = Split(Predicate(0, 0.5), Leaf(0), Leaf(1))
-        beside = HeadFeatures(PredicateVectors.of((Predicate(1, 0.5),), 2), None, 256, tree)
-        assert HeadFeatures.from_json(beside.to_json()).tree == tree
+        beside = FeatureMap(PredicateVectors.of((Predicate(1, 0.5),), 2), None, 256, tree)
+        assert FeatureMap.from_json(beside.to_json()).tree == tree
         assert json.loads(beside.to_json())["tree"] == json.loads(tree.to_json(), object_hook=_without_heading)
 
     @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ def test_plans_of_peers() -> None:
     assert_kept(Plan, NoisyMaxAggregate(Thresholds(), epsilon=1.0, queries=50).plan(20_000, 1))
 
 
-@pytest.mark.parametrize("method", ["tree", "head", "counted"])
+@pytest.mark.parametrize("method", ["tree", "linear", "counted"])
 def test_classifiers_that_are_published_at_once(
-    method: Literal["tree", "head", "counted"],
+    method: Literal["tree", "linear", "counted"],
 ) -> None:
     learner = PrivateClassifier(epsilon=2.0, delta=1e-6, method=method, entropy=0).fit(X, Y, public=PUBLIC)
     assert_kept(Plan, learner.plan_)
@@ -71,7 +71,7 @@ def test_classifiers_that_are_published_at_once(
 
 def test_more_than_two_labels() -> None:
     labels = np.arange(300) % 3
-    learner = PrivateClassifier(epsilon=2.0, delta=1e-6, method="head", entropy=0).fit(X, labels, public=PUBLIC)
+    learner = PrivateClassifier(epsilon=2.0, delta=1e-6, method="linear", entropy=0).fit(X, labels, public=PUBLIC)
     assert_kept(Plan, learner.plan_)
     assert_kept(Hypothesis, learner.hypothesis_)
 

@@ -56,7 +56,7 @@ ESTIMATORS: list[Any] = [
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
     InteractiveMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     MultipartyClassifier(Thresholds(), epsilon=2.0),
-    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "head", "counted")),
+    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "linear", "counted")),
 ]
 
 

@@ -19,7 +19,7 @@ from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators.given import Known
 from pcqr.estimators.private_classifier import CENTRED, MADE_PUBLICLY
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.planning.classifiers.dense import is_dense
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.schema import Column
@@ -42,7 +42,7 @@ FRESH, TRUTH = encoded(500, seed=2)
 
 
 def vectors_of(classifier: PrivateClassifier) -> ColumnVectors:
-    assert isinstance(classifier.hypothesis_, Head)
+    assert isinstance(classifier.hypothesis_, LinearClassifier)
     assert isinstance(classifier.hypothesis_.feature_map.dense, ColumnVectors)
     return classifier.hypothesis_.feature_map.dense
 
@@ -51,7 +51,7 @@ def vectors_of(classifier: PrivateClassifier) -> ColumnVectors:
 def test_a_wide_matrix_of_numbers_is_learned_as_it_is(classes: int) -> None:
     X, y = encoded(1_500, classes)
     classifier = PrivateClassifier(4.0, entropy=0).fit(X, y, public=PUBLIC)
-    assert classifier.method_ == "head"
+    assert classifier.method_ == "linear"
     assert vectors_of(classifier).size == WIDTH + 1
     assert classifier.guarantee_.within(4.0, 1e-6)
     assert MADE_PUBLICLY in classifier.guarantee_.assumptions
@@ -83,11 +83,11 @@ def test_other_settings_ask_predicates() -> None:
     assert not PrivateClassifier(method="counted")._is_dense(known)
     for classifier in (
         PrivateClassifier(1.0, trees=DecisionTrees(depth=1, cuts=1), entropy=0),
-        PrivateClassifier(1.0, features="predicates", method="head", entropy=0),
+        PrivateClassifier(1.0, features="predicates", method="linear", entropy=0),
     ):
         classifier.fit(X, y, public=PUBLIC)
         assert MADE_PUBLICLY not in classifier.guarantee_.assumptions
-        if isinstance(classifier.hypothesis_, Head):
+        if isinstance(classifier.hypothesis_, LinearClassifier):
             assert isinstance(classifier.hypothesis_.feature_map.dense, PredicateVectors)
 
 
@@ -96,7 +96,7 @@ def test_a_matrix_of_categories_is_no_matrix_of_numbers() -> None:
     rows = np.random.default_rng(0).random((200, 120))
     rows[:, 10:] = rows[:, 10:] > 0.5
     assert not PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
-    assert not PrivateClassifier(method="head")._is_dense(Known(1_500, 120, rows, None))
+    assert not PrivateClassifier(method="linear")._is_dense(Known(1_500, 120, rows, None))
     rows[:, 10:] *= np.random.default_rng(1).random((200, 110))
     assert PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
 

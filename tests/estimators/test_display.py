@@ -21,7 +21,7 @@ SHORT = 250
 ESTIMATORS: list[Any] = [registry.resolve(entry.estimator) for entry in registry.algorithms()]
 
 
-@pytest.fixture(scope="module", params=["tree", "head"])
+@pytest.fixture(scope="module", params=["tree", "linear"])
 def classifier(request: pytest.FixtureRequest) -> PrivateClassifier:
     trees = DecisionTrees(depth=3)
     made = PrivateClassifier(2.0, method=request.param, classes=["<no>", "yes"], trees=trees, entropy=0)

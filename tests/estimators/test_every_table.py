@@ -32,7 +32,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "noisy max": lambda: NoisyMaxAggregate(TREES, epsilon=8.0, queries=5, teachers=51, entropy=0),
     "SSPP": lambda: SemiPrivateLearner(TREES, 8.0, entropy=0),
     "tree": lambda: PrivateClassifier(8.0, method="tree", trees=TREES, entropy=0),
-    "head": lambda: PrivateClassifier(8.0, method="head", entropy=0),
+    "linear": lambda: PrivateClassifier(8.0, method="linear", entropy=0),
     "counted": lambda: PrivateClassifier(8.0, method="counted", trees=TREES, entropy=0),
 }
 TABLES: dict[str, Callable[[dict[str, Any]], Any]] = {

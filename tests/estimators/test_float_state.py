@@ -43,7 +43,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "trees": lambda: SemiPrivateLearner(DecisionTrees(depth=2), epsilon=8.0, entropy=0, classes=(0, 1)),
 } | {
     method: lambda method=method: PrivateClassifier(8.0, method=method, entropy=0, classes=(0, 1))
-    for method in ("tree", "head", "counted")
+    for method in ("tree", "linear", "counted")
 }
 
 

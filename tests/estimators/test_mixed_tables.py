@@ -82,7 +82,7 @@ def test_gaps_in_an_array_are_refused_with_the_remedy() -> None:
         PrivateClassifier(entropy=0).fit(gaps, Y, public=DRAWN[:50] + 0.1)
 
 
-@pytest.mark.parametrize("method", ["auto", "tree", "head"])
+@pytest.mark.parametrize("method", ["auto", "tree", "linear"])
 def test_few_records_or_one_class_end_before_anything_is_charged(method: Any, tmp_path: Any) -> None:
     account = Account.create(tmp_path / "account", 9.0, 1e-3)
     classifier = PrivateClassifier(1.0, method=method, account=account)
@@ -102,7 +102,7 @@ def test_one_class_is_taken_where_both_are_declared() -> None:
 def test_one_tree_needs_no_delta() -> None:
     classifier = PrivateClassifier(1.0, 0, method="tree", entropy=0).fit(DRAWN, Y, public=DRAWN + 1)
     assert classifier.guarantee_.is_pure
-    for method in ("auto", "head"):
+    for method in ("auto", "linear"):
         with pytest.raises(ParameterError, match="0 with method='tree'"):
             PrivateClassifier(1.0, 0, method=method, entropy=0).fit(DRAWN, Y, public=DRAWN + 1)
 

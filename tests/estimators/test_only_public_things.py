@@ -17,13 +17,13 @@ from pcqr import (
     SubsampleAggregate,
     UniversalRelease,
 )
-from pcqr.algorithms.evidence import Evidence
+from pcqr.algorithms.empirical_bayes import EmpiricalBayes
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, PcqrError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.head import Head
-from pcqr.records.head_features import HeadFeatures
+from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.records.feature_map import FeatureMap
 
 NAME = "Zaphod"
 """Of a class that nobody may hear of."""
@@ -34,28 +34,28 @@ EVERY: list[tuple[Any, dict[str, Any]]] = [
     (SemiPrivateLearner, {"hypotheses": Thresholds()}),
     (PrivateClassifier, {}),
 ]
-METHODS = ("tree", "head", "counted")
+METHODS = ("tree", "linear", "counted")
 
 
-@pytest.mark.parametrize("method", ["head", "auto"])
+@pytest.mark.parametrize("method", ["linear", "auto"])
 @pytest.mark.parametrize("piloted", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_maps_of_heads_are_made_of_public_rows(
     classes: int, piloted: bool, method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[HeadFeatures, ...]] = []
+    made: list[tuple[FeatureMap, ...]] = []
 
     known: list[Any] = []
 
-    def watched(*arguments: Any, public: Any = None, evidence: Evidence | None = None) -> Head:
+    def watched(*arguments: Any, public: Any = None, evidence: EmpiricalBayes | None = None) -> LinearClassifier:
         known.append(public if evidence is None else evidence)
-        maps = next(given for given in arguments if isinstance(given, HeadFeatures | tuple))
+        maps = next(given for given in arguments if isinstance(given, FeatureMap | tuple))
         made.append(maps if isinstance(maps, tuple) else (maps,))
         features, blocks = made[-1][-1], 1 if classes == 2 else classes
         cells = np.zeros((blocks, features.count, 1 << features.depth))
-        return Head.of(features, classes, np.zeros((blocks, features.size)), cells)
+        return LinearClassifier.of(features, classes, np.zeros((blocks, features.size)), cells)
 
-    for algorithm in ("descend", "piloted_head", "contest", "by_rarer_label"):
+    for algorithm in ("descend", "piloted_linear", "contest", "by_rarer_label"):
         monkeypatch.setattr(private_classifier, algorithm, watched)
     rng = np.random.default_rng(0)
     public = rng.random((200, 2))
@@ -63,12 +63,14 @@ def test_the_maps_of_heads_are_made_of_public_rows(
         y = np.digitize(private[:, 0], [0.2, 0.4][: classes - 1])
         PrivateClassifier(80.0 if piloted else 8.0, method=method, entropy=0).fit(private, y, public=public)
     assert made[0] == made[1]
-    before = [False] if method == "auto" and classes == 2 else []  # a careful head, or a pilot beside trees
+    before = (
+        [False] if method == "auto" and classes == 2 else []
+    )  # a careful linear classifier, or a pilot beside trees
     assert [features.count > 0 for features in made[0]] == [*before, *([False, True, True] if piloted else [False])]
     for each in known:
         assert not isinstance(each, np.ndarray) or np.array_equal(each, public)
-        assert not isinstance(each, Evidence) or len(each._rows) == len(public)
-    assert (known[0] is None) == (classes == 3 or (piloted and method == "head")), "what public rows are needed for"
+        assert not isinstance(each, EmpiricalBayes) or len(each._rows) == len(public)
+    assert (known[0] is None) == (classes == 3 or (piloted and method == "linear")), "what public rows are needed for"
 
 
 class Watched(Entropy):
@@ -170,12 +172,12 @@ def test_a_classifier_keeps_no_rows_that_were_called_public(method: Any) -> None
 
 @pytest.mark.parametrize("features", ["predicates", "dense"])
 def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any, **__: Any) -> Head:
+    def interrupted(*_: Any, **__: Any) -> LinearClassifier:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(private_classifier, "descend", interrupted)
     X, public = np.random.default_rng(0).random((2, 60, 2))
-    classifier = PrivateClassifier(method="head", features=features, entropy=0)
+    classifier = PrivateClassifier(method="linear", features=features, entropy=0)
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(X, X[:, 0] > 0.4, public=public)
     assert vars(classifier).keys() - classifier.get_params() == {"n_features_in_", "_has_spent"}

@@ -47,7 +47,7 @@ def in_memory() -> tuple[dict[str, Any], list[str]]:
     "estimator",
     [
         PrivateClassifier(1.0, method="tree", classes=("no", "yes"), entropy=3),
-        PrivateClassifier(20.0, method="head", classes=("no", "yes"), entropy=3),
+        PrivateClassifier(20.0, method="linear", classes=("no", "yes"), entropy=3),
         PrivateClassifier(20.0, method="counted", classes=("no", "yes"), entropy=3),
         SubsampleAggregate(Stumps(), epsilon=2.0, delta=1e-6, queries=20, classes=("no", "yes"), entropy=3),
         AgnosticRelease(Stumps(cuts=(0.0, 0.3)), epsilon=8.0, delta=1e-6, queries=5, classes=("no", "yes"), entropy=3),
@@ -134,7 +134,7 @@ def test_a_head_that_does_not_fit_on_the_disk_is_refused_before_it_is_paid_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table itself fits: the charge would come next."""
-    learner = PrivateClassifier(20.0, method="head", classes=("no", "yes"))
+    learner = PrivateClassifier(20.0, method="linear", classes=("no", "yes"))
     charged = []
     monkeypatch.setattr(PrivateClassifier, "_charge", lambda *_: charged.append(1))
     asked: list[int] = []

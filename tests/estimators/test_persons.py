@@ -51,7 +51,7 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
     AgnosticRelease(DecisionTrees(depth=1), epsilon=4.0, queries=5, teachers=99, **COMMON),
     SemiPrivateLearner(DecisionTrees(depth=1), **COMMON),
     PrivateClassifier(1.0, method="tree", **COMMON),
-    PrivateClassifier(1.0, method="head", **COMMON),
+    PrivateClassifier(1.0, method="linear", **COMMON),
     PrivateClassifier(1.0, method="asked", **COMMON),
     PrivateClassifier(1.0, method="counted", **COMMON),
 )
@@ -249,7 +249,7 @@ def test_a_classifier_hears_a_person_of_many_rows_once() -> None:
     labels = np.concatenate([np.zeros(1_000, dtype=int), np.ones(100_000, dtype=int)])
     persons = np.concatenate([np.arange(1_000), np.full(100_000, 1_000)])
     public = np.array([[0.0], [1.5], [3.0]])
-    for method in ("tree", "head"):
+    for method in ("tree", "linear"):
         classifier = PrivateClassifier(1.0, method=method, classes=(0, 1), entropy=0)
         assert classifier.fit(points, labels, public=public, groups=persons).predict([[1.0]]).tolist() == [0]
         assert classifier.fit(points, labels, public=public).predict([[1.0]]).tolist() == [1]

@@ -13,13 +13,13 @@ from pcqr import PrivateClassifier
 from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.plan import (
     AskedPlan,
     ContestStage,
     CountedPlan,
     DrawPlan,
-    HeadPlan,
+    LinearPlan,
     PilotedPlan,
     PilotedStage,
     StackedStage,
@@ -29,8 +29,8 @@ from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
-KINDS = {"DecisionTree": "tree", "Head": "head"}
-METHODS = ("tree", "head", "asked", "counted")
+KINDS = {"DecisionTree": "tree", "LinearClassifier": "linear"}
+METHODS = ("tree", "linear", "asked", "counted")
 
 
 def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -40,7 +40,7 @@ def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def unclear(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """A sum, with a fifth of the labels wrong: a head's question."""
+    """A sum, with a fifth of the labels wrong: a linear classifier's question."""
     X, _ = table(records, seed)
     wrong = np.random.default_rng(seed + 100).random(records) < 0.2
     return X, ((X.sum(axis=1) > 1.5) ^ wrong).astype(np.int64)
@@ -53,11 +53,13 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
     fresh, truth = table(1_000, seed=2)
     classifier = PrivateClassifier(2.0, method=method, entropy=0).fit(X, y, public=public)  # type: ignore[arg-type]
     assert KINDS[type(classifier.hypothesis_).__name__] == classifier.method_
-    expected = {"asked": "tree", "counted": "head"}.get(method, method)
-    assert classifier.method_ == expected, "a tree's question, as it turns out, and counted ones have one beside a head"
-    if isinstance(classifier.hypothesis_, Head):
+    expected = {"asked": "tree", "counted": "linear"}.get(method, method)
+    assert classifier.method_ == expected, (
+        "a tree's question, as it turns out, and counted ones have one beside a linear classifier"
+    )
+    if isinstance(classifier.hypothesis_, LinearClassifier):
         assert (classifier.hypothesis_.feature_map.tree is not None) == (method == "counted")
-    assert (classifier.predict(fresh) == truth).mean() > (0.85 if method == "head" else 0.93)
+    assert (classifier.predict(fresh) == truth).mean() > (0.85 if method == "linear" else 0.93)
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert classifier.guarantee_.is_pure == (method == "tree")
     assert not classifier.guarantee_.is_private, "seeded"
@@ -70,19 +72,19 @@ def test_auto_says_what_it_chose() -> None:
     alone = PrivateClassifier(0.4, entropy=0).fit(X, y, public=public)
     assert (alone.method_, type(alone.plan_)) == ("tree", DrawPlan)
     asked, simple = (PrivateClassifier(1.0, entropy=0).fit(*rows, public=public) for rows in ((X, y), table(2_000)))
-    assert (asked.method_, simple.method_) == ("head", "tree")
+    assert (asked.method_, simple.method_) == ("linear", "tree")
     assert asked.plan_ == simple.plan_
     assert isinstance(asked.plan_, AskedPlan)
     contest = PrivateClassifier(2.9, entropy=0).fit(X, y, public=public)
-    assert contest.method_ == "head"
+    assert contest.method_ == "linear"
     assert isinstance(contest.plan_, AskedPlan)
     assert isinstance(contest.plan_.asked, ContestStage)
     common, rare = (PrivateClassifier(4.0, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
-    assert (common.method_, rare.method_) == ("head", "tree")
+    assert (common.method_, rare.method_) == ("linear", "tree")
     assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
     assert isinstance(common.plan_, CountedPlan)
     assert isinstance(common.plan_.counted.otherwise, StackedStage)
-    assert isinstance(common.hypothesis_, Head)
+    assert isinstance(common.hypothesis_, LinearClassifier)
     assert common.hypothesis_.feature_map.tree is not None
     piloted = PrivateClassifier(15.0, entropy=0).plan(2_000, public=public)
     assert isinstance(piloted, CountedPlan)
@@ -101,16 +103,16 @@ def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch
 
         return noted
 
-    for name in ("head_predicates", "head_maps", "careful_map"):
+    for name in ("linear_predicates", "feature_maps", "careful_map"):
         monkeypatch.setattr(private_classifier, name, watched(name, getattr(private_classifier, name)))
     X, y = table(2_000)
     public, _ = table(200, seed=1)
     for epsilon, labels, expected in (
         (0.3, y, []),
-        (1.0, y, ["head_predicates", "head_maps"]),
-        (3.0, y, ["head_predicates", "head_maps"]),
-        (4.0, y, ["head_predicates", "head_maps", "careful_map"]),
-        (3.0, y + (X[:, 2] > 0.8), ["head_predicates", "head_maps"]),
+        (1.0, y, ["linear_predicates", "feature_maps"]),
+        (3.0, y, ["linear_predicates", "feature_maps"]),
+        (4.0, y, ["linear_predicates", "feature_maps", "careful_map"]),
+        (3.0, y + (X[:, 2] > 0.8), ["linear_predicates", "feature_maps"]),
     ):
         made.clear()
         PrivateClassifier(epsilon, entropy=0).fit(X, labels, public=public)
@@ -124,7 +126,7 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     common, rare = (
         PrivateClassifier(4.0, trees=few, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)
     )
-    assert isinstance(common.hypothesis_, Head)
+    assert isinstance(common.hypothesis_, LinearClassifier)
     assert isinstance(common.hypothesis_.feature_map.dense, PredicateVectors)
     *own, about_tree = common.hypothesis_.feature_map.dense.predicates
     assert len(own) == 3 * 20
@@ -140,7 +142,7 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     assert told.hypothesis_.feature_map.dense.predicates[:-1] == declared.predicates  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("method", ["head", "asked", "counted"])
+@pytest.mark.parametrize("method", ["linear", "asked", "counted"])
 def test_margins_decide_the_label(method: str) -> None:
     X, y = unclear(2_000)
     names = np.array(["no", "yes"])
@@ -156,12 +158,12 @@ def test_a_head_has_ferns_where_there_is_enough_to_learn() -> None:
     truth = (fresh[:, 0] > 0.5) ^ (fresh[:, 1] > 0.5)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
     alone, together = (
-        PrivateClassifier(epsilon, method="head", entropy=0).fit(X, y, public=table(300, seed=1)[0])
+        PrivateClassifier(epsilon, method="linear", entropy=0).fit(X, y, public=table(300, seed=1)[0])
         for epsilon in (2.0, 4.0)
     )
-    assert isinstance(alone.plan_, HeadPlan)
+    assert isinstance(alone.plan_, LinearPlan)
     assert isinstance(together.plan_, PilotedPlan)
-    assert alone.plan_.head.ferns == 0
+    assert alone.plan_.linear.ferns == 0
     assert together.hypothesis_.feature_map.count > 0  # type: ignore[attr-defined]
     assert (alone.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
     assert (together.predict(fresh) == truth).mean() > 0.85
@@ -170,13 +172,13 @@ def test_a_head_has_ferns_where_there_is_enough_to_learn() -> None:
 def test_a_head_has_probabilities() -> None:
     X, y = table(6_000)
     public, (fresh, truth) = table(300, seed=1)[0], table(1_000, seed=2)
-    classifier = PrivateClassifier(4.0, method="head", entropy=0).fit(X, y, public=public)
+    classifier = PrivateClassifier(4.0, method="linear", entropy=0).fit(X, y, public=public)
     chances = classifier.predict_proba(fresh)
     assert chances.shape == (1_000, 2)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     assert (classifier.classes_[chances.argmax(axis=1)] == classifier.predict(fresh)).mean() > 0.999
     assert chances[truth == 1, 1].mean() > chances[truth == 0, 1].mean() + 0.4
-    several = PrivateClassifier(4.0, method="head", entropy=0).fit(X, y + (X[:, 2] > 0.8), public=public)
+    several = PrivateClassifier(4.0, method="linear", entropy=0).fit(X, y + (X[:, 2] > 0.8), public=public)
     assert several.predict_proba(fresh).shape == several.decision_function(fresh).shape == (1_000, 3)
     assert (several.predict(X) == y + (X[:, 2] > 0.8)).mean() > 0.8
 
@@ -185,18 +187,18 @@ def test_a_head_asks_more_than_trees_can_afford_unless_its_predicates_are_declar
     X, y = table(500)
     public = np.column_stack([table(300, seed=1)[0], np.arange(300) % 50 == 0])
     X = np.column_stack([X, np.arange(500) % 50 == 0])
-    made = PrivateClassifier(30.0, method="head", entropy=0).fit(X, y, public=public).hypotheses_
+    made = PrivateClassifier(30.0, method="linear", entropy=0).fit(X, y, public=public).hypotheses_
     assert isinstance(made, DecisionTrees)
     assert len(made.predicates or ()) == 3 * 20 + 1, "a category of 2 %, which trees leave out"
     declared = DecisionTrees(predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
-    told = PrivateClassifier(30.0, method="head", trees=declared, entropy=0).fit(X, y, public=public)
+    told = PrivateClassifier(30.0, method="linear", trees=declared, entropy=0).fit(X, y, public=public)
     assert told.hypotheses_.predicates == declared.predicates  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("told", ["schema", "nothing"])
 def test_a_head_without_public_rows(told: str) -> None:
     X, y = table(6_000)
-    classifier = PrivateClassifier(6.0, method="head", entropy=0)
+    classifier = PrivateClassifier(6.0, method="linear", entropy=0)
     if told == "schema":
         bounded = Schema(tuple(Column(name, bounds=(0, 1)) for name in "abc"))
         classifier.fit(dict(zip("abc", X.T, strict=True)), y, schema=bounded)
@@ -204,7 +206,7 @@ def test_a_head_without_public_rows(told: str) -> None:
     else:
         with pytest.warns(NothingPublic):
             classifier.fit(X, y)
-    assert isinstance(classifier.plan_, PilotedPlan if told == "schema" else HeadPlan)
+    assert isinstance(classifier.plan_, PilotedPlan if told == "schema" else LinearPlan)
 
 
 def test_a_tree_has_no_margins() -> None:
@@ -214,7 +216,7 @@ def test_a_tree_has_no_margins() -> None:
     assert not hasattr(classifier, "predict_proba")
 
 
-@pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "head"), (100.0, "head")])
+@pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "linear"), (100.0, "linear")])
 def test_three_classes_make_a_tree_or_a_head(epsilon: float, method: str) -> None:
     X, y = table(3_000)
     y = y + (X[:, 2] > 0.8)
@@ -223,7 +225,7 @@ def test_three_classes_make_a_tree_or_a_head(epsilon: float, method: str) -> Non
     assert set(classifier.classes_) == {0, 1, 2}
     assert (classifier.predict(X) == y).mean() > 0.7
     assert classifier.guarantee_.within(epsilon, 1e-6)
-    if method == "head":
+    if method == "linear":
         margins = classifier.decision_function(X)
         assert margins.shape == (3_000, 3)
         assert (margins.argmax(axis=1) == classifier.predict(X)).all()
@@ -243,7 +245,7 @@ def test_frames_with_categories() -> None:
     frame = pandas.DataFrame({"age": rng.integers(18, 90, 3_000), "sex": rng.choice(["f", "m"], 3_000)})
     y = ((frame["age"] > 50) ^ (frame["sex"] == "f")).astype(int).to_numpy()
     public = pandas.DataFrame({"age": rng.integers(18, 90, 200) + 0.5, "sex": rng.choice(["f", "m"], 200)})
-    classifier = PrivateClassifier(20.0, method="head", entropy=0).fit(frame, y, public=public)
+    classifier = PrivateClassifier(20.0, method="linear", entropy=0).fit(frame, y, public=public)
     assert isinstance(classifier.schema_, Schema)
     assert (classifier.predict(frame) == y).mean() > 0.9
 

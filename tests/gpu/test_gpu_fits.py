@@ -30,12 +30,12 @@ def fitted(y: NDArray[Any], **parameters: Any) -> PrivateClassifier:
     [
         (1.0, "tree", 2),
         (1.0, "tree", 3),
-        (1.0, "head", 2),  # a posterior
-        (9.0, "head", 2),
+        (1.0, "linear", 2),  # a posterior
+        (9.0, "linear", 2),
         (1.5, "asked", 2),
         (4.0, "asked", 2),  # a contest of posteriors
-        (40.0, "head", 2),  # pilots and ferns
-        (40.0, "head", 3),
+        (40.0, "linear", 2),  # pilots and ferns
+        (40.0, "linear", 3),
         (9.0, "counted", 2),  # a contest
         (20.0, "counted", 2),
     ],
@@ -86,7 +86,7 @@ def test_devices_have_names() -> None:
 
 def test_a_fit_on_the_cpu_does_not_import_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # to import it is an error
-    for method in ("tree", "head"):
+    for method in ("tree", "linear"):
         fitted(Y > 0, method=method)
 
 

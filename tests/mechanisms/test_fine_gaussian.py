@@ -93,10 +93,11 @@ def test_the_grids_part_is_the_proofs_constant_and_is_added_once(epsilon: float,
 def test_discrete_noise_beside_a_randomised_response_keeps_the_bound(scale: float) -> None:
     """Both outcomes of the response and all integers, one by one."""
     shift, part = round(scale), 0.6
-    heads = 1 / (1 + math.exp(-part))
+    linears = 1 / (1 + math.exp(-part))
     for epsilon in (0.0, 0.3, 1.0, 3.0):
         exact = sum(
-            weight * exact_delta(scale, epsilon - loss, shift) for weight, loss in ((heads, part), (1 - heads, -part))
+            weight * exact_delta(scale, epsilon - loss, shift)
+            for weight, loss in ((linears, part), (1 - linears, -part))
         )
         bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1, (part,))
         assert exact <= bound <= exact + 2.5 * (1 + math.exp(epsilon)) / (16 * scale**2)
@@ -109,8 +110,8 @@ def test_discrete_noise_beside_two_outcomes_keeps_the_bound_of_their_range(scale
     for epsilon in (0.0, 0.3, 1.0, 3.0):
         exact = []
         for top in np.linspace(0.0, length, 31).tolist():
-            heads = (math.exp(length) - math.exp(top)) / math.expm1(length)
-            outcomes = ((heads, top), (1 - heads, top - length))
+            linears = (math.exp(length) - math.exp(top)) / math.expm1(length)
+            outcomes = ((linears, top), (1 - linears, top - length))
             exact.append(sum(weight * exact_delta(scale, epsilon - loss, shift) for weight, loss in outcomes))
         bound = fine_gaussian_delta(shift / scale, epsilon, scale, 1, (), length)
         slack = 2.5 * (1 + math.exp(epsilon)) / (16 * scale**2)

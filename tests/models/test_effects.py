@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.published_heads import AGE, GAIN, GAP, PREDICATES, PRIVATE, SCHEMA, STATE, people
+from support.published_linear import AGE, GAIN, GAP, PREDICATES, PRIVATE, SCHEMA, STATE, people
 
 from pcqr import ParameterError
 from pcqr.models.effects import Effects, made_up_points, main_effects

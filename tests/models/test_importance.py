@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.published import MODEL, SCHEMA
-from support.published_heads import head_model, people
+from support.published_linear import linear_model, people
 
 from pcqr import Guarantee, ParameterError
 from pcqr.entropy import SeededEntropy
@@ -39,7 +39,7 @@ def test_a_column_that_is_never_asked_has_none_and_the_most_important_comes_firs
 
 def test_all_features_of_a_column_are_shuffled_together() -> None:
     """As if the cells of the table itself had been dealt anew: then every row stays one that the schema can encode."""
-    model, repeats = head_model("both", 3), 3
+    model, repeats = linear_model("both", 3), 3
     points = model.points(PEOPLE)
     coins = SeededEntropy(7)
     wanted = {}
@@ -64,7 +64,7 @@ def test_coins_are_public() -> None:
 
 
 def test_the_table_and_the_picture(tmp_path: Path) -> None:
-    found = head_model("questions").importances(PEOPLE)
+    found = linear_model("questions").importances(PEOPLE)
     lines = str(found).splitlines()
     assert lines[0] == "600 public rows, each column shuffled 5 times by public coins."
     assert len(lines) == 2 + 3

@@ -7,28 +7,28 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pytest
+from pcqr.algorithms.contest import contest_guarantee
+from pcqr.algorithms.counted import counted_guarantee
+from pcqr.algorithms.piloted import piloted_guarantee
 from sklearn.base import BaseEstimator
 
 from pcqr import AssumePublic, Guarantee, ParameterError
-from pcqr.algorithms.contest import contest_guarantee
-from pcqr.algorithms.counted import counted_guarantee
-from pcqr.algorithms.head import head_guarantee
-from pcqr.algorithms.piloted import piloted_guarantee
+from pcqr.algorithms.linear import linear_guarantee
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 from pcqr.plan import (
     Budget,
     ContestStage,
     CountedStage,
-    HeadStage,
+    LinearStage,
     PilotedPlan,
     PilotedStage,
     StackedStage,
 )
 from pcqr.records.branching import Leaf, Split
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 
@@ -50,9 +50,9 @@ def fitted(method: str) -> PrivateClassifier:
     ("method", "kind", "drawn_from"),
     [
         ("tree", "decision-tree", "decision trees of depth "),
-        ("head", "head", "heads over "),
+        ("linear", "linear", "linear classifiers over "),
         ("asked", "decision-tree", "trees of depth "),
-        ("counted", "head", "a tree of depth "),
+        ("counted", "linear", "a tree of depth "),
     ],
 )
 def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> None:
@@ -72,27 +72,27 @@ def test_every_method_gives_a_model(method: str, kind: str, drawn_from: str) -> 
 
 
 def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
-    head = PublishedModel.from_json(PublishedModel.from_learner(fitted("head")).to_json())
-    stage = HeadStage(**dict(head.provenance.settings))  # type: ignore[arg-type]
-    assert head_guarantee(stage, 1e-6).epsilon == head.guarantee.epsilon
+    linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
+    stage = LinearStage(**dict(linear.provenance.settings))  # type: ignore[arg-type]
+    assert linear_guarantee(stage, 1e-6).epsilon == linear.guarantee.epsilon
 
 
 def test_the_guarantee_of_a_counted_head_can_be_recomputed_from_the_file() -> None:
-    """Its own questions are in the head, those of the tree beside it in the provenance."""
+    """Its own questions are in the linear classifier, those of the tree beside it in the provenance."""
     learner = fitted_on_numbers("counted", 40.0)
-    assert learner.method_ == "head", "both labels are common"
+    assert learner.method_ == "linear", "both labels are common"
     model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
     found: dict[str, Any] = dict(model.provenance.settings)
     trees = DecisionTrees(predicates=model.provenance.predicates)
     otherwise = taken_stacked(found, "otherwise_")
-    plan = CountedStage(careful=HeadStage(**taken(found, "careful_")), otherwise=otherwise, **found)
+    plan = CountedStage(careful=LinearStage(**taken(found, "careful_")), otherwise=otherwise, **found)
     assert counted_guarantee(plan, trees, learner.n_features_in_, 1e-6).epsilon == model.guarantee.epsilon
     assert model.provenance.hypotheses == (
-        f"a tree of depth {plan.depth} where one label is rare, a head over {plan.careful.dense} dense coordinates "
-        f"where one is uncommon, by a private count; else heads over up to {otherwise.head.dense} dense coordinates "
+        f"a tree of depth {plan.depth} where one label is rare, a linear classifier over {plan.careful.dense} dense coordinates "
+        f"where one is uncommon, by a private count; else linear classifiers over up to {otherwise.linear.dense} dense coordinates "
         f"beside a tree of depth {otherwise.depth}"
     )
-    assert isinstance(learner.hypothesis_, Head)
+    assert isinstance(learner.hypothesis_, LinearClassifier)
     assert learner.hypothesis_.feature_map.tree is not None
     assert "It asks the tree first" in model.rules()
 
@@ -101,11 +101,11 @@ def test_the_guarantee_of_a_contest_can_be_recomputed_from_the_file() -> None:
     model = PublishedModel.from_json(PublishedModel.from_learner(fitted_on_numbers("asked", 10.0)).to_json())
     found: dict[str, Any] = dict(model.provenance.settings)
     trees = DecisionTrees(predicates=model.provenance.predicates)
-    pilot, head = (HeadStage(**taken(found, f"{part}_")) for part in ("pilot", "head"))
-    plan = ContestStage(pilot=pilot, head=head, **found)
+    pilot, linear = (LinearStage(**taken(found, f"{part}_")) for part in ("pilot", "linear"))
+    plan = ContestStage(pilot=pilot, linear=linear, **found)
     assert contest_guarantee(plan, trees, 5, 1e-6).epsilon == model.guarantee.epsilon
     assert model.provenance.hypotheses == (
-        f"trees of depth {plan.depth}, or heads over {head.dense} dense coordinates, as a pilot compares with trees"
+        f"trees of depth {plan.depth}, or linear classifiers over {linear.dense} dense coordinates, as a pilot compares with trees"
     )
 
 
@@ -116,8 +116,8 @@ def fitted_on_numbers(method: Literal["asked", "counted"], epsilon: float) -> Pr
 
 
 def taken_stacked(found: dict[str, Any], start: str) -> StackedStage:
-    head = HeadStage(**taken(found, f"{start}head_"))
-    return StackedStage(head=head, **taken(found, start))
+    linear = LinearStage(**taken(found, f"{start}head_"))
+    return StackedStage(linear=linear, **taken(found, start))
 
 
 def taken(found: dict[str, Any], start: str) -> dict[str, Any]:
@@ -132,8 +132,8 @@ class Plain(BaseEstimator):  # type: ignore[misc]
 def test_any_learner_with_these_attributes_will_do() -> None:
     predicates = (Predicate(0, 0.5),)
     learner: Any = Plain()
-    features = HeadFeatures(PredicateVectors(predicates, (256,), (0,), 2), None, 256)
-    learner.hypothesis_ = Head.of(features, 2, np.array([[1.0, -0.5]]), np.zeros((1, 0, 1)))
+    features = FeatureMap(PredicateVectors(predicates, (256,), (0,), 2), None, 256)
+    learner.hypothesis_ = LinearClassifier.of(features, 2, np.array([[1.0, -0.5]]), np.zeros((1, 0, 1)))
     learner.hypotheses_ = DecisionTrees(predicates=predicates)
     learner.classes_, learner.schema_, learner.guarantee_ = np.array([0, 1]), None, Guarantee(1.0, 1e-6)
     learner.plan_, learner.n_features_in_, learner.n_records_, learner.n_public_ = "a plan", 2, 10, None
@@ -142,7 +142,7 @@ def test_any_learner_with_these_attributes_will_do() -> None:
     assert model.predict(np.array([[1.0, 0.0], [0.0, 0.0]])).tolist() == [1, 0]
     assert model.provenance.public_rows == 0
     features = features.beside(Split(Predicate(1, 3.0), Leaf(0), Leaf(1)), None, 0.0)
-    learner.hypothesis_ = Head.of(features, 2, np.ones((1, 3)), np.zeros((1, 0, 1)))
+    learner.hypothesis_ = LinearClassifier.of(features, 2, np.ones((1, 3)), np.zeros((1, 0, 1)))
     beside = PublishedModel.from_learner(learner)
     assert beside.provenance.predicates == model.provenance.predicates == predicates, "the tree is no column"
     assert PublishedModel.from_json(beside.to_json()) == beside
@@ -151,21 +151,22 @@ def test_any_learner_with_these_attributes_will_do() -> None:
         PublishedModel.from_learner(learner)
 
 
-def test_the_guarantee_of_a_piloted_head_can_be_recomputed_from_the_file() -> None:
+def test_the_guarantee_of_a_piloted_linear_can_be_recomputed_from_the_file() -> None:
     plain, mixed, ferned = (
-        HeadStage(10_000, 40, ferns, depth, share, 50, 2**20, 2.0**27, 0.9, 0.001)
+        LinearStage(10_000, 40, ferns, depth, share, 50, 2**20, 2.0**27, 0.9, 0.001)
         for ferns, depth, share in ((0, 0, 256), (10, 5, 128), (20, 6, 13))
     )
     stage = PilotedStage((plain, ferned), 2.0**25, -80, 0, (plain, mixed, ferned))
     guarantee = piloted_guarantee(stage, 1e-6)
-    learner = fitted("head")
+    learner = fitted("linear")
     learner.plan_ = PilotedPlan(mode="calibrated", budget=Budget(1.0, 1e-6), guarantee=guarantee, piloted=stage)
     model = PublishedModel.from_json(PublishedModel.from_learner(learner).to_json())
     assert (
-        model.provenance.hypotheses == "heads with up to 20 ferns of up to 6 questions, as two pilots compare privately"
+        model.provenance.hypotheses
+        == "linear classifiers with up to 20 ferns of up to 6 questions, as two pilots compare privately"
     )
     found: dict[str, Any] = dict(model.provenance.settings)
     parts: dict[str, Any] = {}
-    for kind, count in (("pilots", 2), ("heads", 3)):
-        parts[kind] = tuple(HeadStage(**taken(found, f"{kind}_{place}_")) for place in range(count))
+    for kind, count in (("pilots", 2), ("linears", 3)):
+        parts[kind] = tuple(LinearStage(**taken(found, f"{kind}_{place}_")) for place in range(count))
     assert piloted_guarantee(PilotedStage(**parts, **found), 1e-6).epsilon == guarantee.epsilon

@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 from pcqr import Guarantee, ParameterError
 from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.algorithms.head import NoisySums, sums_guarantee
+from pcqr.algorithms.linear import NoisySums, sums_guarantee
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump

@@ -17,13 +17,13 @@ from pcqr.peers.confident.plan import ConfidentMaxStage
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
-    LARGEST_HEAD_TERM,
-    MOST_HEAD_RECORDS,
+    LARGEST_TERM,
+    MOST_RECORDS,
     AskedStage,
     ContestStage,
     CountedStage,
     DrawStage,
-    HeadStage,
+    LinearStage,
     StackedStage,
     VoteStage,
 )
@@ -39,14 +39,14 @@ VOTE = VoteStage(
 )
 NOISY = NoisyMaxStage(records=100, teachers=31, queries=10, noise=GaussianMax(5.0))
 DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
-HEAD = HeadStage(
+HEAD = LinearStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
-ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, head=HEAD)
+ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, linear=HEAD)
 PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
-STACKED = StackedStage(tree=0.2, depth=2, slack=0.001, whitening=0.5, head=replace(HEAD, dense=7))
-CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, head=HEAD, slack=0.001)
+STACKED = StackedStage(tree=0.2, depth=2, slack=0.001, whitening=0.5, linear=replace(HEAD, dense=7))
+CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, linear=HEAD, slack=0.001)
 COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=STACKED)
 STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, STACKED, CONTEST, COUNTED)
 DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
@@ -55,7 +55,7 @@ TOO_SHARP = 2.0**50  # times n more than 2**52
 
 
 def for_records(records: int) -> StackedStage:
-    return replace(STACKED, head=replace(STACKED.head, records=records))
+    return replace(STACKED, linear=replace(STACKED.linear, records=records))
 
 
 POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
@@ -74,8 +74,8 @@ REFUSED: list[tuple[Any, str, object]] = [
     (STACKED, "whitening", -0.1),
     (STACKED, "whitening", 1.001),
     (STACKED, "whitening", math.nan),
-    (STACKED, "head", None),
-    (STACKED, "head", DRAW),
+    (STACKED, "linear", None),
+    (STACKED, "linear", DRAW),
     (VOTE, "records", 0),
     (VOTE, "records", 1_000.0),
     (VOTE, "subsample", 0),
@@ -107,7 +107,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (DRAW, "after_queries", -1),
     (DRAW, "after_queries", True),
     (HEAD, "records", 0),
-    (HEAD, "records", MOST_HEAD_RECORDS + 1),
+    (HEAD, "records", MOST_RECORDS + 1),
     (HEAD, "dense", -1),
     (HEAD, "dense", 2**16 + 1),
     (HEAD, "ferns", 2**16 + 1),
@@ -122,7 +122,7 @@ REFUSED: list[tuple[Any, str, object]] = [
     (HEAD, "steps", 0),
     (HEAD, "bound", 0),
     (HEAD, "bound", 6),
-    (HEAD, "bound", 2 * LARGEST_HEAD_TERM),
+    (HEAD, "bound", 2 * LARGEST_TERM),
     (HEAD, "classes", 1),
     (HEAD, "classes", 128),
     (HEAD, "seed", -1),
@@ -130,8 +130,8 @@ REFUSED: list[tuple[Any, str, object]] = [
     (HEAD, "scale", 2.0**60),
     (HEAD, "momentum", 1.0),
     (HEAD, "step_size", 0.0),
-    (ASKED, "head", replace(HEAD, classes=3)),
-    (ASKED, "head", None),
+    (ASKED, "linear", replace(HEAD, classes=3)),
+    (ASKED, "linear", None),
     (ASKED, "question", 0.0),
     (ASKED, "question", math.inf),
     (ASKED, "question", 2.0**-50),
@@ -143,10 +143,10 @@ REFUSED: list[tuple[Any, str, object]] = [
     (ASKED, "depth", 0),
     (CONTEST, "pilot", replace(PILOT, classes=3)),
     (CONTEST, "pilot", None),
-    (CONTEST, "head", replace(HEAD, classes=3)),
-    (CONTEST, "head", CONFIDENT),
-    (CONTEST, "head", replace(HEAD, records=399)),
-    (CONTEST, "head", replace(HEAD, bound=16)),
+    (CONTEST, "linear", replace(HEAD, classes=3)),
+    (CONTEST, "linear", CONFIDENT),
+    (CONTEST, "linear", replace(HEAD, records=399)),
+    (CONTEST, "linear", replace(HEAD, bound=16)),
     (CONTEST, "shallow", 0),
     (CONTEST, "shallow", 1.5),
     (CONTEST, "scale", 0.0),
@@ -212,7 +212,7 @@ def test_the_draw_of_a_tree_is_to_an_accountant_an_interval_with_twice_its_slack
         (FERNS_ONLY, {"dense": 6}, "share"),
     ],
 )
-def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: HeadStage, change: Any, name: str) -> None:
+def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: LinearStage, change: Any, name: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         replace(stage, **change)
     assert refusal.value.name == name
@@ -224,17 +224,17 @@ def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() ->
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(COUNTED, careful=many, otherwise=for_records(2**24), **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(ASKED, head=many, **sharp)
+        replace(ASKED, linear=many, **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
         replace(for_records(2**24), **sharp)
     with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(CONTEST, pilot=replace(PILOT, records=2**24), head=many, **sharp)
+        replace(CONTEST, pilot=replace(PILOT, records=2**24), linear=many, **sharp)
 
 
 @pytest.mark.parametrize("change", [{"classes": 3}, {"ferns": 3, "depth": 2, "share": 128}, {"momentum": 0.5}])
 def test_a_posterior_is_for_two_classes_without_ferns_and_has_no_steps(change: dict[str, Any]) -> None:
-    assert POSTERIOR.is_posterior
-    assert not HEAD.is_posterior
+    assert POSTERIOR.is_empirical_bayes
+    assert not HEAD.is_empirical_bayes
     with pytest.raises(ParameterError, match="step_size"):
         replace(POSTERIOR, **change)
 
@@ -284,7 +284,7 @@ def test_a_draw_may_ignore_the_records() -> None:
         (replace(HEAD, classes=3), 6 + 3 * 4, 3),
     ],
 )
-def test_a_head_has_noise_for_every_weight_of_every_block(stage: HeadStage, coordinates: int, blocks: int) -> None:
+def test_a_head_has_noise_for_every_weight_of_every_block(stage: LinearStage, coordinates: int, blocks: int) -> None:
     assert (stage.coordinates, stage.blocks, stage.draws) == (coordinates, blocks, 5 * coordinates * blocks)
     assert stage.sensitivity == 2 * stage.bound
     assert stage.event.noise_multiplier == stage.scale / stage.sensitivity

@@ -16,10 +16,10 @@ from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import HypothesisClass, LogisticTeachers, Stumps, Thresholds
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import curvature_of, unit_vectors, whole_weights
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import ColumnVectors
 
-FEATURES = HeadFeatures(ColumnVectors((1.0,), (64.0,), 1, constant=64), None, 256)
+FEATURES = FeatureMap(ColumnVectors((1.0,), (64.0,), 1, constant=64), None, 256)
 POINTS = np.array([[-1.0], [0.5], [1.0], [1.5], [3.0]])
 VECTORS = unit_vectors(FEATURES, POINTS)
 

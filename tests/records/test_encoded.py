@@ -19,13 +19,13 @@ from sklearn.base import clone
 from pcqr import AgnosticRelease, PrivateClassifier, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
 from pcqr.errors import DataError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees.predicates import from_schema
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.records import Encoded, InMemory, source
 from pcqr.records.branching import Leaf, Split
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
@@ -85,12 +85,12 @@ def check_the_same(records: Encoded, dense: InMemory) -> None:
     ):
         assert found.X.tobytes() == wanted.X.tobytes()
         assert found.y.tolist() == wanted.y.tolist()
-    features = HeadFeatures(PredicateVectors.of(PREDICATES, dense.width), Ferns(PREDICATES[:4], 2, dense.width), 100)
+    features = FeatureMap(PredicateVectors.of(PREDICATES, dense.width), Ferns(PREDICATES[:4], 2, dense.width), 100)
     theta = np.linspace(-(2**20), 2**20, features.size, dtype=np.int32)[None]
     cells = np.arange(8, dtype=np.int32).reshape(1, 2, 4) << 17
     for part, wanted_part in zip(
-        records.head_sums(features, 1 << 20).total(theta, cells),
-        dense.head_sums(features, 1 << 20).total(theta, cells),
+        records.gradient_sums(features, 1 << 20).total(theta, cells),
+        dense.gradient_sums(features, 1 << 20).total(theta, cells),
         strict=True,
     ):
         assert (part == wanted_part).all()
@@ -167,7 +167,7 @@ TREES = DecisionTrees(depth=1, cuts=3)
 SEEDED: dict[str, Any] = {
     **{
         method: PrivateClassifier(2.0, method=method, trees=TREES, entropy=0, classes=(0, 1))
-        for method in ("tree", "head", "counted")
+        for method in ("tree", "linear", "counted")
     },
     "semi-private": SemiPrivateLearner(TREES, 2.0, entropy=0, classes=(0, 1)),
     "sub-sampled": SubsampleAggregate(TREES, epsilon=8.0, queries=5, entropy=0, classes=(0, 1)),
@@ -197,12 +197,12 @@ def test_a_fit_with_a_schema_never_has_the_whole_matrix(name: str, monkeypatch: 
 
 
 @pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
-@pytest.mark.parametrize("name", ["tree", "head", "semi-private"])
+@pytest.mark.parametrize("name", ["tree", "linear", "semi-private"])
 def test_the_same_is_published_of_a_table_and_of_its_matrix(name: str) -> None:
     table, y = some_table()
     found = SEEDED[name].fit(table, y, schema=SCHEMA).hypothesis_
     fixed = TREES.prepared(None, SCHEMA)
-    if isinstance(found, Head):  # which has questions of its own
+    if isinstance(found, LinearClassifier):  # which has questions of its own
         fixed = replace(TREES, predicates=found.feature_map.dense.predicates)  # type: ignore[union-attr]
     declared = {"hypotheses": fixed} if name == "semi-private" else {"trees": fixed}
     for other in (SCHEMA.encode(table), SCHEMA.compact(table)):

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pcqr.hypotheses.trees.fewest import fewest_mistakes
 
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.trees.fewest import fewest_mistakes
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons
 from pcqr.records.branching import Leaf, Split
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import HeadSums
+from pcqr.records.gradient_sums import GradientSums
 from pcqr.records.persons import MOST_PERSONS, WHOLE, row_weights
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
@@ -32,7 +32,7 @@ TREES = (
     DecisionTree(Split(CUTS[2], Leaf(1), Split(CUTS[1], Leaf(0), Leaf(1))), 2),
     DecisionTree(Leaf(1), 2),
 )
-HEAD = HeadFeatures(
+HEAD = FeatureMap(
     ColumnVectors(centres=(0.0, 0.0), scales=(3.0, 5.0), constant=7, features=2),
     Ferns(CUTS[:2], depth=2, features=2),
     128,
@@ -121,9 +121,9 @@ def test_every_sum_is_that_of_a_loop_over_persons(mixed: bool) -> None:
             assert counts.table[row].tolist() == found
 
 
-def head_total(persons: list[Person], weights: np.ndarray, most: int = 1) -> np.ndarray:
+def linear_total(persons: list[Person], weights: np.ndarray, most: int = 1) -> np.ndarray:
     dense, cells = np.split(weights, [HEAD.size])
-    parts = made(persons, most=most).head_sums(HEAD, BOUND).total(dense.reshape(1, -1), cells.reshape(1, 1, 4))
+    parts = made(persons, most=most).gradient_sums(HEAD, BOUND).total(dense.reshape(1, -1), cells.reshape(1, 1, 4))
     return np.concatenate([part.reshape(-1) for part in parts])
 
 
@@ -145,18 +145,18 @@ def test_what_a_person_adds_to_each_sum_is_no_more_than_what_a_record_adds(most:
     generator = np.random.default_rng(0)
     for scale in (0, 1 << 18, 1 << 24):
         weights = generator.integers(-scale, scale + 1, HEAD.size + 4).astype(np.int32)
-        vectors = [head_total([person], weights, most) for person in TINY]
+        vectors = [linear_total([person], weights, most) for person in TINY]
         norms = [int((vector.astype(object) ** 2).sum()) for vector in vectors]
         assert max(norms) <= BOUND**2
         if scale == 0 and most == 1:  # all slopes are full
             assert max(norms) > 0.9 * BOUND**2
-        together = head_total([TINY[3], TINY[-2]], weights, most)
+        together = linear_total([TINY[3], TINY[-2]], weights, most)
         assert (together == vectors[3] + vectors[-2]).all()
 
 
 def test_the_mean_of_equal_rows_is_nearly_the_row() -> None:
     weights = np.zeros(HEAD.size + 4, dtype=np.int32)
-    one, many = (head_total([(ROWS[7],) * count], weights) for count in (1, 50))
+    one, many = (linear_total([(ROWS[7],) * count], weights) for count in (1, 50))
     assert (np.abs(one - many) <= 50 + abs(one) // 50).all()
 
 
@@ -167,8 +167,8 @@ def test_records_of_one_row_each_are_weighed_without_a_trace() -> None:
     dense = np.arange(HEAD.size, dtype=np.int32).reshape(1, -1) << 18
     cells = np.arange(4, dtype=np.int32).reshape(1, 1, 4) << 18
     for found, expected in zip(
-        records.head_sums(HEAD, BOUND).total(dense, cells),
-        plain.head_sums(HEAD, BOUND).total(dense, cells),
+        records.gradient_sums(HEAD, BOUND).total(dense, cells),
+        plain.gradient_sums(HEAD, BOUND).total(dense, cells),
         strict=True,
     ):
         assert (found == expected).all()
@@ -249,4 +249,4 @@ def test_relabelled_and_kept_persons_are_the_same_persons() -> None:
         assert again.size == 3
         assert (again.part(np.array([2])).X == records.part(np.array([2])).X).all()
     assert records.relabelled(TREES[2]).label_counts().tolist() == [0, 3 * WHOLE]
-    assert isinstance(records.head_sums(HEAD, BOUND), HeadSums)
+    assert isinstance(records.gradient_sums(HEAD, BOUND), GradientSums)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pcqr.errors import ParameterError
 from pcqr.records import vectors
 from pcqr.records.directions import LARGEST_COORDINATE, USUAL_NORM, Directions
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import LARGEST_COLUMN, LARGEST_ENTRY, UNIT, ColumnVectors, PredicateVectors
 from pcqr.schema import Column, Schema
@@ -302,12 +302,12 @@ FERNS = Ferns(ASKED, 2, COLUMNS)
         (lambda: Ferns(ASKED, 1, 2), "predicates"),
         (lambda: Directions.of(np.array([[-32768]], dtype=np.int16), 0), "packed"),
         (lambda: Directions.of(np.array([[1]], dtype=np.int16), 64), "shift"),
-        (lambda: HeadFeatures(DENSE, FERNS, 0), "share"),
-        (lambda: HeadFeatures(DENSE, FERNS, 256), "share"),
-        (lambda: HeadFeatures(DENSE, None, 255), "share"),
-        (lambda: HeadFeatures(None, None, 0), "share"),
-        (lambda: HeadFeatures(DENSE, FERNS, 257), "share"),
-        (lambda: HeadFeatures(DENSE, Ferns(ASKED, 2, 4), 7), "ferns"),
+        (lambda: FeatureMap(DENSE, FERNS, 0), "share"),
+        (lambda: FeatureMap(DENSE, FERNS, 256), "share"),
+        (lambda: FeatureMap(DENSE, None, 255), "share"),
+        (lambda: FeatureMap(None, None, 0), "share"),
+        (lambda: FeatureMap(DENSE, FERNS, 257), "share"),
+        (lambda: FeatureMap(DENSE, Ferns(ASKED, 2, 4), 7), "ferns"),
     ],
 )
 def test_what_is_no_feature_map_is_refused(make: object, name: str) -> None:
@@ -317,7 +317,7 @@ def test_what_is_no_feature_map_is_refused(make: object, name: str) -> None:
 
 
 def test_a_whole_map_knows_its_sizes() -> None:
-    both, dense, ferns = HeadFeatures(DENSE, FERNS, 7), HeadFeatures(DENSE, None, 256), HeadFeatures(None, FERNS, 0)
+    both, dense, ferns = FeatureMap(DENSE, FERNS, 7), FeatureMap(DENSE, None, 256), FeatureMap(None, FERNS, 0)
     assert [(each.size, each.count, each.depth) for each in (both, dense, ferns)] == [(3, 1, 2), (3, 0, 0), (0, 1, 2)]
     assert [each.coordinates for each in (both, dense, ferns)] == [7, 3, 4]
     assert {each.features for each in (both, dense, ferns)} == {COLUMNS}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.published import MODEL as TREE
-from support.published_heads import SCHEMA, head_model, people
+from support.published_linear import SCHEMA, linear_model, people
 
 from pcqr.server.served import ServedModel
 
@@ -16,7 +16,7 @@ POINTS = SCHEMA.encode(people(40))
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_head_has_scores_and_probabilities(classes: int) -> None:
-    model = head_model("both", classes)
+    model = linear_model("both", classes)
     served = ServedModel("m", model, Path("m"))
     width = [] if classes == 2 else [classes]
     assert [(each["name"], each["shape"]) for each in served.outputs] == [

@@ -20,8 +20,8 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.committees.members import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
-from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.intervals import Interval
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.rectangles import Rectangle
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
@@ -30,8 +30,8 @@ from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.plan import Answer, BatchCost, Usage
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.directions import LARGEST_COORDINATE, Directions
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
 from pcqr.unit import Unit
@@ -44,8 +44,8 @@ TREE = DecisionTree(Split(Predicate(1, 0.1), Leaf(0), Split(Predicate(0, -1e300)
 DIRECTIONS = Directions.of(np.array([[0, 1], [-2, 3], [LARGEST_COORDINATE, -LARGEST_COORDINATE]], dtype=np.int16), 7)
 DENSE = PredicateVectors((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2, DIRECTIONS)
 FERNS = Ferns((Predicate(0, 0.5), Predicate(1, 27.5), Predicate(1, -1e300), Predicate(0, 0.1)), 2, 2)
-PHI_AND_FERNS = HeadFeatures(DENSE, FERNS, 77)
-HEAD = Head.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
+PHI_AND_FERNS = FeatureMap(DENSE, FERNS, 77)
+HEAD = LinearClassifier.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
 
 EXAMPLES: dict[str, Any] = {
     "unit": Unit.person(5),
@@ -66,8 +66,8 @@ EXAMPLES: dict[str, Any] = {
     "predicate-vectors": DENSE,
     "column-vectors": ColumnVectors((0.1, -1e300, 0.0), (1 / 3, 0.0, 5e-324), 3, 256, DIRECTIONS),
     "ferns": FERNS,
-    "head-features": PHI_AND_FERNS,
-    "head": HEAD,
+    "feature-map": PHI_AND_FERNS,
+    "linear": HEAD,
     "fixed-vote": FixedVote(0),
     "usage": Usage(None, 3),
     "answer": Answer("cat", "stable", Usage(7, 2), Usage(None, 3), beyond_plan=True),
@@ -124,7 +124,7 @@ def trees(ends: st.SearchStrategy[Leaf]) -> st.SearchStrategy[DecisionTree]:
 fewer = st.builds(Predicate, st.integers(0, 1), finite)
 sides = roots(st.builds(Leaf, st.integers(0, 1)), fewer)
 beside = st.builds(Split, fewer, sides, sides)
-"""Trees beside a head that reads three columns, the last of which is what the tree says."""
+"""Trees beside a linear classifier that reads three columns, the last of which is what the tree says."""
 
 
 @st.composite
@@ -160,20 +160,20 @@ def ferns(draw: st.DrawFn) -> Ferns:
 
 
 @st.composite
-def head_features(draw: st.DrawFn) -> HeadFeatures:
+def make_feature_map(draw: st.DrawFn) -> FeatureMap:
     share = draw(st.sampled_from([0, 1, 128, 255, 256]))
     dense = draw(predicate_vectors() | column_vectors()) if share else None
-    return HeadFeatures(dense, draw(ferns()) if share < 256 else None, share, draw(st.none() | beside))
+    return FeatureMap(dense, draw(ferns()) if share < 256 else None, share, draw(st.none() | beside))
 
 
 @st.composite
-def heads(draw: st.DrawFn) -> Head:
-    shared, classes = draw(head_features()), draw(st.integers(2, 4))
+def linears(draw: st.DrawFn) -> LinearClassifier:
+    shared, classes = draw(make_feature_map()), draw(st.integers(2, 4))
     blocks = 1 if classes == 2 else classes
     whole = st.integers(-(2**30), 2**30).map(lambda number: number / 2**20)
     dense = draw(arrays(np.float64, (blocks, shared.size), elements=whole))
     cells = draw(arrays(np.float64, (blocks, shared.count, 1 << shared.depth), elements=st.floats(-1e3, 1e3)))
-    return Head.of(shared, classes, dense, cells)
+    return LinearClassifier.of(shared, classes, dense, cells)
 
 
 @st.composite
@@ -200,8 +200,8 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "predicate-vectors": predicate_vectors(),
     "column-vectors": column_vectors(),
     "ferns": ferns(),
-    "head-features": head_features(),
-    "head": heads(),
+    "feature-map": make_feature_map(),
+    "linear": linears(),
     "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),
     "usage": usages,
     "answer": st.builds(

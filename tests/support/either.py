@@ -1,4 +1,4 @@
-"""What tests of learners that publish a tree or a head share: a class, a feature map, a closed form."""
+"""What tests of learners that publish a tree or a linear classifier share: a class, a feature map, a closed form."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import Budget, HeadStage
-from pcqr.planning.classifiers.head import plan_head
+from pcqr.plan import Budget, LinearStage
+from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.recipes import plain
 from pcqr.planning.request import Request
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import PredicateVectors
 
 COLUMNS = 5
 PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))
 TREES = DecisionTrees(predicates=PREDICATES)
-MAP = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS), None, 256)
-CAREFUL_MAP = HeadFeatures(PredicateVectors.of(PREDICATES[:4], COLUMNS), None, 256)
-PILOT_MAP = HeadFeatures(PredicateVectors.of((*PREDICATES, Predicate(0, 0.25)), COLUMNS), None, 256)
+MAP = FeatureMap(PredicateVectors.of(PREDICATES, COLUMNS), None, 256)
+CAREFUL_MAP = FeatureMap(PredicateVectors.of(PREDICATES[:4], COLUMNS), None, 256)
+PILOT_MAP = FeatureMap(PredicateVectors.of((*PREDICATES, Predicate(0, 0.25)), COLUMNS), None, 256)
 BUDGETS = [
     *((10_000, 1.0, delta) for delta in (1e-3, 1e-6, 1e-11)),
     *((300_000, 0.03, 1e-6), (32_561, 0.3, 1e-9), (2_000, 5.0, 1e-5)),
@@ -40,7 +40,7 @@ def bits(records: int) -> NDArray[np.float64]:
 
 
 def exact_delta(
-    runs: Sequence[HeadStage],
+    runs: Sequence[LinearStage],
     pure: Sequence[float],
     epsilon: float,
     lead: float = math.inf,
@@ -73,7 +73,7 @@ def exact_delta(
     return max(beside_all(float(larger)) for larger in places) + (1 + math.exp(epsilon)) * grid
 
 
-def share_kept(shared: HeadStage, epsilon: float, delta: float) -> float:
-    """μ of `shared`, on `MAP`, whose budget others use as well, as a share of what the head would have alone."""
-    alone = plan_head(shared.records, MAP, plain(shared.records, epsilon), epsilon, delta)
+def share_kept(shared: LinearStage, epsilon: float, delta: float) -> float:
+    """μ of `shared`, on `MAP`, whose budget others use as well, as a share of what the linear classifier would have alone."""
+    alone = plan_linear(shared.records, MAP, plain(shared.records, epsilon), epsilon, delta)
     return (alone.scale / math.sqrt(alone.steps)) / (shared.scale / math.sqrt(shared.steps))

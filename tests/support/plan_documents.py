@@ -30,8 +30,8 @@ from pcqr.plan import (
     CountedStage,
     DrawPlan,
     DrawStage,
-    HeadPlan,
-    HeadStage,
+    LinearPlan,
+    LinearStage,
     PilotedPlan,
     PilotedStage,
     Prediction,
@@ -46,7 +46,7 @@ AIM = Aim(300, 0.1, 0.05)
 PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
 ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
 VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
-HEAD = HeadStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
+HEAD = LinearStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
 PLAIN, MIXED = (
     replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
 )
@@ -85,7 +85,7 @@ EXAMPLES: dict[str, Any] = {
     "pupil-stage": PupilStage(175, 0.9, 20),
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
-    "head-stage": HEAD,
+    "linear-stage": HEAD,
     "piloted-stage": PILOTED,
     "stacked-stage": STACKED,
     "contest-stage": CONTEST,
@@ -101,10 +101,10 @@ EXAMPLES: dict[str, Any] = {
     "interactive-max-plan": InteractiveMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT, pupil=PupilStage(175, 0.9, 20)),
     "parties-plan": PartiesPlan(**PROMISE, student=PARTIES),
     "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
-    "head-plan": HeadPlan(**PROMISE, head=HEAD),
+    "linear-plan": LinearPlan(**PROMISE, linear=HEAD),
     "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
     "asked-plan": AskedPlan(**PROMISE, asked=ASKED),
-    "counted-head-plan": CountedPlan(**PROMISE, counted=COUNTED),
+    "counted-linear-plan": CountedPlan(**PROMISE, counted=COUNTED),
 }
 
 whole = st.integers(1, 2**63 - 1)
@@ -131,10 +131,10 @@ draws = st.builds(DrawStage, temperatures, counts)
 
 
 @st.composite
-def heads(draw: st.DrawFn) -> HeadStage:
+def linears(draw: st.DrawFn) -> LinearStage:
     share = draw(st.integers(0, 256))
     sizes = st.integers(1, 4096)
-    return HeadStage(
+    return LinearStage(
         draw(st.integers(1, 10**6)),
         draw(sizes) if share else 0,
         draw(sizes) if share < 256 else 0,
@@ -152,7 +152,7 @@ def heads(draw: st.DrawFn) -> HeadStage:
 
 @st.composite
 def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> PilotedStage:
-    last = draw(heads().filter(lambda head: 0 < head.share < 256))
+    last = draw(linears().filter(lambda linear: 0 < linear.share < 256))
     last = last if classes is None else replace(last, classes=draw(classes))
     first, mixed = replace(last, ferns=0, depth=0, share=256), replace(last, share=draw(st.integers(1, 255)))
     mixed_from = draw(st.integers(-last.records, last.records))
@@ -163,29 +163,29 @@ def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> P
 
 @st.composite
 def asked(draw: st.DrawFn) -> AskedStage:
-    limits, head = (draw(whole), draw(counts), draw(counts)), replace(draw(heads()), classes=2)
-    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, draw(temperatures), draw(whole), head)
+    limits, linear = (draw(whole), draw(counts), draw(counts)), replace(draw(linears()), classes=2)
+    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, draw(temperatures), draw(whole), linear)
 
 
 @st.composite
 def stacked(draw: st.DrawFn) -> StackedStage:
     slack, whitening = draw(st.floats(0.0, 1.0)), draw(st.floats(0.0, 1.0, exclude_min=True))
-    return StackedStage(draw(temperatures), draw(whole), slack, whitening, replace(draw(heads()), classes=2))
+    return StackedStage(draw(temperatures), draw(whole), slack, whitening, replace(draw(linears()), classes=2))
 
 
 @st.composite
 def contests(draw: st.DrawFn) -> ContestStage:
-    pilot, head = (replace(draw(heads()), classes=2) for _ in range(2))
-    pilot = replace(pilot, records=head.records, bound=head.bound)
-    limit = draw(st.integers(-head.records, head.records))
+    pilot, linear = (replace(draw(linears()), classes=2) for _ in range(2))
+    pilot = replace(pilot, records=linear.records, bound=linear.bound)
+    limit = draw(st.integers(-linear.records, linear.records))
     slack = draw(st.floats(0.0, 1.0))
-    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), head, slack)
+    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), linear, slack)
 
 
 @st.composite
 def counted(draw: st.DrawFn) -> CountedStage:
     last: StackedStage | PilotedStage = draw(stacked() | piloted(st.just(2)))
-    careful = replace(draw(heads()), classes=2, records=last.records)
+    careful = replace(draw(linears()), classes=2, records=last.records)
     tree, depth = draw(temperatures), draw(whole)
     return CountedStage(draw(st.floats(1e-14, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
 
@@ -309,7 +309,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "pupil-stage": pupils,
     "parties-stage": students(),
     "draw-stage": draws,
-    "head-stage": heads(),
+    "linear-stage": linears(),
     "piloted-stage": piloted(),
     "stacked-stage": stacked(),
     "contest-stage": contests(),
@@ -325,8 +325,8 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "interactive-max-plan": plans(InteractiveMaxPlan, aimed=True, vote=confident_votes(), pupil=pupils),
     "parties-plan": plans(PartiesPlan, student=students()),
     "draw-plan": plans(DrawPlan, publish=draws),
-    "head-plan": plans(HeadPlan, head=heads()),
+    "linear-plan": plans(LinearPlan, linear=linears()),
     "piloted-plan": plans(PilotedPlan, piloted=piloted()),
     "asked-plan": plans(AskedPlan, asked=asked()),
-    "counted-head-plan": plans(CountedPlan, counted=counted()),
+    "counted-linear-plan": plans(CountedPlan, counted=counted()),
 }

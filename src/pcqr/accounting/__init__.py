@@ -25,6 +25,8 @@ from pcqr.accounting.events import (
     DiscreteGaussianEvent,
     Event,
     GaussianEvent,
+    NoisySumsEvent,
+    OneOf,
     PureEvent,
     Repeated,
 )
@@ -38,6 +40,8 @@ __all__ = [
     "DiscreteGaussianEvent",
     "Event",
     "GaussianEvent",
+    "NoisySumsEvent",
+    "OneOf",
     "PureEvent",
     "Repeated",
     "compose",

@@ -95,11 +95,13 @@ class BoundedRangeEvent:
     ----------
     epsilon : float
         ε ≥ 0, the length of the interval.
+    stated : Guarantee or None, default None
+        The pure guarantee of the release by itself, where it is known to be better than the length. None: the length.
 
     Raises
     ------
     ParameterError
-        When ε is negative or not finite.
+        When a figure is negative or not finite.
 
     References
     ----------
@@ -118,10 +120,18 @@ class BoundedRangeEvent:
     """
 
     epsilon: float
+    stated: Guarantee | None = None
 
     def __post_init__(self) -> None:
         _check_epsilon(self.epsilon)
+        if self.stated is not None and not self.stated.is_pure:
+            raise ParameterError("stated", "a pure guarantee, or None", str(self.stated))
         keep_plain(self, floats=("epsilon",))
+
+    @property
+    def alone(self) -> Guarantee:
+        """The guarantee of the release by itself."""
+        return Guarantee(self.epsilon) if self.stated is None else self.stated
 
 
 @dataclass(frozen=True)
@@ -223,6 +233,55 @@ class ConcentratedEvent:
         keep_plain(self, floats=("rho",))
 
 
+@dataclass(frozen=True)
+class NoisySumsEvent:
+    """T sums of integer vectors, each with discrete Gaussian noise on every coordinate.
+
+    To the accountants of `compose` these are T discrete Gaussians. What noise on a fine grid has beside that, `scale`
+    and `draws` say (proofs/fine_gaussian.md).
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        σ/Δ > 0 of each sum.
+    steps : int
+        T ≥ 1. Each sum may depend on those before it.
+    scale : float
+        σ > 0, in units of the grid.
+    draws : int
+        How many draws of noise are in all sums together.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.accounting import NoisySumsEvent, compose
+    >>> sums = NoisySumsEvent(noise_multiplier=100.0, steps=500, scale=1e6, draws=2_000)
+    >>> round(compose([sums], delta=1e-6).epsilon, 3)
+    1.014
+    """
+
+    noise_multiplier: float
+    steps: int
+    scale: float
+    draws: int
+
+    def __post_init__(self) -> None:
+        check_positive("noise_multiplier", self.noise_multiplier)
+        check_positive("scale", self.scale)
+        check_integer("steps", self.steps, least=1)
+        check_integer("draws", self.draws, least=1)
+        keep_plain(self, floats=("noise_multiplier", "scale"), integers=("steps", "draws"))
+
+    @property
+    def squared_mu(self) -> float:
+        """μ² of continuous noise: T/(σ/Δ)²."""
+        return self.steps / self.noise_multiplier**2
+
+
 Release = PureEvent | ApproximateEvent | BoundedRangeEvent | GaussianEvent | DiscreteGaussianEvent | ConcentratedEvent
 
 
@@ -280,7 +339,39 @@ class Repeated:
         keep_plain(self, integers=("count",))
 
 
-Event = Release | Guarantee | Composed | Repeated
+@dataclass(frozen=True)
+class OneOf:
+    """One of several events happens. Which one depends on nothing but what was released before.
+
+    `pcqr.plan.composition.account` knows it; the accountants of `compose` refuse it.
+
+    Parameters
+    ----------
+    events : tuple of Event
+        At least one.
+
+    Raises
+    ------
+    ParameterError
+        When there is none.
+
+    Examples
+    --------
+    >>> from pcqr.accounting import NoisySumsEvent, OneOf
+    >>> few, many = (NoisySumsEvent(100.0, steps, 1e6, steps) for steps in (10, 20))
+    >>> len(OneOf((few, many)).events)
+    2
+    """
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        if not self.events:
+            raise ParameterError("events", "at least one event", ())
+
+
+Event = Release | NoisySumsEvent | Guarantee | Composed | Repeated | OneOf
 
 
 @dataclass(frozen=True)
@@ -323,6 +414,8 @@ def _enter(event: Event, count: int, counts: Counter[Release], promises: list[Gu
                 raise ParameterError("events", f"all about '{RECORD.adjacency}'", event.adjacency)
             promises.append(event)
             _enter(ApproximateEvent(event.epsilon, event.delta), count, counts, promises)
+        case NoisySumsEvent():
+            _enter(Repeated(DiscreteGaussianEvent(event.noise_multiplier), event.steps), count, counts, promises)
         case ApproximateEvent(epsilon, 0.0):
             counts[PureEvent(epsilon)] += count
         case _ if isinstance(event, Release):

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from pcqr.algorithms.ensemble import secret_subsample
 from pcqr.algorithms.relabel import relabel
-from pcqr.algorithms.sub_samp import StableVotes, check_size, votes_guarantee
+from pcqr.algorithms.sub_samp import StableVotes, check_size
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics, HypothesisClass, Points
-from pcqr.mechanisms.relabelling import relabel_guarantee
+from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.plan import VoteStage
 from pcqr.records import Records
 
@@ -37,14 +35,6 @@ def ag_priv_cl(
     if plan.copies is not None:
         relabelled = relabelled.rows(entropy.below(plan.subsample, plan.subsample))
     return StableVotes.trained(hypotheses, relabelled, plan, entropy)
-
-
-def ag_priv_cl_guarantee(plan: VoteStage, hypotheses: Combinatorics, features: int) -> Guarantee:
-    """Votes on S'', relabelled, amplified: ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A (proofs/ag_priv_cl.md)."""
-    inner = relabel_guarantee(
-        votes_guarantee(plan), hypotheses, plan.subsample, _temperature(plan), features, public=plan.public
-    )
-    return inner.amplify(plan.sampling_rate, proof="ag_priv_cl")
 
 
 def _temperature(plan: VoteStage) -> float:

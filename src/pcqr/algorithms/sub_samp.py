@@ -6,15 +6,12 @@ Bassily, Thakkar, Thakurta 2018; Algorithm SubSamp of Nandi and Bassily, with th
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.ensemble import Teachers, secret_subsample
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.committees import Committee, committee_from_arrays
 from pcqr.hypotheses.committees.base import Arrays
@@ -83,26 +80,3 @@ def check_size(records: Records, plan: VoteStage) -> None:
     """The guarantee is for the plan's n; it says nothing about a table of another size."""
     if records.size != plan.records:
         raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
-
-
-def votes_guarantee(plan: VoteStage) -> Guarantee:
-    """The guarantee of teachers + sparse vector with respect to the records that the teachers are trained on.
-
-    Without replacement one record touches one teacher: the sparse vector's own guarantee. With replacement (the
-    paper) a record is copied r ~ Binomial(n', 1/n') times: group privacy for r ≤ `plan.copies`, and the exact
-    P(r > `plan.copies`) is added to δ (proofs/sub_samp.md).
-    """
-    inner = plan.sparse_vector.guarantee
-    if plan.copies is None:
-        return inner
-    grouped = inner.group(plan.copies, proof="sub_samp")
-    from scipy.stats import binom  # noqa: PLC0415 (half of the time that the import of pcqr would take)
-
-    overflow = float(binom.sf(plan.copies, plan.subsample, 1.0 / plan.subsample))
-    step = f"re-sampling with replacement: group privacy for {plan.copies} copies of a record"
-    return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)
-
-
-def sub_samp_guarantee(plan: VoteStage) -> Guarantee:
-    """`votes_guarantee`, amplified by the secret sub-sample."""
-    return votes_guarantee(plan).amplify(plan.sampling_rate, proof="sub_samp")

@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.asking import Asked, Book, Reply, Told, check_book
 from pcqr.algorithms.lock import Lock
 from pcqr.algorithms.priv_class import BLOCK, PrivClass
 from pcqr.algorithms.sharing import SharedTurns
-from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.algorithms.sspp import sspp
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
 from pcqr.errors import CopyCannotAnswer
-from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass, Points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
 from pcqr.records import Records
 
@@ -196,11 +195,3 @@ def unv_priv_cl(
 def _without_end(left: Usage) -> Usage:
     """What is left of the release, from what is left of its votes: after the last vote it publishes."""
     return replace(left, queries=None)
-
-
-def unv_priv_cl_guarantee(vote: VoteStage, publish: DrawStage, hypotheses: Combinatorics, features: int) -> Guarantee:
-    """Votes and publication on the same records: their guarantees add up (proofs/unv_priv_cl.md)."""
-    votes = ag_priv_cl_guarantee(vote, hypotheses, features)
-    public = max(1, publish.after_queries) + (vote.public or 0)  # one vote comes first in any case
-    published = sspp_guarantee(publish, hypotheses, vote.records, features, public)
-    return votes.compose(published, proof="unv_priv_cl")

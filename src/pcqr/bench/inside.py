@@ -135,7 +135,7 @@ _RELEASES: Mapping[str, Make] = {
 RUNS: Mapping[str, Run] = {
     "auto": partial(published, make=lambda given: PrivateClassifier(**given)),
     "tree": partial(published, make=lambda given: PrivateClassifier(method="tree", **given)),
-    "head": partial(published, make=lambda given: PrivateClassifier(method="head", **given)),
+    "linear": partial(published, make=lambda given: PrivateClassifier(method="linear", **given)),
     "parties": partial(published, make=lambda given: MultipartyClassifier(**given)),
     **{name: partial(votes, make=make) for name, make in _RELEASES.items()},
     "universal": partial(votes_then_published, make=_RELEASES["universal"]),

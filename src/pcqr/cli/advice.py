@@ -13,7 +13,7 @@ from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
 from pcqr.guarantee import Guarantee
 from pcqr.planning.questions.advice import Advice, Advised, Situation
-from pcqr.planning.questions.measured import Evidence
+from pcqr.planning.questions.measured import EmpiricalBayes
 
 _NEEDS = {
     "public rows": "public rows without labels",
@@ -98,7 +98,7 @@ def _notes(advice: Advice) -> tuple[str, ...]:
     return (*advice.notes, f"{' '.join(caveats)} The command needs --accept-weak-guarantee.")
 
 
-def _expected(found: Evidence) -> str:
+def _expected(found: EmpiricalBayes) -> str:
     """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
     low, high = found.strength
     where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = {low:,.0f}"
@@ -127,8 +127,8 @@ def _points(ends: tuple[float, float]) -> str:
 def _table(advice: Advice) -> Table:
     title = "All ways, in points of accuracy, as measured near this n·ε (an unanswered query counts as a coin)"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for head, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
-        table.add_column(head, justify=side)  # type: ignore[arg-type]
+    for linear, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
+        table.add_column(linear, justify=side)  # type: ignore[arg-type]
     for advised in (advice.best, *advice.others):
         found = advised.measured
         privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"

@@ -28,11 +28,11 @@ from pcqr.cli.options import (
     Drop,
     DryRun,
     Folder,
-    HeadReads,
     Intervals,
     KeyOption,
     Label,
     LedgerOption,
+    LinearReads,
     Mode,
     NoAccount,
     OnUnstable,
@@ -296,7 +296,7 @@ class Publish(OnPrivateFiles):
         typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
     ] = None
     method: PublishedMethod = None
-    features: HeadReads = "auto"
+    features: LinearReads = "auto"
     public: Annotated[
         Path | None, typer.Option(help="Public rows without labels, from which the questions are made.")
     ] = None
@@ -341,11 +341,13 @@ class Predict:
     drop: Drop = field(default_factory=list)
     scores: Annotated[
         bool,
-        typer.Option("--scores", help="Add the scores of a head."),
+        typer.Option("--scores", help="Add the scores of a linear classifier."),
     ] = False
     probabilities: Annotated[
         bool,
-        typer.Option("--probabilities", help="Add the probabilities of a head. Not calibrated on private records."),
+        typer.Option(
+            "--probabilities", help="Add the probabilities of a linear classifier. Not calibrated on private records."
+        ),
     ] = False
     overwrite: Overwrite = False
 

@@ -128,16 +128,16 @@ Workers = Annotated[
 ]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
 PublishedMethod = Annotated[
-    Literal["auto", "tree", "head", "asked", "counted"] | None,
+    Literal["auto", "tree", "linear", "asked", "counted"] | None,
     typer.Option(
-        help="What to publish; asked, counted: a tree or a head, by private questions. "
+        help="What to publish; asked, counted: a tree or a linear classifier, by private questions. "
         "Default: tree, or with --delta auto, which chooses from n and ε."
     ),
 ]
-HeadReads = Annotated[
+LinearReads = Annotated[
     Literal["auto", "predicates", "dense"],
     typer.Option(
-        help="What a head reads: the answers to public questions, or the columns themselves (dense), as an encoder "
+        help="What a linear classifier reads: the answers to public questions, or the columns themselves (dense), as an encoder "
         "of images or texts made them. auto: dense where there are more than 100 numbers and nothing else."
     ),
 ]

@@ -206,7 +206,7 @@ def _public(shown: Shown) -> AssumePublic | None:
 def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> Rehearsal:
     """What the run will do, tried out as far as public things go."""
     if method in TWO_CLASSES_ONLY and len(names) > 2:
-        raise ParameterError("--method", "tree or head for more than two labels", method)
+        raise ParameterError("--method", "tree or linear classifier for more than two labels", method)
     try:
         rehearsal = _learner(job, method, names).rehearse(
             records, _public(shown), shown.schema, persons=job.person is not None
@@ -236,7 +236,7 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
 
 
 def _depth(learner: PrivateClassifier) -> int | None:
-    """The depth of the tree that was drawn; None for a head, with a tree beside it or not."""
+    """The depth of the tree that was drawn; None for a linear classifier, with a tree beside it or not."""
     plan, trees = learner.plan_, learner.hypotheses_
     if not isinstance(learner.hypothesis_, DecisionTree):
         return None

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.algorithms.head import NoisySums, sums_guarantee, sums_of
+from pcqr.algorithms.linear import NoisySums, sums_guarantee, sums_of
 from pcqr.cli.inputs import Shown
 from pcqr.estimators.private_classifier import Rehearsal
 from pcqr.guarantee import Guarantee, rounded_text
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
 from pcqr.hypotheses.trees.work import steps_of_fewest
 from pcqr.models import Provenance, PublishedModel
@@ -25,14 +25,14 @@ from pcqr.plan import (
     CountedPlan,
     CountedStage,
     DrawPlan,
-    HeadPlan,
-    HeadStage,
+    LinearPlan,
+    LinearStage,
     PilotedPlan,
     PilotedStage,
     StackedStage,
     counted,
 )
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 
 LONG = 5e9
 """Steps that take more than a few seconds."""
@@ -66,7 +66,7 @@ class Parts:
         return _BYTES_AT_REST + of_a_part + _fixed_bytes(rehearsal, self.records)
 
     def scratch(self, rehearsal: Rehearsal) -> float:
-        """Bytes on disk: the table in compact form, and what a head keeps of its records."""
+        """Bytes on disk: the table in compact form, and what a linear classifier keeps of its records."""
         kept = max((_kept_bytes(stage) for stage in _longest(rehearsal)), default=0.0)
         return self.records * (self.record_bytes + kept)
 
@@ -92,8 +92,8 @@ def told(rehearsal: Rehearsal, records: int, parts: Parts | None = None) -> dict
         lines |= _question(plan.asked, plan.delta)
     elif isinstance(plan, CountedPlan):
         lines |= _counted(plan.counted, plan.delta)
-    elif isinstance(plan, HeadPlan):
-        lines["head"] = _descent(plan.head, plan.delta)
+    elif isinstance(plan, LinearPlan):
+        lines["linear"] = _descent(plan.linear, plan.delta)
     if rehearsal.maps:
         lines["columns"] = f"{rehearsal.maps[0].features:,}, once they are encoded"
     return lines | _effort(rehearsal, records, parts)
@@ -106,18 +106,18 @@ def _counted(stage: CountedStage, delta: float) -> dict[str, str]:
     return {
         "count": f"of the labels, with noise; ε = {rounded_text(stage.count, 3)} by itself",
         "then a tree": f"of depth {stage.depth}, {rare}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
-        "or a careful head": f"{uneven}: {_descent(stage.careful, delta)}",
+        "or a careful linear classifier": f"{uneven}: {_descent(stage.careful, delta)}",
         **_otherwise(stage.otherwise, delta),
     }
 
 
 def _otherwise(stage: StackedStage | PilotedStage, delta: float) -> dict[str, str]:
     if isinstance(stage, PilotedStage):
-        return {"or": "a head that pilots choose", **_piloted(stage, delta)}
+        return {"or": "a linear classifier that pilots choose", **_piloted(stage, delta)}
     common = f"of depth {stage.depth}, where both labels are common"
     return {
         "or a tree": f"{common}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
-        "with a head beside it": f"at most {_descent(stage.head, delta)}",
+        "with a linear classifier beside it": f"at most {_descent(stage.linear, delta)}",
     }
 
 
@@ -128,7 +128,7 @@ def _contest(stage: ContestStage, delta: float) -> dict[str, str]:
         "pilot": _descent(stage.pilot, delta),
         "comparison": f"of its mistakes with trees, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
         "and a tree": f"of depth {stage.depth}, {ahead}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
-        "or a head": _descent(stage.head, delta),
+        "or a linear classifier": _descent(stage.linear, delta),
     }
 
 
@@ -142,7 +142,7 @@ def _asked(stage: AskedStage, delta: float) -> dict[str, str]:
     return {
         "question": f"how many mistakes {best}, with noise; ε = {rounded_text(stage.question, 3)} by itself",
         "and a tree": f"of depth {stage.depth}, {tree}; ε = {rounded_text(2.0 * stage.tree, 3)} by itself",
-        "or a head": _descent(stage.head, delta),
+        "or a linear classifier": _descent(stage.linear, delta),
     }
 
 
@@ -150,12 +150,12 @@ def _piloted(stage: PilotedStage, delta: float) -> dict[str, str]:
     lead = sums_guarantee([NoisySums(stage.comparison, 1, stage.scale, 1)], delta)
     few, most = (f"where pilot 2 makes {_more(ahead)}" for ahead in (stage.mixed_from, stage.ferned_from))
     which = ("no ferns, else", f"some ferns, {few}", f"hardly anything but ferns, {most}")
-    heads = [f"{name}: {_descent(head, delta)}" for name, head in zip(which, stage.heads, strict=True)]
+    linears = [f"{name}: {_descent(linear, delta)}" for name, linear in zip(which, stage.linears, strict=True)]
     return {
         "pilot 1": _descent(stage.pilots[0], delta),
         "pilot 2": _descent(stage.pilots[1], delta),
         "comparison": f"of the pilots' mistakes, with noise; ε = {rounded_text(lead.epsilon, 3)} by itself",
-        "then one head": "\n".join(reversed(heads)),
+        "then one linear classifier": "\n".join(reversed(linears)),
         "together": "noise adds up by squares, so that all parts cost less than the sum of their ε",
     }
 
@@ -183,7 +183,7 @@ def announcement(rehearsal: Rehearsal, records: int, parts: Parts | None = None)
     return " ".join([f"To publish: {made}. {_in_words(steps).capitalize()}.{shorter}", *takes])
 
 
-def _descent(stage: HeadStage, delta: float) -> str:
+def _descent(stage: LinearStage, delta: float) -> str:
     alone = sums_guarantee([sums_of(stage)], delta)
     parts = [f"{stage.dense:,} dense coordinates"] if stage.dense else []
     parts += [f"{stage.ferns:,} ferns of {1 << stage.depth:,} cells"] if stage.ferns else []
@@ -210,18 +210,18 @@ def _in_words(steps: float) -> str:
 
 
 def _steps(rehearsal: Rehearsal, records: int) -> float:
-    heads = sum(
+    linears = sum(
         stage.steps * stage.blocks * (2.0 * records * (stage.dense + stage.ferns) + _STEPS_A_DRAW * stage.coordinates)
         for stage in _longest(rehearsal)
     )
     trees = _trees(rehearsal)
     if trees is None:
-        return heads
+        return linears
     drawn = trees.cost(records, trees.depth_for(records))
     if not isinstance(rehearsal.plan, AskedPlan):
-        return heads + drawn
+        return linears + drawn
     predicates = len(_predicates(rehearsal) or ())
-    return heads + drawn + steps_of_fewest(records, predicates, trees.labels, rehearsal.plan.asked.shallow)
+    return linears + drawn + steps_of_fewest(records, predicates, trees.labels, rehearsal.plan.asked.shallow)
 
 
 def _bytes(rehearsal: Rehearsal, records: int) -> float:
@@ -229,8 +229,8 @@ def _bytes(rehearsal: Rehearsal, records: int) -> float:
     return records * kept + _fixed_bytes(rehearsal, records)
 
 
-def _kept_bytes(stage: HeadStage) -> float:
-    """Of what a head keeps of one record."""
+def _kept_bytes(stage: LinearStage) -> float:
+    """Of what a linear classifier keeps of one record."""
     return 2.0 * (stage.dense + stage.ferns) + 8.0
 
 
@@ -241,27 +241,27 @@ def _fixed_bytes(rehearsal: Rehearsal, records: int) -> float:
     return float(max(weights, 0 if trees is None else trees.bytes_needed(trees.depth_for(records))))
 
 
-def _longest(rehearsal: Rehearsal) -> tuple[HeadStage, ...]:
-    """The descents of a run, the longest head where one of several comes last."""
+def _longest(rehearsal: Rehearsal) -> tuple[LinearStage, ...]:
+    """The descents of a run, the longest linear classifier where one of several comes last."""
     plan = rehearsal.plan
-    if isinstance(plan, HeadPlan):
-        return (plan.head,)
+    if isinstance(plan, LinearPlan):
+        return (plan.linear,)
     if isinstance(plan, AskedPlan):
         asked = plan.asked
-        return (asked.pilot, asked.head) if isinstance(asked, ContestStage) else (asked.head,)
+        return (asked.pilot, asked.linear) if isinstance(asked, ContestStage) else (asked.linear,)
     if isinstance(plan, CountedPlan):
         last = plan.counted.otherwise
-        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.head,)
+        return _of_piloted(last) if isinstance(last, PilotedStage) else (last.linear,)
     return _of_piloted(plan.piloted) if isinstance(plan, PilotedPlan) else ()
 
 
-def _of_piloted(stage: PilotedStage) -> tuple[HeadStage, ...]:
-    return (*stage.pilots, max(stage.heads, key=_size))
+def _of_piloted(stage: PilotedStage) -> tuple[LinearStage, ...]:
+    return (*stage.pilots, max(stage.linears, key=_size))
 
 
-def _size(head: HeadStage) -> int:
-    """What the time of a head grows with, for each of its records."""
-    return head.steps * (head.dense + head.ferns)
+def _size(linear: LinearStage) -> int:
+    """What the time of a linear classifier grows with, for each of its records."""
+    return linear.steps * (linear.dense + linear.ferns)
 
 
 def _trees(rehearsal: Rehearsal) -> DecisionTrees | None:
@@ -282,13 +282,13 @@ def _made_up(rehearsal: Rehearsal, labels: int, shown: Shown) -> Iterator[Hypoth
     for features in (*rehearsal.maps, *_beside(rehearsal, tree, shown)):
         blocks = 1 if labels == 2 else labels
         cells = np.zeros((blocks, features.count, 1 << features.depth))
-        yield Head.of(features, labels, np.ones((blocks, features.size)), cells)
+        yield LinearClassifier.of(features, labels, np.ones((blocks, features.size)), cells)
     if isinstance(plan, DrawPlan | AskedPlan | CountedPlan):
         yield DecisionTree(tree, width)
 
 
-def _beside(rehearsal: Rehearsal, tree: Leaf | Split, shown: Shown) -> Iterator[HeadFeatures]:
-    """The feature map of a head beside this tree, where one may come out. It is that of the last head."""
+def _beside(rehearsal: Rehearsal, tree: Leaf | Split, shown: Shown) -> Iterator[FeatureMap]:
+    """The feature map of a linear classifier beside this tree, where one may come out. It is that of the last linear classifier."""
     stage = rehearsal.plan.counted.otherwise if isinstance(rehearsal.plan, CountedPlan) else None
     if isinstance(stage, StackedStage):
         found = (rehearsal.maps[-1].beside(tree, public, stage.whitening) for public in (shown.public, None))

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import numpy as np
 
 from pcqr.documents.reading import read_number, read_object, shown
-from pcqr.documents.table import RETIRED, class_of, tag_of
+from pcqr.documents.table import class_of, tag_of
 from pcqr.errors import ParameterError
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -280,8 +280,7 @@ def _defaults(cls: type[Any]) -> dict[str, Any]:
 def _seen(value: object) -> object:
     """What an error says of a value that was read."""
     if isinstance(value, dict) and isinstance(value.get(TYPE), str):
-        dropped = ", which was dropped before the first version of pcqr" if value[TYPE] in RETIRED else ""
-        return f"an object of type {value[TYPE]!r}{dropped}"
+        return f"an object of type {value[TYPE]!r}"
     return shown(value)
 
 

@@ -33,8 +33,8 @@ _HOMES = {
     "predicate-vectors": "pcqr.records.vectors:PredicateVectors",
     "column-vectors": "pcqr.records.vectors:ColumnVectors",
     "ferns": "pcqr.records.ferns:Ferns",
-    "head-features": "pcqr.records.head_features:HeadFeatures",
-    "head": "pcqr.hypotheses.head:Head",
+    "feature-map": "pcqr.records.feature_map:FeatureMap",
+    "linear": "pcqr.hypotheses.linear:LinearClassifier",
     "fixed-vote": "pcqr.hypotheses.committees.members:Constant",
     # answers
     "usage": "pcqr.plan.answers:Usage",
@@ -62,12 +62,10 @@ _HOMES = {
     "pupil-stage": "pcqr.peers.interactive.plan:PupilStage",
     "parties-stage": "pcqr.peers.parties.plan:PartiesStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
-    "head-stage": "pcqr.plan.head:HeadStage",
-    "piloted-stage": "pcqr.plan.piloted:PilotedStage",
-    "stacked-stage": "pcqr.plan.stacked:StackedStage",
-    "contest-stage": "pcqr.plan.contest:ContestStage",
-    "question-stage": "pcqr.plan.counting:AskedStage",
-    "counted-stacked-stage": "pcqr.plan.counting:CountedStage",
+    "linear-stage": "pcqr.plan.linear:LinearStage",
+    "comparison-stage": "pcqr.plan.linear:ComparisonStage",
+    "sequence": "pcqr.plan.composition:Sequence",
+    "branch": "pcqr.plan.composition:Branch",
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
@@ -78,23 +76,8 @@ _HOMES = {
     "confident-max-plan": "pcqr.peers.confident.plan:ConfidentMaxPlan",
     "interactive-max-plan": "pcqr.peers.interactive.plan:InteractiveMaxPlan",
     "parties-plan": "pcqr.peers.parties.plan:PartiesPlan",
-    "draw-plan": "pcqr.plan.plans:DrawPlan",
-    "head-plan": "pcqr.plan.published:HeadPlan",
-    "piloted-plan": "pcqr.plan.published:PilotedPlan",
-    "asked-plan": "pcqr.plan.published:AskedPlan",
-    "counted-head-plan": "pcqr.plan.published:CountedPlan",
+    "published-plan": "pcqr.plan.plans:PublishedPlan",
 }
-RETIRED = frozenset(
-    (
-        *("linear", "linear-features", "one-against-rest", "descent-stage", "linear-plan"),
-        *("boosted-trees", "boosting-stage", "boosted-plan", "compared-stage", "compared-plan"),
-        *("counted-stage", "counted-plan"),  # of a linear classifier
-        *("doubted-stage", "counted-head-stage"),  # of a head that was compared with trees midway
-        *("asked-stage", "counted-asked-stage"),  # of a question that was put beside the records of the rarer label
-        "counted-contest-stage",  # with a contest after the count
-    )
-)
-"""Tags of classes that were dropped before the first version of pcqr. Nothing else will ever have them."""
 _REGISTERED: dict[str, type[Any]] = {}
 
 
@@ -128,7 +111,7 @@ def register(tag: str, kind: type[Any]) -> None:
     >>> Hypothesis.from_json(Always(1).to_json())
     Always(label=1)
     """
-    if not (isinstance(tag, str) and tag) or tag in _HOMES or tag in RETIRED or _REGISTERED.get(tag, kind) is not kind:
+    if not (isinstance(tag, str) and tag) or tag in _HOMES or _REGISTERED.get(tag, kind) is not kind:
         raise ParameterError("tag", "a text that is the tag of no other class", tag)
     if tag_of(kind) not in (None, tag):
         raise ParameterError("tag", f"{tag_of(kind)!r}, the one that {kind.__name__} has", tag)

@@ -1,4 +1,4 @@
-"""One private classifier for tables: publishes a tree or a head."""
+"""One private classifier for tables: publishes a tree or a linear classifier."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr.algorithms.asked import asked
 from pcqr.algorithms.contest import contest
 from pcqr.algorithms.counted import by_rarer_label
-from pcqr.algorithms.head import descend, evidence_for
-from pcqr.algorithms.piloted import piloted_head
+from pcqr.algorithms.linear import descend, empirical_bayes_for
+from pcqr.algorithms.piloted import piloted_linear
 from pcqr.algorithms.sspp import sspp
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
@@ -27,7 +27,7 @@ from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import (
     AskedPlan,
@@ -37,20 +37,20 @@ from pcqr.plan import (
     ContestStage,
     CountedPlan,
     DrawPlan,
-    HeadPlan,
+    LinearPlan,
     PilotedPlan,
 )
 from pcqr.planning import Request
 from pcqr.planning.classifiers.contest import scout_map
 from pcqr.planning.classifiers.counted import careful_map
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.head import head_predicates
-from pcqr.planning.classifiers.piloted import head_maps
+from pcqr.planning.classifiers.linear import linear_predicates
+from pcqr.planning.classifiers.piloted import feature_maps
 from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, has_contest, trees_for
 from pcqr.records import Records
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
@@ -63,24 +63,24 @@ MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 FEWEST = 20
 """n·ε below which nothing is published: the likeliest tree is hardly likelier than others, whatever the records say."""
-HEADS = ("auto", "head")
+HEADS = ("auto", "linear")
 """The methods that can read dense features."""
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
-    return isinstance(getattr(classifier, "hypothesis_", None), Head)
+    return isinstance(getattr(classifier, "hypothesis_", None), LinearClassifier)
 
 
 @dataclass(frozen=True)
 class Rehearsal:
     """What a `fit` would do, and make its classifier of. From public things alone.
 
-    `maps` are the feature maps of the heads that may come out, none where a method has no head.
+    `maps` are the feature maps of the linear classifiers that may come out, none where a method has no linear classifier.
     """
 
     plan: ClassifierPlan
     hypotheses: HypothesisClass
-    maps: tuple[HeadFeatures, ...]
+    maps: tuple[FeatureMap, ...]
 
 
 @dataclass(eq=False, repr=False)
@@ -97,31 +97,31 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
         δ of the same promise. One tree is pure and spends none: 0 is allowed with method="tree".
-    method : {"auto", "tree", "head", "asked", "counted"}, default "auto"
-        "tree": one exact draw over all trees of a depth. "head": noisy gradient descent [1]_ [2]_ over public
+    method : {"auto", "tree", "linear", "asked", "counted"}, default "auto"
+        "tree": one exact draw over all trees of a depth. "linear": noisy gradient descent [1]_ [2]_ over public
         predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide; below 8,000 two noisy
         sums in its place, and what they say together with public rows. "asked": one private question first, how many
-        mistakes the best shallow tree makes, from n·ε = 3,000 on any tree, beside a short head; then a tree or a head.
-        "counted": how rare the rarer label is; where it is rare, a tree, else a head, up to n·ε = 30,000 with a tree
-        beside it: what the tree says is one more column. "auto": a head where features are dense, else the choice that
+        mistakes the best shallow tree makes, from n·ε = 3,000 on any tree, beside a short linear classifier; then a tree or a linear classifier.
+        "counted": how rare the rarer label is; where it is rare, a tree, else a linear classifier, up to n·ε = 30,000 with a tree
+        beside it: what the tree says is one more column. "auto": a linear classifier where features are dense, else the choice that
         `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
         Questions, counts and comparisons are paid for out of ε.
     features : {"auto", "predicates", "dense"}, default "auto"
-        What a head reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
+        What a linear classifier reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
         and seen through their principal directions, at most 300 and at most a quarter of the public rows, or scaled
         by the bounds of the schema. "auto": dense where there are more than 100 columns (and at most 65,535), all of
         them numbers, and neither `trees` nor a `method` says otherwise. What made the columns must be public, and make
         each row by itself: `guarantee_.assumptions` says so.
     trees : DecisionTrees or None, default None
-        Where the public predicates come from, and the depth of one tree; a head has more predicates of its own, unless
+        Where the public predicates come from, and the depth of one tree; a linear classifier has more predicates of its own, unless
         these are declared. None: `DecisionTrees()`, or fewer where n·ε < 1,500
         (`pcqr.planning.classifiers.rule.trees_for`).
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
     classes : sequence of labels or None, default None
-        The label names, in order; more than two for trees and heads. None: 0 and 1; other names are
+        The label names, in order; more than two for trees and linear classifiers. None: 0 and 1; other names are
         then read from y, and `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
@@ -134,7 +134,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     ----------
     hypothesis_ : Hypothesis
         The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
-    method_ : {"tree", "head"}
+    method_ : {"tree", "linear"}
         Which kind it is.
     guarantee_ : Guarantee
         What is promised.
@@ -203,7 +203,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     def method_(self) -> Method:
         """Which kind of classifier was published."""
         check_is_fitted(self, "plan_")
-        return "head" if isinstance(self.hypothesis_, Head) else "tree"
+        return "linear" if isinstance(self.hypothesis_, LinearClassifier) else "tree"
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
@@ -213,20 +213,20 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         With more than two classes one column for each, and the largest decides.
         """
         check_is_fitted(self, "plan_")
-        if isinstance(self.hypothesis_, Head):
+        if isinstance(self.hypothesis_, LinearClassifier):
             return self.hypothesis_.decision_function(self._table(X, self.schema_))
         raise AttributeError("decision_function")
 
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """A probability of each class for each row of `X`, for heads: a function of margins, see `Head.predict_proba`.
+        """A probability of each class for each row of `X`, for linear classifiers: a function of margins, see `LinearClassifier.predict_proba`.
 
         Post-processing of the published weights, which costs nothing. They carry noise, and nothing was calibrated on
         the private records.
         """
         check_is_fitted(self, "plan_")
-        if isinstance(self.hypothesis_, Head):
+        if isinstance(self.hypothesis_, LinearClassifier):
             return self.hypothesis_.predict_proba(self._table(X, self.schema_))
         raise AttributeError("predict_proba")
 
@@ -264,17 +264,17 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         if self._is_uninformed(known):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
             trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
-        elif self._chosen(known.records) == "head" and not trees.is_fixed:
-            trees = replace(trees, predicates=self._head_questions(known) or None)
+        elif self._chosen(known.records) == "linear" and not trees.is_fixed:
+            trees = replace(trees, predicates=self._linear_questions(known) or None)
         return super()._prepared(trees, known)
 
     def _chosen(self, records: int, labels: int = 2) -> Method:
-        """What is published. A head for two `labels` is one for more of them, too."""
+        """What is published. A linear classifier for two `labels` is one for more of them, too."""
         return choose(records, self.epsilon, labels) if self.method == "auto" else self.method
 
-    def _head_questions(self, known: Known) -> Predicates:
+    def _linear_questions(self, known: Known) -> Predicates:
         """More than trees can afford."""
-        return head_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
+        return linear_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
         if self.delta == 0 and self.method != "tree":
@@ -287,7 +287,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
         if self.features == "dense" and (self.method not in HEADS or self.trees is not None):
             raise ParameterError(
-                "features", "'auto' or 'predicates' for trees, and for other methods than 'head'", "dense"
+                "features", "'auto' or 'predicates' for trees, and for other methods than 'linear'", "dense"
             )
         budget = Budget(self.epsilon, self.delta)
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
@@ -303,25 +303,25 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         if not isinstance(trees, DecisionTrees):
             raise ParameterError("trees", "DecisionTrees", trees)
         if self._is_dense(known):
-            method: Method = "head"
-            maps: tuple[HeadFeatures, ...] = (dense_features(known.features, known.points, known.schema),)
+            method: Method = "linear"
+            maps: tuple[FeatureMap, ...] = (dense_features(known.features, known.points, known.schema),)
         else:
             method = self._chosen(known.records, trees.labels)
             maps = self._make_maps(trees, known, method)
         self._maps = maps
         return plan_published(request, method, maps, public=known.points)
 
-    def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[HeadFeatures, ...]:
-        """Every φ that a head may have, from what is public: predicates, public rows, the schema, and numbers."""
+    def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[FeatureMap, ...]:
+        """Every φ that a linear classifier may have, from what is public: predicates, public rows, the schema, and numbers."""
         if method == "tree":
             return ()
         if trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
         n, epsilon = known.records, self.epsilon
         is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
-        questions = trees.predicates if is_declared else self._head_questions(known)
-        maps = head_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
-        if method == "head":
+        questions = trees.predicates if is_declared else self._linear_questions(known)
+        maps = feature_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
+        if method == "linear":
             return maps
         if method == "asked" and has_contest(n, epsilon):
             return scout_map(n, epsilon, questions, known.features, known.points, known.schema), maps[0]
@@ -353,11 +353,11 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         records = given.records if self._gpu is None else OnDevice(given.records, self._gpu)
         public = self._known.points
         match plan:
-            case HeadPlan():
-                evidence = evidence_for(self._maps[0], plan.head, public)
-                self.hypothesis_ = descend(self._maps[0], records, plan.head, entropy, evidence=evidence)
+            case LinearPlan():
+                evidence = empirical_bayes_for(self._maps[0], plan.linear, public)
+                self.hypothesis_ = descend(self._maps[0], records, plan.linear, entropy, evidence=evidence)
             case PilotedPlan():
-                self.hypothesis_ = piloted_head(self._maps, records, plan.piloted, entropy)
+                self.hypothesis_ = piloted_linear(self._maps, records, plan.piloted, entropy)
             case AskedPlan(asked=ContestStage() as stage) if isinstance(hypotheses, DecisionTrees):
                 self.hypothesis_ = contest(hypotheses, self._maps, records, stage, entropy, public=public)
             case AskedPlan(asked=AskedStage() as stage) if isinstance(hypotheses, DecisionTrees):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from pcqr.errors import ParameterError
-from pcqr.models.head import HeadKind
 from pcqr.models.kind import Kind
+from pcqr.models.linear import LinearKind
 from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
 from pcqr.models.tree_kinds import DecisionTreeKind, StumpKind, ThresholdKind
 
@@ -18,7 +18,7 @@ KINDS: tuple[Kind[Any], ...] = (
     DecisionTreeKind(),
     StumpKind(),
     ThresholdKind(),
-    HeadKind(),
+    LinearKind(),
     IntervalKind(),
     IntervalUnionKind(),
     RectangleKind(),

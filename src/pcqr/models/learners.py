@@ -15,9 +15,9 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.models.head_tree import asked_of_columns
+from pcqr.models.linear_tree import asked_of_columns
 from pcqr.models.provenance import Provenance
 from pcqr.plan import (
     AskedPlan,
@@ -26,8 +26,8 @@ from pcqr.plan import (
     CountedPlan,
     CountedStage,
     DrawPlan,
-    HeadPlan,
-    HeadStage,
+    LinearPlan,
+    LinearStage,
     PilotedPlan,
     PilotedStage,
     Plan,
@@ -98,9 +98,9 @@ def provenance_of(learner: Learner) -> Provenance:
 
 
 def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
-    """The questions that the plan is for: a head has its own; where a question decided, those of the tree."""
+    """The questions that the plan is for: a linear classifier has its own; where a question decided, those of the tree."""
     published = learner.hypothesis_
-    if isinstance(published, Head) and not isinstance(learner.plan_, AskedPlan | CountedPlan):
+    if isinstance(published, LinearClassifier) and not isinstance(learner.plan_, AskedPlan | CountedPlan):
         dense = published.feature_map.dense
         return asked_of_columns(published, dense.predicates) if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
@@ -118,11 +118,11 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = HeadStage | AskedStage | ContestStage | StackedStage | PilotedStage | CountedStage
+Settings = LinearStage | AskedStage | ContestStage | StackedStage | PilotedStage | CountedStage
 
 
 _STAGES: dict[type, str] = {
-    HeadPlan: "head",
+    LinearPlan: "linear",
     PilotedPlan: "piloted",
     AskedPlan: "asked",
     CountedPlan: "counted",
@@ -158,29 +158,33 @@ def _in_words(settings: Settings) -> str:
     """What the settings make."""
     match settings:
         case PilotedStage():
-            most = max(settings.heads, key=lambda head: head.ferns)
+            most = max(settings.linears, key=lambda linear: linear.ferns)
             ferns = f"up to {most.ferns} ferns of up to {most.depth} questions"
-            return f"heads with {ferns}, as two pilots compare privately"
+            return f"linear classifiers with {ferns}, as two pilots compare privately"
         case AskedStage():
             tree = f"trees of depth {settings.depth}"
-            return f"{tree}, or heads over {settings.head.dense} dense coordinates, by a private question about trees"
+            return f"{tree}, or linear classifiers over {settings.linear.dense} dense coordinates, by a private question about trees"
         case ContestStage():
             tree = f"trees of depth {settings.depth}"
-            return f"{tree}, or heads over {_parts(settings.head)}, as a pilot compares with trees"
+            return f"{tree}, or linear classifiers over {_parts(settings.linear)}, as a pilot compares with trees"
         case StackedStage():
-            return f"heads over up to {_parts(settings.head)} beside a tree of depth {settings.depth}"
+            return f"linear classifiers over up to {_parts(settings.linear)} beside a tree of depth {settings.depth}"
         case CountedStage():
             rare = f"a tree of depth {settings.depth} where one label is rare"
-            careful = f"a head over {settings.careful.dense} dense coordinates where one is uncommon"
+            careful = f"a linear classifier over {settings.careful.dense} dense coordinates where one is uncommon"
             return f"{rare}, {careful}, by a private count; else {_in_words(settings.otherwise)}"
-    way = "noisy sums and what public rows make of them" if settings.is_posterior else "steps of noisy gradient descent"
-    return f"heads over {_parts(settings)}, by {settings.steps} {way}"
+    way = (
+        "noisy sums and what public rows make of them"
+        if settings.is_empirical_bayes
+        else "steps of noisy gradient descent"
+    )
+    return f"linear classifiers over {_parts(settings)}, by {settings.steps} {way}"
 
 
-def _parts(head: HeadStage) -> str:
-    """What a head has weights for."""
-    parts = [f"{head.dense} dense coordinates"] if head.dense else []
-    parts += [f"{head.ferns} ferns of {head.depth} questions"] if head.ferns else []
+def _parts(linear: LinearStage) -> str:
+    """What a linear classifier has weights for."""
+    parts = [f"{linear.dense} dense coordinates"] if linear.dense else []
+    parts += [f"{linear.ferns} ferns of {linear.depth} questions"] if linear.ferns else []
     return " and ".join(parts)
 
 

@@ -56,7 +56,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     hypothesis : Hypothesis
-        On the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `Head`, `Interval`, `IntervalUnion`,
+        On the encoded table: a `DecisionTree`, `Stump`, `Threshold`, `LinearClassifier`, `Interval`, `IntervalUnion`,
         `Rectangle`, `Halfspace` or its `Constant`.
     classes : sequence of str, int or float
         The label names, all of one type, in the order of the labels 0, 1, …
@@ -195,7 +195,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        With more than two classes, one column for each, of which the largest decides. For heads alone. A function of
+        With more than two classes, one column for each, of which the largest decides. For linear classifiers alone. A function of
         the published weights and of `X`, so it costs nothing. No probability: nothing in it is calibrated.
         """
         if not isinstance(self.kind, ScoredKind):
@@ -206,7 +206,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
 
-        For heads alone, from the logistic function (softmax, for several labels) of `decision_function` (`Head`):
+        For linear classifiers alone, from the logistic function (softmax, for several labels) of `decision_function` (`LinearClassifier`):
         post-processing of released weights, so it costs nothing. Not calibrated on the private records; where it
         matters, check it against labelled rows of your own.
         """
@@ -295,8 +295,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def rules(self, *, flat: bool = False) -> str:
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
 
-        Heads of questions alone: a scorecard, column by column, or one question a line, the largest points first.
-        Other heads: their tree, where they have one, and what each column does on average. Numbers have as few digits
+        LinearClassifiers of questions alone: a scorecard, column by column, or one question a line, the largest points first.
+        Other linear classifiers: their tree, where they have one, and what each column does on average. Numbers have as few digits
         as tell them apart; `to_json` has all of them.
         """
         return self.kind.aloud(self.hypothesis, self.vocabulary, flat=flat)

@@ -6,66 +6,55 @@ what the user asked for before any noise is drawn.
 
 Examples
 --------
-Four names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, and `ClassifierPlan`
-is any plan for a classifier that is published at once.
+Two names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has.
 
 >>> from typing import get_args
->>> from pcqr.plan import ClassifierPlan, DrawPlan, Kind, Mode, VotingPlan
+>>> from pcqr.plan import Kind, Mode
 >>> get_args(Kind)
 ('stable', 'unstable', 'published', 'repeated')
 >>> get_args(Mode)
 ('paper', 'calibrated')
->>> issubclass(DrawPlan, ClassifierPlan), issubclass(VotingPlan, ClassifierPlan)
-(True, False)
 
-The largest sums of a descent stay within 64 bits.
+The largest sums of gradient descent stay within 64 bits.
 
->>> from pcqr.plan import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS
->>> MOST_HEAD_RECORDS * LARGEST_HEAD_TERM < 2**63
+>>> from pcqr.plan import LARGEST_TERM, MOST_RECORDS
+>>> MOST_RECORDS * LARGEST_TERM < 2**63
 True
 """
 
 from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
-from pcqr.plan.contest import ContestStage
-from pcqr.plan.counting import AskedStage, CountedStage
-from pcqr.plan.head import LARGEST_HEAD_TERM, MOST_HEAD_RECORDS, HeadStage
-from pcqr.plan.piloted import PilotedStage
-from pcqr.plan.plans import DrawPlan, Mode, Plan, QueryPlan, UniversalPlan, VotingPlan
+from pcqr.plan.composition import Branch, Context, Sequence, Stage, account
+from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, LinearStage
+from pcqr.plan.plans import Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.published import AskedPlan, ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
-from pcqr.plan.stacked import StackedStage
 from pcqr.plan.stages import DrawStage, VoteStage
 
 __all__ = [
-    "LARGEST_HEAD_TERM",
-    "MOST_HEAD_RECORDS",
+    "LARGEST_TERM",
+    "MOST_RECORDS",
     "Aim",
     "Answer",
-    "AskedPlan",
-    "AskedStage",
     "BatchCost",
+    "Branch",
     "Budget",
-    "ClassifierPlan",
-    "ContestStage",
-    "CountedPlan",
-    "CountedStage",
-    "DrawPlan",
+    "ComparisonStage",
+    "Context",
     "DrawStage",
-    "HeadPlan",
-    "HeadStage",
     "Kind",
+    "LinearStage",
     "Mode",
-    "PilotedPlan",
-    "PilotedStage",
     "Pins",
     "Plan",
     "Prediction",
+    "PublishedPlan",
     "QueryPlan",
-    "StackedStage",
+    "Sequence",
+    "Stage",
     "UniversalPlan",
     "Usage",
     "VoteStage",
     "VotingPlan",
+    "account",
     "counted",
 ]

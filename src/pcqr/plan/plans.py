@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, get_args, get_type_hints
+from typing import ClassVar, Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
@@ -12,6 +12,7 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
+from pcqr.plan.composition import Sequence, Stage
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, VoteStage
 from pcqr.unit import PERSON, Unit, check_proved
@@ -108,21 +109,9 @@ class Plan(Document):
         return self.budget.delta
 
     @property
-    def concentration(self) -> float | None:
-        """ρ such that all that it shows is ρ-zCDP as proofs/account.md needs it, rounded up; None: none is proved."""
-        return None
-
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
-        """(records, how many) of the draws and teachers that the plan needs on a table of n = `records`."""
-        return ()
-
-    @property
-    def origin(self) -> tuple[str, Any] | None:
-        """What a published classifier is made of, in words for its card, and the stage with all the numbers.
-
-        None: `pcqr.models` knows, or the class that it was drawn from says it.
-        """
-        return None
+    def stages(self) -> Stage:
+        """All that will look at the private records: a stage, or a `Sequence` or `Branch` of stages."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,42 +201,42 @@ class VotingPlan(QueryPlan):
         """
         return None if self.prediction is None else self.votes * (1.0 - self.prediction.unanswered_share)
 
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        teachers = (-(-self.vote.subsample // self.vote.teachers), self.vote.teachers)
-        relabelling = () if self.vote.inverse_temperature is None else ((self.vote.subsample, 1),)
-        return (*super().work(records), teachers, *relabelling)
+    @property
+    def stages(self) -> Stage:
+        return self.vote
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawPlan(Plan):
-    """The plan of SSPP: one draw of the exponential mechanism, published at once.
+class PublishedPlan(Plan):
+    """The plan of a classifier that is published at once.
 
     Parameters
     ----------
     mode, budget, guarantee, aim, prediction, proved : see Plan
-        The guarantee is pure.
-    publish : DrawStage
-        The draw.
+        As for every plan.
+    stage : Stage
+        One draw (`DrawStage`), noisy sums (`LinearStage`), or a `Sequence` of them.
 
     Examples
     --------
     >>> from pcqr.hypotheses import Stumps
-    >>> from pcqr.plan import Budget, DrawPlan
+    >>> from pcqr.plan import Budget, PublishedPlan
     >>> from pcqr.planning import Request, plan_semi_private
     >>> request = Request(records=10_000, features=1, hypotheses=Stumps(cuts=[0.5]), budget=Budget(1.0))
     >>> plan = plan_semi_private(request)
-    >>> isinstance(plan, DrawPlan), round(plan.publish.inverse_temperature, 6)  # ε/2
+    >>> isinstance(plan, PublishedPlan), round(plan.stage.inverse_temperature, 6)  # ε/2
     (True, 0.5)
     """
 
-    publish: DrawStage
+    stage: Stage
 
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (records, 1))
+    @property
+    def stages(self) -> Stage:
+        return self.stage
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniversalPlan(VotingPlan, DrawPlan):
+class UniversalPlan(VotingPlan):
     """The plan of UnvPrivCl: prepare, vote, publish.
 
     Parameters
@@ -268,6 +257,12 @@ class UniversalPlan(VotingPlan, DrawPlan):
     >>> isinstance(plan, UniversalPlan), plan.votes == plan.publish.after_queries
     (True, True)
     """
+
+    publish: DrawStage
+
+    @property
+    def stages(self) -> Stage:
+        return Sequence((self.vote, self.publish))
 
     @property
     def left(self) -> Usage:

@@ -1,22 +1,25 @@
 """The parameters of one stage of the papers' algorithms: votes, and a draw that is published.
 
 A stage is frozen and checks itself when it is made, so that whoever holds one holds numbers that mean something. The
-algorithms trust it: each computes its own guarantee from its stages. An inverse temperature η may be 0: the draw then
-does not look at the records.
+algorithms trust it. An inverse temperature η may be 0: the draw then does not look at the records.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pcqr.accounting import BoundedRangeEvent, Event
 from pcqr.checks import check_integer, check_inverse_temperature, check_teachers, keep_plain
-from pcqr.documents import Document
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.mechanisms.exponential import exponential_guarantee
+from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import SparseVector
+from pcqr.plan.composition import Context, Stage
 
 
 @dataclass(frozen=True)
-class VoteStage(Document):
+class VoteStage(Stage):
     """Prepare and vote: sub-sample n' of n, relabel at η, partition, k teachers, sparse vector.
 
     Parameters
@@ -98,9 +101,44 @@ class VoteStage(Document):
         """Records that every teacher has at least."""
         return self.subsample // self.teachers
 
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        teachers = (-(-self.subsample // self.teachers), self.teachers)
+        return (teachers,) if self.inverse_temperature is None else (teachers, (self.subsample, 1))
+
+    def event(self, context: Context) -> Guarantee:
+        """Return the guarantee of all answers: votes, relabelling if there is any, amplified by the secret sub-sample.
+
+        ε = ln(1 + q(e^{R+ε_A} − 1)), δ = q·δ_A (proofs/sub_samp.md, proofs/ag_priv_cl.md).
+        """
+        votes, eta = self.votes_guarantee, self.inverse_temperature
+        if eta is None:
+            return votes.amplify(self.sampling_rate, proof="sub_samp")
+        relabelled = relabel_guarantee(
+            votes, context.hypotheses, self.subsample, eta, context.features, public=self.public
+        )
+        return relabelled.amplify(self.sampling_rate, proof="ag_priv_cl")
+
+    @property
+    def votes_guarantee(self) -> Guarantee:
+        """The guarantee of teachers and sparse vector with respect to the records that the teachers are trained on.
+
+        Without replacement one record touches one teacher: the sparse vector's own guarantee. With replacement (the
+        paper) a record is copied r ~ Binomial(n', 1/n') times: group privacy for r ≤ `copies`, and the exact
+        P(r > `copies`) is added to δ (proofs/sub_samp.md).
+        """
+        inner = self.sparse_vector.guarantee
+        if self.copies is None:
+            return inner
+        grouped = inner.group(self.copies, proof="sub_samp")
+        from scipy.stats import binom  # noqa: PLC0415 (half of the time that the import of pcqr would take)
+
+        overflow = float(binom.sf(self.copies, self.subsample, 1.0 / self.subsample))
+        step = f"re-sampling with replacement: group privacy for {self.copies} copies of a record"
+        return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)
+
 
 @dataclass(frozen=True)
-class DrawStage(Document):
+class DrawStage(Stage):
     """Publish: the exponential mechanism over a class fixed by public points or by declaration.
 
     Parameters
@@ -129,3 +167,33 @@ class DrawStage(Document):
         check_inverse_temperature(self.inverse_temperature)
         check_integer("after_queries", self.after_queries, least=0)
         keep_plain(self, floats=("inverse_temperature",), integers=("after_queries",))
+
+    @property
+    def proof(self) -> str:
+        """The note in `proofs/` that proves the stage's figures."""
+        return "sspp"
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        return ((records, 1),)
+
+    def event(self, context: Context) -> Event:
+        """Return the draw's event: pure, ε = 2η + 2λ, with a loss in an interval of length 2η + 4λ.
+
+        λ bounds the numerical error of a log-probability (proofs/sspp.md, proofs/accounting.md). The interval does not
+        depend on what was shown before as long as the class does not. Votes, whose queries may make the class, compose
+        with it by its ε alone.
+        """
+        eta, drawn = self.inverse_temperature, self.guarantee(context)
+        slack = rounded_up(drawn.epsilon - 2.0 * eta)
+        return BoundedRangeEvent(rounded_up(2.0 * eta + 2.0 * slack), drawn)
+
+    def guarantee(self, context: Context) -> Guarantee:
+        """Return the guarantee of the draw by itself."""
+        stated = exponential_guarantee(
+            context.hypotheses,
+            records=context.records,
+            inverse_temperature=self.inverse_temperature,
+            features=context.features,
+            public=context.public,
+        )
+        return replace(stated, proof="sspp")

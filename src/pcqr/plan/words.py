@@ -7,7 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pcqr.guarantee import COPY, Guarantee, rounded_text
-from pcqr.plan.plans import DrawPlan, Plan, VotingPlan
+from pcqr.plan.composition import parts_of
+from pcqr.plan.plans import Plan, VotingPlan
+from pcqr.plan.stages import DrawStage
 
 
 def promise(guarantee: Guarantee, records: int) -> str:
@@ -50,8 +52,7 @@ def plan_lines(plan: Plan) -> dict[str, str]:
             "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} {units}",
             "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
         }
-    if isinstance(plan, DrawPlan):
-        publish = plan.publish
+    for publish in parts_of(plan.stages, DrawStage):
         after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
         lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"
     if plan.aim is not None:

@@ -6,15 +6,24 @@ Each in calibrated mode, by search, or with the constants of the paper.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
-from pcqr.algorithms.sspp import sspp_guarantee
-from pcqr.algorithms.sub_samp import sub_samp_guarantee
-from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import DrawPlan, DrawStage, Mode, Prediction, UniversalPlan, VoteStage, VotingPlan
+from pcqr.guarantee import Guarantee
+from pcqr.plan import (
+    Context,
+    DrawStage,
+    Mode,
+    Prediction,
+    PublishedPlan,
+    Sequence,
+    UniversalPlan,
+    VoteStage,
+    VotingPlan,
+    account,
+)
 from pcqr.planning import paper
 from pcqr.planning.expected.expectation import predicted_run
 from pcqr.planning.proved import certificate
@@ -66,7 +75,7 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     else:
         vote = calibrated.plan_votes(request, relabel=False)
         prediction = _expected(request, vote, request.queries)
-    guarantee = sub_samp_guarantee(vote)
+    guarantee = account(vote, request.context)
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
 
 
@@ -116,7 +125,7 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
         vote, excess = _votes(request, start)
         prediction = _expected(request, vote, request.queries)
     _check_support(request, vote)
-    guarantee = ag_priv_cl_guarantee(vote, request.hypotheses, request.features)
+    guarantee = account(vote, request.context)
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
 
 
@@ -166,7 +175,7 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
         vote, publish, excess = _universal(request, start)
         prediction = _expected(request, vote, publish.after_queries)
     _check_support(request, vote)
-    guarantee = unv_priv_cl_guarantee(vote, publish, request.hypotheses, request.features)
+    guarantee = universal_guarantee(vote, publish, request.context)
     return UniversalPlan(
         **request.promise(guarantee, mode),
         vote=vote,
@@ -177,7 +186,7 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
 
 
 @np.errstate(all="ignore")
-def plan_semi_private(request: Request) -> DrawPlan:
+def plan_semi_private(request: Request) -> PublishedPlan:
     """A plan for SSPP: one draw over a public class, published at once. Pure ε.
 
     Parameters
@@ -187,7 +196,7 @@ def plan_semi_private(request: Request) -> DrawPlan:
 
     Returns
     -------
-    DrawPlan
+    PublishedPlan
 
     Raises
     ------
@@ -210,12 +219,19 @@ def plan_semi_private(request: Request) -> DrawPlan:
     request.check_epsilon()
     features, hypotheses, public = request.features, request.hypotheses, request.public
     publish = DrawStage(calibrated.publish_temperature(request, request.epsilon, public))
-    guarantee = sspp_guarantee(publish, hypotheses, request.records, features, public)
+    guarantee = account(publish, request.context)
     proved = None
     if request.aim is not None:
         beta = request.aim.beta
         proved = _finite(certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, beta))
-    return DrawPlan(**request.promise(guarantee), publish=publish, proved=proved)
+    return PublishedPlan(**request.promise(guarantee), stage=publish, proved=proved)
+
+
+def universal_guarantee(vote: VoteStage, publish: DrawStage, context: Context) -> Guarantee:
+    """Return the guarantee of votes and then a publication over the points that were asked (proofs/unv_priv_cl.md)."""
+    public = max(1, publish.after_queries) + (vote.public or 0)  # one vote comes first in any case
+    stated = account(Sequence((vote, publish)), replace(context, public=public))
+    return replace(stated, proof="unv_priv_cl")
 
 
 def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:

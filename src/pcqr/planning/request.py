@@ -9,7 +9,7 @@ from pcqr.checks import check_delta, check_integer, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import LARGEST_EXPONENT, Combinatorics
-from pcqr.plan import Aim, Budget, Mode, Pins, counted
+from pcqr.plan import Aim, Budget, Context, Mode, Pins, counted
 from pcqr.unit import RECORD, Unit, check_proved
 
 NO_PINS = Pins()
@@ -155,6 +155,11 @@ class Request(Demand):
         super().__post_init__()
         check_integer("records", self.records, least=1)
         keep_plain(self, integers=("records",))
+
+    @property
+    def context(self) -> Context:
+        """The public facts that the figures of stages depend on."""
+        return Context(self.hypotheses, self.records, self.features, self.public)
 
     def check_epsilon(self) -> None:
         """Raise where ε is so large that draws from so many records would lose their digits: before any is charged."""

@@ -1,6 +1,6 @@
-"""Public directions: an integer matrix through which the vectors of records are seen (proofs/head.md).
+"""Public directions: an integer matrix through which the vectors of records are seen (proofs/linear.md).
 
-Where public rows say which combinations of coordinates vary much and which little, a head learns more under noise if
+Where public rows say which combinations of coordinates vary much and which little, a linear classifier learns more under noise if
 the former weigh less (partial whitening) and what hardly varies is left out.
 """
 

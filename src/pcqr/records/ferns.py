@@ -17,7 +17,7 @@ from pcqr.documents import Document
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.records.arrays import Points
-from pcqr.records.head_kernels import fill_cells
+from pcqr.records.gradient_kernels import fill_cells
 from pcqr.records.predicates import Predicate, check_predicates
 from pcqr.schema import Schema
 

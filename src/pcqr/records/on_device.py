@@ -12,19 +12,19 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block, ConjunctionCounts, block_rows
 from pcqr.records.directions import LARGEST_COORDINATE
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_kernels import Integers, Weights
-from pcqr.records.head_sums import GRID, HeadSums, cell_length, check_sums
+from pcqr.records.gradient_kernels import Integers, Weights
+from pcqr.records.gradient_sums import GRID, GradientSums, cell_length, check_sums
+from pcqr.records.gradients import slope_table, weight_table
 from pcqr.records.in_memory import InMemory
 from pcqr.records.predicates import Predicate
-from pcqr.records.slopes import slope_table, weight_table
 from pcqr.records.source import Labelling, Positions, Records
 from pcqr.records.vectors import LARGEST_ENTRY, UNIT, ColumnVectors, PredicateVectors
 
 
 class OnDevice(Records):
-    """`records`, with conjunctions counted and the head's vectors summed up on a device, by torch.
+    """`records`, with conjunctions counted and the linear classifier's vectors summed up on a device, by torch.
 
     All other questions are `records`' own.
 
@@ -72,16 +72,16 @@ class OnDevice(Records):
         table = count_conjunctions(blocks, len(predicates), self.labels, depth, self._device)
         return ConjunctionCounts(len(predicates), depth, table, self._device)
 
-    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
-        return DeviceHeadSums(features, self.blocks(self.point_rows), self.size, bound, self.labels, self._device)
+    def gradient_sums(self, features: FeatureMap, bound: int) -> GradientSums:
+        return DeviceGradientSums(features, self.blocks(self.point_rows), self.size, bound, self.labels, self._device)
 
 
-class DeviceHeadSums(HeadSums):
-    """`HeadSums` on a device. Holds only secrets."""
+class DeviceGradientSums(GradientSums):
+    """`GradientSums` on a device. Holds only secrets."""
 
     def __init__(
         self,
-        features: HeadFeatures,
+        features: FeatureMap,
         blocks: Iterable[tuple[Points, Labels]],
         records: int,
         bound: int,
@@ -90,7 +90,7 @@ class DeviceHeadSums(HeadSums):
     ) -> None:
         import torch  # noqa: PLC0415
 
-        from pcqr.gpu.head import HeadSums as Sums  # noqa: PLC0415
+        from pcqr.gpu.linear import GradientSums as Sums  # noqa: PLC0415
 
         check_sums(bound, records)
         self._features, self._classes = features, classes
@@ -130,8 +130,8 @@ class DeviceHeadSums(HeadSums):
         return np.ascontiguousarray(found[:, :size]), np.ascontiguousarray(found[:, size:]).reshape(cells.shape)
 
     def descent(self, start: NDArray[np.float64], rate: float, momentum: float, largest: float) -> Any:
-        """`pcqr.gpu.head.Descent` on these sums, from the weights `start`: they stay on the device."""
-        from pcqr.gpu.head import Descent  # noqa: PLC0415
+        """`pcqr.gpu.linear.Descent` on these sums, from the weights `start`: they stay on the device."""
+        from pcqr.gpu.linear import Descent  # noqa: PLC0415
 
         return Descent(self._sums, start, rate, momentum, GRID, largest)
 
@@ -140,7 +140,7 @@ def _vectors(dense: PredicateVectors | ColumnVectors, X: Points, device: str) ->
     """`dense.vectors(X)`: those of predicates, of which there are many, made on the device."""
     import torch  # noqa: PLC0415
 
-    from pcqr.gpu.head import predicate_vectors  # noqa: PLC0415
+    from pcqr.gpu.linear import predicate_vectors  # noqa: PLC0415
 
     if isinstance(dense, ColumnVectors):
         return torch.as_tensor(dense.vectors(X), device=device)
@@ -158,7 +158,7 @@ def _vectors(dense: PredicateVectors | ColumnVectors, X: Points, device: str) ->
 
 def _cells(ferns: Ferns, X: Points, device: str) -> Any:
     """`ferns.cells(X)`."""
-    from pcqr.gpu.head import fern_cells  # noqa: PLC0415
+    from pcqr.gpu.linear import fern_cells  # noqa: PLC0415
 
     return fern_cells(X, *_asked(ferns.predicates), ferns.depth, device)
 

@@ -19,8 +19,8 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.progress import under_way
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import HeadSums
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_sums import GradientSums
 from pcqr.records.in_memory import InMemory
 from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions, Records
@@ -131,10 +131,10 @@ class Persons(Records):
             raise AssertionError("Everybody has a row with a weight: `most` is at most WHOLE.")
         return ConjunctionCounts(len(predicates), depth, table)
 
-    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
+    def gradient_sums(self, features: FeatureMap, bound: int) -> GradientSums:
         weights = self._weights()
         blocks = ((held.X, held.y) for held in (piece.gathered() for piece, _ in self._pieces(weights)))
-        return HeadSums(features, blocks, self._places.size, bound, self.labels, weights=weights, whole=self.whole)
+        return GradientSums(features, blocks, self._places.size, bound, self.labels, weights=weights, whole=self.whole)
 
     def coinciding(self, shown: Points) -> int:
         return self._rows.coinciding(shown)

@@ -17,8 +17,8 @@ from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import Block as Answers
 from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import HeadSums
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_sums import GradientSums
 from pcqr.records.predicates import Predicate, evaluate
 from pcqr.schema.overlap import rows_in
 
@@ -143,9 +143,9 @@ class Records(ABC):
         blocks = self.answers(predicates, block_rows(len(predicates)))
         return count_conjunctions(blocks, len(predicates), self.labels, depth)
 
-    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
-        """Sums of one integer vector a record, of norm at most `bound`, for the head."""
-        return HeadSums(features, self.blocks(self.point_rows), self.size, bound, self.labels)
+    def gradient_sums(self, features: FeatureMap, bound: int) -> GradientSums:
+        """Sums of one integer vector a record, of norm at most `bound`, for the linear classifier."""
+        return GradientSums(features, self.blocks(self.point_rows), self.size, bound, self.labels)
 
     def coinciding(self, shown: Points) -> int:
         """How many rows of `shown` are records. For the data holder alone, before anything is drawn."""
@@ -154,8 +154,8 @@ class Records(ABC):
             found[~found] = rows_in(shown[~found], X)
         return int(found.sum())
 
-    def check_room(self, maps: Sequence[HeadFeatures]) -> None:  # noqa: B027
-        """Refuse where there is no room for the sums of a head with any of these feature maps. Public numbers decide.
+    def check_room(self, maps: Sequence[FeatureMap]) -> None:  # noqa: B027
+        """Refuse where there is no room for the sums of a linear classifier with any of these feature maps. Public numbers decide.
 
         Asked before anything is charged. What lies in memory has no answer to give.
         """

@@ -1,6 +1,6 @@
-"""Dense integer vectors of records, v(x) of the head's feature map: from public predicates or from the columns.
+"""Dense integer vectors of records, v(x) of the linear classifier's feature map: from public predicates or from the columns.
 
-Row by row, each by itself, and the same integers on every machine (proofs/head.md). All about the maps is public.
+Row by row, each by itself, and the same integers on every machine (proofs/linear.md). All about the maps is public.
 """
 
 from __future__ import annotations

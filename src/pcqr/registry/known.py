@@ -8,10 +8,10 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="PrivateClassifier",
         estimator="pcqr.estimators:PrivateClassifier",
-        words="publishes a tree or a head at once",
+        words="publishes a tree or a linear classifier at once",
         strength="it answers every query, however many, and nothing can be left unanswered",
         proof="counted",
-        further=("stacked", "contest", "asked", "piloted", "head", "sspp"),
+        further=("stacked", "contest", "asked", "piloted", "linear", "sspp"),
         command="pcqr publish --delta",
         publishes=True,
     ),

@@ -1,6 +1,6 @@
 """A tree, and then a noisy sum of several coordinates: the exact law against ones worked out by hand.
 
-And that the case of a head beside a tree leaves no room: whatever weakens it a little is refuted.
+And that the case of a linear classifier beside a tree leaves no room: whatever weakens it a little is refuted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pcqr.accounting import BoundedRangeEvent
-from pcqr.algorithms.head import head_guarantee
+from pcqr.algorithms.linear import linear_guarantee
 from pcqr.audit.exact import Unverifiable, epsilon_at, hockey_stick, verify
 from pcqr.audit.exact.cases.classifiers import Stacked, one_more, stacked_case, stacked_plan
 from pcqr.audit.exact.cases.tables import Table
@@ -82,14 +82,14 @@ def test_the_law_of_a_tree_and_of_its_sum() -> None:
     """At 1 a tree says 0 or 1, which is right of three records or of one; a sum is Σ ±v, and v = (…, ±443, 256)."""
     law: DrawnLaw = stacked_case(PLAN, FOUR, DELTA).law(APART)
     assert math.fsum(law.masses.values()) == pytest.approx(1.0, abs=1e-12)
-    assert len(law.masses) == 4, "constant trees are told apart, though the head does without them"
+    assert len(law.masses) == 4, "constant trees are told apart, though the linear classifier does without them"
     odds = math.exp(-2 * PLAN.tree)
     for (shown, _), mass in law.masses.items():
         says_one = "holds=Leaf(label=1)" in str(shown) or "root=Leaf(label=1)" in str(shown)
         assert mass == pytest.approx((odds if says_one else 1.0) / (2 + 2 * odds), rel=1e-9)
     totals = {noisy.total for noisy in law.sums.values()}
     assert totals == {(0, 0, 0, -2 * 443, -2 * 256), (0, 0, 0, 2 * 443, -2 * 256), (0, 0, 0, -2 * 512)}
-    assert {noisy.law for noisy in law.sums.values()} == {NoiseLaw("discrete_gaussian", PLAN.head.scale)}
+    assert {noisy.law for noisy in law.sums.values()} == {NoiseLaw("discrete_gaussian", PLAN.linear.scale)}
 
 
 def test_a_head_beside_a_tree_uses_up_what_it_claims() -> None:
@@ -107,7 +107,7 @@ def test_a_head_beside_a_tree_uses_up_what_it_claims() -> None:
     [
         replace(PLAN, tree=2 * PLAN.tree),
         replace(PLAN, tree=1.01 * PLAN.tree),
-        replace(PLAN, head=replace(PLAN.head, scale=0.99 * PLAN.head.scale)),
+        replace(PLAN, linear=replace(PLAN.linear, scale=0.99 * PLAN.linear.scale)),
     ],
     ids=["a tree at twice η", "a tree at 1 % more", "noise of 1 % less"],
 )
@@ -120,7 +120,7 @@ def test_a_little_less_is_refuted(weaker: StackedStage) -> None:
 def test_a_claim_without_all_of_the_tree_is_refuted(length: float | None) -> None:
     """No table that was searched needs more than the claim, and one needs all of it."""
     beside = () if length is None else (BoundedRangeEvent(length * PLAN.draw.epsilon),)
-    claimed = head_guarantee(PLAN.head, DELTA, beside=beside)
+    claimed = linear_guarantee(PLAN.linear, DELTA, beside=beside)
     assert not verify(DrawnCase.once("less", claimed, FOUR, Stacked(PLAN))).passed
 
 

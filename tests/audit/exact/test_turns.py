@@ -50,12 +50,12 @@ def test_the_law_is_that_of_a_plain_sum_over_all_noise(table: Table) -> None:
     assert math.fsum(law.masses.values()) == pytest.approx(1.0, abs=1e-12)
     ratio, best, ones = math.exp(-0.5), int(table == MINGLED), int(table.labels.sum())
     to_tree = 1 / (1 + ratio) if best == 0 else ratio / (1 + ratio)  # P(Z ≤ 0), P(Z ≤ −1)
-    trees = math.fsum(mass for shown, _, mass in outcomes(law) if not shown.startswith("a head"))
+    trees = math.fsum(mass for shown, _, mass in outcomes(law) if not shown.startswith("a linear classifier"))
     assert trees == pytest.approx(to_tree, rel=1e-9)
-    noise = NoiseLaw("discrete_gaussian", PLAN.head.scale).measure
+    noise = NoiseLaw("discrete_gaussian", PLAN.linear.scale).measure
     sums = {value: mass for _, value, mass in outcomes(law) if value is not None}
     for value in (-8, 0, 3):
-        chance = noise.weights[noise.support.tolist().index(value - PLAN.head.bound * (2 * ones - 2))]
+        chance = noise.weights[noise.support.tolist().index(value - PLAN.linear.bound * (2 * ones - 2))]
         assert sums[value] == pytest.approx((1 - to_tree) * chance, rel=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_the_noise_of_the_question_the_tree_and_the_sum_is_needed() -> None:
     for hotter in (
         replace(PLAN, question=3.0),
         replace(PLAN, tree=1.5),
-        replace(PLAN, head=replace(PLAN.head, scale=PLAN.head.scale / 4)),
+        replace(PLAN, linear=replace(PLAN.linear, scale=PLAN.linear.scale / 4)),
     ):
         assert not verify(TurningCase.once("hotter", case.claimed, IN_QUESTION, Question(hotter))).passed
 
@@ -77,7 +77,7 @@ def chance_of(scale: float, value: int) -> float:
 
 @pytest.mark.parametrize("table", [AGREED, MINGLED, APART])
 def test_the_law_of_a_contest_is_that_of_plain_sums_over_all_noise(table: Table) -> None:
-    """The pilot gives all records one label, by the sign of its sum; the head begins where the pilot ended.
+    """The pilot gives all records one label, by the sign of its sum; the linear classifier begins where the pilot ended.
 
     Its only step moves by 1 for a record that it has wrong, or not decided: by 0 for one that it has right.
     """
@@ -85,17 +85,17 @@ def test_the_law_of_a_contest_is_that_of_plain_sums_over_all_noise(table: Table)
     labels, best, bound = table.labels.tolist(), int(table == MINGLED), CONTEST.bound
     pilots = np.arange(-20, 21)
     leads = NoiseLaw("discrete_gaussian", CONTEST.scale).measure
-    to_tree, to_head = {}, {}
+    to_tree, to_linear = {}, {}
     for value in pilots.tolist():
         chance = chance_of(CONTEST.pilot.scale, value - bound * sum(2 * label - 1 for label in labels))
         wrong = labels.count(0) if value > 0 else labels.count(1)
         ahead = float(leads.at_least(np.array(bound * (CONTEST.tree_from - wrong + best))))
-        to_tree[value], to_head[value] = chance * ahead, chance * (1.0 - ahead)
+        to_tree[value], to_linear[value] = chance * ahead, chance * (1.0 - ahead)
     assert math.fsum(law.masses.values()) == pytest.approx(1.0, abs=1e-12)
     trees: dict[int, float] = dict.fromkeys(to_tree, 0.0)
     for ((_, outcome),), mass in law.masses.items():
         shown, pilot, last = cast("tuple[str, int, int | None]", outcome)
-        assert shown.startswith("a head") == (last is not None)
+        assert shown.startswith("a linear classifier") == (last is not None)
         if last is None and pilot in trees:
             trees[pilot] += mass
     for value in pilots.tolist():
@@ -104,7 +104,7 @@ def test_the_law_of_a_contest_is_that_of_plain_sums_over_all_noise(table: Table)
     for pilot in (-15, -1, 0, 1, 15):
         total = sum(bound * (2 * label - 1) for label in labels if pilot == 0 or (pilot > 0) != bool(label))
         for last in (-5, 0, 2):
-            expected = to_head[pilot] * chance_of(CONTEST.head.scale, last - total)
+            expected = to_linear[pilot] * chance_of(CONTEST.linear.scale, last - total)
             assert sums[pilot, last] == pytest.approx(expected, rel=1e-9)
 
 
@@ -114,28 +114,28 @@ def test_the_law_of_a_contest_is_that_of_plain_sums_over_all_noise(table: Table)
         (replace(CONTEST, pilot=replace(CONTEST.pilot, scale=0.5)), 0),
         (replace(CONTEST, scale=0.25), 2),
         (replace(CONTEST, tree=6.0), 0),
-        (replace(CONTEST, head=replace(CONTEST.head, scale=0.5)), 0),
+        (replace(CONTEST, linear=replace(CONTEST.linear, scale=0.5)), 0),
     ],
-    ids=["pilot", "lead", "tree", "head"],
+    ids=["pilot", "lead", "tree", "linear"],
 )
 def test_all_noise_of_a_contest_and_its_tree_are_needed(hotter: ContestStage, place: int) -> None:
     claimed = contest_case(CONTEST, IN_QUESTION, 0.05).claimed
     assert not verify(PilotCase.once("hotter", claimed, IN_QUESTION[place : place + 1], Contest(hotter))).passed
 
 
-@pytest.mark.parametrize("part", ["pilot", "lead", "tree", "head"])
+@pytest.mark.parametrize("part", ["pilot", "lead", "tree", "linear"])
 def test_all_noise_of_a_contest_of_posteriors_is_needed(part: str) -> None:
-    """The head's sum is taken at 0 again, whatever the pilot's came to, and both move its weights."""
+    """The linear classifier's sum is taken at 0 again, whatever the pilot's came to, and both move its weights."""
     plan = contest_plan(records=2, multiplier=1.0, tree=0.5, step_size=0.0)
     case = contest_case(plan, IN_QUESTION, 0.05)
     hotter, place = {
         "pilot": (replace(plan, pilot=replace(plan.pilot, scale=0.5)), 0),
         "lead": (replace(plan, scale=0.25), 2),
         "tree": (replace(plan, tree=6.0), 0),
-        "head": (replace(plan, head=replace(plan.head, scale=0.5)), 0),
+        "linear": (replace(plan, linear=replace(plan.linear, scale=0.5)), 0),
     }[part]
     assert not verify(PilotCase.once("hotter", case.claimed, IN_QUESTION[place : place + 1], Contest(hotter))).passed
-    if part == "head":
+    if part == "linear":
         assert verify(case).passed
 
 
@@ -184,5 +184,5 @@ def test_what_is_not_followed_of_a_pilot_is_refused(run: Callable[[Any, Entropy]
 @pytest.mark.parametrize("mechanism", [Question(PLAN), Contest(CONTEST)])
 def test_a_mechanism_runs_on_real_noise_as_well(mechanism: Question | Contest) -> None:
     shown = {mechanism(APART, SeededEntropy(seed)).split(",")[0] for seed in range(20)}
-    assert "a head" in shown
+    assert "a linear classifier" in shown
     assert len(shown) > 1

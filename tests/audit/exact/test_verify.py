@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from pcqr.accounting import BoundedRangeEvent, PureEvent, Repeated
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
-from pcqr.algorithms.sub_samp import votes_guarantee
 from pcqr.audit.exact import Case, Finding, verify
 from pcqr.audit.exact.cases.mechanisms import Distances, many_stable_ones, sparse_vector_case
 from pcqr.audit.exact.cases.peers import noisy_max_case

@@ -22,13 +22,13 @@ from pcqr.peers.parties.algorithm import parties_guarantee, published_student
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import curvature_of, unit_vectors, whole_weights
 from pcqr.records import InMemory
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import ColumnVectors
 
 RNG = np.random.default_rng(0)
 X, PUBLIC = RNG.normal(size=(4_000, 2)), RNG.normal(size=(300, 2))
 Y = (X[:, 0] > 0.3).astype(np.int64)
-MAP = HeadFeatures(ColumnVectors((0.0, 0.0), (256.0, 256.0), 2, constant=256), None, 256)
+MAP = FeatureMap(ColumnVectors((0.0, 0.0), (256.0, 256.0), 2, constant=256), None, 256)
 VECTORS = unit_vectors(MAP, PUBLIC)
 PLAN = PartiesStage(4_000, 100, 300, 3, 0.1, curvature_of(VECTORS), 20, 2.0**20, 2**24)
 
@@ -110,11 +110,11 @@ def test_the_published_weights_are_those_of_the_votes_with_one_draw_each(monkeyp
 
     monkeypatch.setattr(algorithm, "discrete_gaussians", draws)
     records, hypotheses = InMemory(X, Y.astype(np.int8)), LogisticTeachers()
-    head = published_student(hypotheses, MAP, records, PUBLIC, PLAN, SeededEntropy(3))
+    linear = published_student(hypotheses, MAP, records, PUBLIC, PLAN, SeededEntropy(3))
     assert drawn == [(PLAN.scale, 3)]
     counts = Teachers(hypotheses, records, PLAN.parties, SeededEntropy(3)).counts(PUBLIC)
     expected = (whole_weights(VECTORS, counts, PLAN) + np.arange(3)) / PLAN.grid
-    assert np.array(head.weights) == pytest.approx(expected, abs=2.0**-20)
+    assert np.array(linear.weights) == pytest.approx(expected, abs=2.0**-20)
 
 
 def test_a_plan_for_something_else_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pcqr import ParameterError
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import Floats, chances, curvature_of, learned_weights, unit_vectors, whole_weights
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
 
-MAP = HeadFeatures(ColumnVectors((0.0,), (3.0,), 1, constant=4), None, 256)
+MAP = FeatureMap(ColumnVectors((0.0,), (3.0,), 1, constant=4), None, 256)
 """v = (3x, 4)."""
 
 
@@ -38,7 +38,7 @@ def stage(vectors: Floats, **given: Any) -> PartiesStage:
 
 def test_vectors_have_length_one_or_nothing() -> None:
     assert unit_vectors(MAP, np.array([[1.0], [-1.0], [0.0]])).tolist() == [[0.6, 0.8], [-0.6, 0.8], [0.0, 1.0]]
-    ferned = HeadFeatures(MAP.dense, Ferns((Predicate(0, 0.0),), depth=1, features=1), 128)
+    ferned = FeatureMap(MAP.dense, Ferns((Predicate(0, 0.0),), depth=1, features=1), 128)
     with pytest.raises(ParameterError, match="dense part alone"):
         unit_vectors(ferned, np.array([[1.0]]))
 

@@ -15,7 +15,7 @@ from pcqr.planning.classifiers.dense import (
     is_dense,
     recipe_of,
 )
-from pcqr.planning.classifiers.head import head_features
+from pcqr.planning.classifiers.linear import make_feature_map
 from pcqr.planning.classifiers.recipes import plain, posterior
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
@@ -85,7 +85,7 @@ def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> Non
     assert recipe_of(dense_features(5, public[:10], None), 1_000, 1.0) is DENSE_AS_IT_IS
     assert recipe_of(dense_features(5, None, None), 1_000, 1.0) is DENSE_AS_IT_IS
     recipe = plain(1_000, 1.0)
-    asked = head_features(recipe, (Predicate(0, 0.0),), 5, public, None)
+    asked = make_feature_map(recipe, (Predicate(0, 0.0),), 5, public, None)
     assert recipe_of(asked, 8_000, 1.0) == plain(8_000, 1.0)
     assert recipe_of(asked, 1_000, 1.0, 3) == plain(1_000, 1.0, 3)
     whitened = [plain(strength, 1.0, classes).whitening for classes in (2, 3) for strength in (4_999, 5_000, 8_000)]
@@ -95,11 +95,11 @@ def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> Non
 def test_few_sums_do_where_noise_is_large_and_public_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     public, question = np.random.default_rng(0).normal(size=(400, 5)), (Predicate(0, 0.0),)
     for rows, strength, expected in ((400, 7_999, posterior), (400, 8_000, plain), (3, 7_999, plain)):
-        features = head_features(plain(strength, 1.0), question, 5, public[:rows], None)
+        features = make_feature_map(plain(strength, 1.0), question, 5, public[:rows], None)
         assert recipe_of(features, strength, 1.0) == expected(strength, 1.0)
-    without = head_features(plain(1_000, 1.0), question, 5, None, None)
+    without = make_feature_map(plain(1_000, 1.0), question, 5, None, None)
     assert recipe_of(without, 1_000, 1.0) == plain(1_000, 1.0)
-    wide = head_features(plain(1_000, 1.0), tuple(Predicate(place, 0.0) for place in range(5)), 5, public, None)
+    wide = make_feature_map(plain(1_000, 1.0), tuple(Predicate(place, 0.0) for place in range(5)), 5, public, None)
     for most, expected in ((wide.size, posterior), (wide.size - 1, plain)):
         monkeypatch.setattr(evidence, "MOST_COORDINATES", most)
         assert recipe_of(wide, 1_000, 1.0) == expected(1_000, 1.0), "time grows with the third power"

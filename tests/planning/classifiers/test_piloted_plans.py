@@ -1,4 +1,4 @@
-"""Plans for piloted heads keep (ε, δ), use them up, and give all three heads the same strength."""
+"""Plans for piloted linear classifiers keep (ε, δ), use them up, and give all three linear classifiers the same strength."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pcqr.algorithms.piloted import piloted_guarantee
+from pcqr.planning.classifiers.piloted import plan_piloted, recipes
 
 from pcqr.accounting import PureEvent
-from pcqr.algorithms.piloted import piloted_guarantee
 from pcqr.plan import PilotedStage
-from pcqr.planning.classifiers.head import head_features, head_predicates
-from pcqr.planning.classifiers.piloted import plan_piloted, recipes
+from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
 from pcqr.planning.classifiers.rule import LEAD, mixed_from, pilot_share
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 
 PUBLIC = np.random.default_rng(0).normal(size=(500, 3))
 
 
-def maps_for(records: int, epsilon: float, classes: int = 2) -> list[HeadFeatures]:
+def maps_for(records: int, epsilon: float, classes: int = 2) -> list[FeatureMap]:
     made = recipes(records, epsilon, classes)
-    predicates = head_predicates(made[0].rarest, records, PUBLIC, None)
-    return [head_features(recipe, predicates, 3, PUBLIC, None) for recipe in made]
+    predicates = linear_predicates(made[0].rarest, records, PUBLIC, None)
+    return [make_feature_map(recipe, predicates, 3, PUBLIC, None) for recipe in made]
 
 
 def mu_of(plan: PilotedStage, place: int) -> float:
-    head = plan.heads[place]
-    return math.sqrt(head.steps) / head.event.noise_multiplier
+    linear = plan.linears[place]
+    return math.sqrt(linear.steps) / linear.event.noise_multiplier
 
 
 @settings(max_examples=20, deadline=None)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pcqr.planning.classifiers.piloted import feature_maps
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
@@ -19,21 +20,20 @@ from pcqr.plan import (
     ContestStage,
     CountedPlan,
     DrawPlan,
-    HeadPlan,
+    LinearPlan,
     PilotedPlan,
     StackedStage,
 )
 from pcqr.planning import Request
-from pcqr.planning.classifiers.piloted import head_maps
 from pcqr.planning.classifiers.published import plan_published
 from pcqr.planning.classifiers.rule import choose, has_contest, trees_for
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 
 PREDICATES = tuple(Predicate(0, float(cut)) for cut in range(12))
 TREES = DecisionTrees(predicates=PREDICATES)
-MAPS = (HeadFeatures(PredicateVectors.of(PREDICATES, 1), None, 256),)
+MAPS = (FeatureMap(PredicateVectors.of(PREDICATES, 1), None, 256),)
 
 
 def request(**changes: Any) -> Request:
@@ -41,8 +41,8 @@ def request(**changes: Any) -> Request:
     return plain.but(**changes)
 
 
-def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
-    """Where a pilot is compared there is one more map, and where labels are counted that of the careful head."""
+def for_method(asked: Request, method: str) -> tuple[FeatureMap, ...]:
+    """Where a pilot is compared there is one more map, and where labels are counted that of the careful linear classifier."""
     chosen = choose(asked.records, asked.epsilon, 2) if method == "auto" else method
     has_pilot = chosen == "asked" and has_contest(asked.records, asked.epsilon)
     return MAPS * (2 if chosen == "counted" or has_pilot else 1)
@@ -56,20 +56,20 @@ def for_method(asked: Request, method: str) -> tuple[HeadFeatures, ...]:
         (7_999, 1.0, 2, "asked"),
         (8_000, 1.0, 2, "counted"),
         (149_999, 1.0, 2, "counted"),
-        (150_000, 1.0, 2, "head"),
+        (150_000, 1.0, 2, "linear"),
         (59_999, 1.0, 2, "counted"),
-        (60_000, 1.0, 2, "head"),
-        (99_999, 1.0, 2, "head"),
+        (60_000, 1.0, 2, "linear"),
+        (99_999, 1.0, 2, "linear"),
         (100_000, 1.0, 2, "counted"),
         (400_000, 0.05, 2, "counted"),
-        (400_000, 0.1, 2, "head"),
-        (1_500_000, 0.1, 2, "head"),
+        (400_000, 0.1, 2, "linear"),
+        (1_500_000, 0.1, 2, "linear"),
         (119_999, 0.01, 2, "tree"),
         (120_000, 0.01, 2, "asked"),
         (799_999, 0.01, 2, "asked"),
         (2_999, 1.0, 3, "tree"),
-        (3_000, 1.0, 3, "head"),
-        (10**6, 4.0, 3, "head"),
+        (3_000, 1.0, 3, "linear"),
+        (10**6, 4.0, 3, "linear"),
     ],
 )
 def test_the_rule(records: int, epsilon: float, labels: int, expected: str) -> None:
@@ -87,7 +87,7 @@ def test_trees_are_few_where_little_can_be_learned() -> None:
     epsilon=st.floats(0.05, 10.0),
     delta=st.floats(1e-12, 1e-3),
     records=st.integers(100, 10**6),
-    method=st.sampled_from(["auto", "tree", "head", "asked", "counted"]),
+    method=st.sampled_from(["auto", "tree", "linear", "asked", "counted"]),
 )
 def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, records: int, method: str) -> None:
     asked = request(epsilon=epsilon, delta=delta, records=records)
@@ -110,9 +110,9 @@ def test_the_kinds_of_plans() -> None:
     counted = plan_published(request(records=9_000), "auto", 2 * MAPS)
     assert isinstance(counted, CountedPlan)
     assert isinstance(counted.counted.otherwise, StackedStage)
-    assert isinstance(plan_published(request(records=150_000), "auto", MAPS), HeadPlan)
+    assert isinstance(plan_published(request(records=150_000), "auto", MAPS), LinearPlan)
     public, predicates = np.arange(0.5, 12.5)[:, None], PREDICATES
-    maps = head_maps(150_000, 1.0, 2, predicates, 1, public, None)
+    maps = feature_maps(150_000, 1.0, 2, predicates, 1, public, None)
     assert isinstance(plan_published(request(records=150_000), "auto", maps), PilotedPlan)
 
 
@@ -121,21 +121,23 @@ def test_what_is_refused() -> None:
         plan_published(request(), "forest")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="hypotheses"):
         plan_published(request(hypotheses=Thresholds()), "auto")
-    for method in ("head", "asked", "counted"):
-        with pytest.raises(ParameterError, match="maps must be a feature map for the head"):
+    for method in ("linear", "asked", "counted"):
+        with pytest.raises(ParameterError, match="maps must be a feature map for the linear classifier"):
             plan_published(request(), method)
     three = request(hypotheses=replace(TREES, labels=3))
-    with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
+    with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
         plan_published(three, "counted", 2 * MAPS)
-    with pytest.raises(ParameterError, match="'tree' or 'head' for more than two classes"):
+    with pytest.raises(ParameterError, match="'tree' or 'linear' for more than two classes"):
         plan_published(three, "asked", MAPS)
     for count in (1, 3, 5):
-        with pytest.raises(ParameterError, match="maps must be that of the careful head, and then one or three"):
+        with pytest.raises(
+            ParameterError, match="maps must be that of the careful linear classifier, and then one or three"
+        ):
             plan_published(request(), "counted", count * MAPS)
 
 
 def test_several_classes_have_a_block_of_weights_each() -> None:
     plan = plan_published(request(hypotheses=replace(TREES, labels=3)), "auto", MAPS)
-    assert isinstance(plan, HeadPlan)
-    assert plan.head.classes == plan.head.blocks == 3
+    assert isinstance(plan, LinearPlan)
+    assert plan.linear.classes == plan.linear.blocks == 3
     assert plan.guarantee.within(1.0, 1e-6)

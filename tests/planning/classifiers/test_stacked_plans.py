@@ -1,4 +1,4 @@
-"""Plans for a head beside a tree: every one keeps (ε, δ) and uses them up, and a tree costs less than its share."""
+"""Plans for a linear classifier beside a tree: every one keeps (ε, δ) and uses them up, and a tree costs less than its share."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pcqr.algorithms.stacked import stacked_guarantee
+from pcqr.planning.classifiers.counted import plan_counted
+from pcqr.planning.classifiers.stacked import plan_stacked
 from support.either import COLUMNS, MAP, PREDICATES, TREES, bits, request_for, share_kept
 
 from pcqr.accounting import PureEvent
-from pcqr.algorithms.sspp import sspp_guarantee
-from pcqr.algorithms.stacked import stacked_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.plan import CountedStage, DrawStage, StackedStage
-from pcqr.planning.classifiers.counted import plan_counted
 from pcqr.planning.classifiers.dense import dense_features
-from pcqr.planning.classifiers.head import plan_head
+from pcqr.planning.classifiers.linear import plan_linear
 from pcqr.planning.classifiers.recipes import mixed, plain, posterior
 from pcqr.planning.classifiers.rule import COUNT_SHARE, STACKED_SHARE
-from pcqr.planning.classifiers.stacked import plan_stacked
 from pcqr.records.arrays import Points
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 PUBLIC = bits(200)
-SEEN = HeadFeatures(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.4), None, 256)
-FERNED = HeadFeatures(MAP.dense, Ferns(PREDICATES + PREDICATES[:1], 2, COLUMNS), 128)
+SEEN = FeatureMap(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.4), None, 256)
+FERNED = FeatureMap(MAP.dense, Ferns(PREDICATES + PREDICATES[:1], 2, COLUMNS), 128)
 
 
 def plan_for(
@@ -38,7 +37,7 @@ def plan_for(
     epsilon: float,
     delta: float = 1e-6,
     share: float = STACKED_SHARE,
-    features: HeadFeatures = MAP,
+    features: FeatureMap = MAP,
     public: Points | None = None,
     beside: tuple[PureEvent, ...] = (),
     **limits: Any,
@@ -86,16 +85,16 @@ def test_every_plan_is_within_epsilon_and_delta(epsilon: float, delta: float, re
 @pytest.mark.parametrize(("share", "least", "most"), [(0.3, 0.85, 0.9), (0.5, 0.66, 0.72)])
 def test_a_tree_costs_its_head_less_than_its_share(share: float, least: float, most: float) -> None:
     """At δ = 10⁻⁶ and ε = .1; by itself, as a pure release would, the sums would add up to 1 − s."""
-    assert least < share_kept(plan_for(50_000, 0.1, share=share).head, 0.1, 1e-6) < most
+    assert least < share_kept(plan_for(50_000, 0.1, share=share).linear, 0.1, 1e-6) < most
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.03, 1e-6), (1.0, 1e-6), (1.0, 1e-12), (5.0, 1e-9)])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
 def test_a_head_keeps_more_than_beside_a_pure_release(epsilon: float, delta: float, share: float) -> None:
     plan = plan_for(20_000, epsilon, delta, share)
-    pure = plan_head(20_000, MAP, plain(20_000, epsilon), epsilon, delta, beside=(PureEvent(2 * plan.tree),))
-    assert share_kept(plan.head, epsilon, delta) > 1.001 * share_kept(pure, epsilon, delta)
-    assert 1.0 - share < share_kept(plan.head, epsilon, delta) < 1.0
+    pure = plan_linear(20_000, MAP, plain(20_000, epsilon), epsilon, delta, beside=(PureEvent(2 * plan.tree),))
+    assert share_kept(plan.linear, epsilon, delta) > 1.001 * share_kept(pure, epsilon, delta)
+    assert 1.0 - share < share_kept(plan.linear, epsilon, delta) < 1.0
 
 
 @given(epsilon=st.floats(0.01, 10.0), records=st.integers(10, 10**5))
@@ -112,38 +111,40 @@ def test_other_releases_are_paid_for() -> None:
     count = PureEvent(0.1)
     alone, after = plan_for(20_000, 1.0), plan_for(20_000, 1.0, beside=(count,))
     assert after.tree == alone.tree
-    assert after.head.scale > 1.05 * alone.head.scale
+    assert after.linear.scale > 1.05 * alone.linear.scale
     assert not stacked_guarantee(alone, TREES, COLUMNS, 1e-6, beside=(count,)).within(1.0, 1e-6)
 
 
-# What the head is made of ---------------------------------------------------------------------------------------------
+# What the linear classifier is made of ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("features", "recipe"), [(MAP, plain(10_000, 1.0)), (FERNED, mixed(10_000, 1.0))])
-def test_the_head_is_planned_by_the_recipe_of_its_map_with_room_for_the_tree(
-    features: HeadFeatures, recipe: Any
-) -> None:
+def test_the_head_is_planned_by_the_recipe_of_its_map_with_room_for_the_tree(features: FeatureMap, recipe: Any) -> None:
     plan = plan_for(10_000, 1.0, features=features)
     assert plan.whitening == recipe.whitening
-    assert (plan.head.dense, plan.head.ferns, plan.head.depth) == (COLUMNS + 2, features.count, features.depth)
-    assert (plan.head.share, plan.head.steps, plan.head.classes) == (features.share, recipe.least_steps, 2)
-    strength = math.sqrt(plan.head.steps) / plan.head.event.noise_multiplier
-    way = plan.head.steps * plan.head.step_size / (1 - plan.head.momentum)
-    longest = recipe.least_steps * recipe.largest_step / 10_000 / (1 - plan.head.momentum)
+    assert (plan.linear.dense, plan.linear.ferns, plan.linear.depth) == (COLUMNS + 2, features.count, features.depth)
+    assert (plan.linear.share, plan.linear.steps, plan.linear.classes) == (features.share, recipe.least_steps, 2)
+    strength = math.sqrt(plan.linear.steps) / plan.linear.event.noise_multiplier
+    way = plan.linear.steps * plan.linear.step_size / (1 - plan.linear.momentum)
+    longest = recipe.least_steps * recipe.largest_step / 10_000 / (1 - plan.linear.momentum)
     assert way == pytest.approx(min(recipe.noise * strength, longest))
 
 
-@pytest.mark.parametrize(("rows", "is_posterior"), [(0, False), (4 * 7 - 1, False), (4 * 7, True), (200, True)])
-def test_a_posterior_needs_public_rows_whatever_the_tree_says(rows: int, is_posterior: bool) -> None:
+@pytest.mark.parametrize(("rows", "is_empirical_bayes"), [(0, False), (4 * 7 - 1, False), (4 * 7, True), (200, True)])
+def test_a_posterior_needs_public_rows_whatever_the_tree_says(rows: int, is_empirical_bayes: bool) -> None:
     """Four for each predicate, for the tree and for the constant; otherwise it is a descent."""
     plan = plan_for(5_000, 1.0, features=SEEN, public=PUBLIC[:rows] if rows else None)
-    assert plan.head.is_posterior is is_posterior
-    made = posterior(5_000, 1.0) if is_posterior else plain(5_000, 1.0)
-    assert (plan.head.steps, plan.whitening) == (made.least_steps, made.whitening)
-    assert plan.head.dense == COLUMNS + 2
+    assert plan.linear.is_empirical_bayes is is_empirical_bayes
+    made = posterior(5_000, 1.0) if is_empirical_bayes else plain(5_000, 1.0)
+    assert (plan.linear.steps, plan.whitening) == (made.least_steps, made.whitening)
+    assert plan.linear.dense == COLUMNS + 2
     assert stacked_guarantee(plan, TREES, COLUMNS, 1e-6).within(1.0, 1e-6)
-    assert not plan_for(8_000, 1.0, features=SEEN, public=PUBLIC).head.is_posterior, "strong enough for a descent"
-    assert not plan_for(5_000, 1.0, features=MAP, public=PUBLIC).head.is_posterior, "not seen through directions"
+    assert not plan_for(8_000, 1.0, features=SEEN, public=PUBLIC).linear.is_empirical_bayes, (
+        "strong enough for a descent"
+    )
+    assert not plan_for(5_000, 1.0, features=MAP, public=PUBLIC).linear.is_empirical_bayes, (
+        "not seen through directions"
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
@@ -155,24 +156,24 @@ def test_trees_are_drawn_at_their_own_depth(depth: int) -> None:
     ("records", "epsilon", "delta"), [(20_001, 0.5, 1e-6), (9_000, 1.0, 1e-9), (100_000, 0.1, 1e-6)]
 )
 def test_where_labels_are_counted_a_tree_has_the_share_of_the_rule(records: int, epsilon: float, delta: float) -> None:
-    """And a head beside it the 90 % of δ that the careful head leaves."""
+    """And a linear classifier beside it the 90 % of δ that the careful linear classifier leaves."""
     request = request_for(records, epsilon, delta)
     plan = plan_counted(request, TREES, (MAP, SEEN), public=PUBLIC)
     assert isinstance(plan, CountedStage)
     count = PureEvent(COUNT_SHARE * epsilon)
     by_hand = plan_stacked(request, TREES, SEEN, 0.9 * delta, 0.3, public=PUBLIC, beside=(count,))
     assert isinstance(plan.otherwise, StackedStage)
-    assert replace(plan.otherwise, head=by_hand.head) == by_hand
-    assert plan.otherwise.head.scale == pytest.approx(by_hand.head.scale, rel=1e-6)
+    assert replace(plan.otherwise, linear=by_hand.linear) == by_hand
+    assert plan.otherwise.linear.scale == pytest.approx(by_hand.linear.scale, rel=1e-6)
     assert STACKED_SHARE == 0.3
 
 
 def test_where_labels_are_counted_public_rows_are_asked_for_a_posterior() -> None:
     request = request_for(5_000, 1.0)
-    for public, is_posterior in ((PUBLIC, True), (None, False)):
+    for public, is_empirical_bayes in ((PUBLIC, True), (None, False)):
         last = plan_counted(request, TREES, (MAP, SEEN), public=public).otherwise
         assert isinstance(last, StackedStage)
-        assert last.head.is_posterior is is_posterior
+        assert last.linear.is_empirical_bayes is is_empirical_bayes
 
 
 # What is no plan ------------------------------------------------------------------------------------------------------
@@ -181,9 +182,15 @@ def test_where_labels_are_counted_public_rows_are_asked_for_a_posterior() -> Non
 @pytest.mark.parametrize(
     ("epsilon", "delta", "share", "beside", "told"),
     [
-        (1.0, 1e-6, 0.3, (0.8,), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
-        (1.0, 1e-6, 0.3, (0.4, 0.3), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
-        (1.0, 1e-6, 1.0, (), "leave nothing of ε = 1 for a head. Nearest feasible change: a larger ε"),
+        (1.0, 1e-6, 0.3, (0.8,), "leave nothing of ε = 1 for a linear classifier. Nearest feasible change: a larger ε"),
+        (
+            1.0,
+            1e-6,
+            0.3,
+            (0.4, 0.3),
+            "leave nothing of ε = 1 for a linear classifier. Nearest feasible change: a larger ε",
+        ),
+        (1.0, 1e-6, 1.0, (), "leave nothing of ε = 1 for a linear classifier. Nearest feasible change: a larger ε"),
         (1e-9, 1e-12, 0.3, (), "noise is larger than can be drawn. Nearest feasible change: a larger ε or δ"),
     ],
 )
@@ -197,13 +204,13 @@ def test_what_leaves_nothing_is_no_plan(
 @pytest.mark.parametrize(
     "features",
     [
-        HeadFeatures(ColumnVectors.unknown(COLUMNS), None, 256),
+        FeatureMap(ColumnVectors.unknown(COLUMNS), None, 256),
         dense_features(COLUMNS, np.random.default_rng(0).normal(size=(200, COLUMNS)), None),
-        HeadFeatures(None, FERNED.ferns, 0),
+        FeatureMap(None, FERNED.ferns, 0),
     ],
     ids=["columns", "dense", "ferns"],
 )
-def test_a_map_without_predicates_has_no_tree_beside_it(features: HeadFeatures) -> None:
+def test_a_map_without_predicates_has_no_tree_beside_it(features: FeatureMap) -> None:
     with pytest.raises(ParameterError, match="features must be a feature map of predicates"):
         plan_for(10_000, 1.0, features=features)
 

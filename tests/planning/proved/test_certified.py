@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.requests import request_of
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted

@@ -1,4 +1,4 @@
-"""Records on the workers of a cluster: the same counts and sums, the same trees, heads and teachers, bit for bit."""
+"""Records on the workers of a cluster: the same counts and sums, the same trees, linear classifiers and teachers, bit for bit."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pcqr.algorithms.stacked import stacked
 from sklearn.tree import DecisionTreeClassifier
 from support import clusters
 
 from pcqr.algorithms.ensemble import Teachers
-from pcqr.algorithms.head import descend, shape_of
-from pcqr.algorithms.stacked import stacked
+from pcqr.algorithms.linear import descend, shape_of
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError
 from pcqr.hypotheses import DecisionTrees, Estimators, HypothesisClass, Stumps
 from pcqr.mechanisms.exponential import exponential_mechanism
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import HeadStage, StackedStage
+from pcqr.plan import LinearStage, StackedStage
 from pcqr.records import Encoded, Records
 from pcqr.records.branching import Leaf, Split
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.parted import Cluster, ClusterLost, ParquetParts, Parted, Reading, parquet
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -110,21 +110,21 @@ def test_the_same_coins_draw_the_same_tree(there: Parted, here: Encoded, seed: i
 @pytest.mark.parametrize("has_tree", [False, True], ids=["alone", "beside a tree"])
 def test_the_same_coins_make_the_same_head(there: Parted, here: Encoded, has_tree: bool) -> None:
     public = np.random.default_rng(1).normal(size=(50, WIDTH))
-    features = HeadFeatures(PredicateVectors.of(QUESTIONS, WIDTH, public), Ferns(QUESTIONS[:6], 3, WIDTH), 100)
+    features = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH, public), Ferns(QUESTIONS[:6], 3, WIDTH), 100)
     if has_tree:
         tree = Split(QUESTIONS[1], Leaf(0), Split(QUESTIONS[4], Leaf(1), Leaf(0)))
         features = features.beside(tree, public, 0.5)
         assert features.tree == tree
-    plan = HeadStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    heads = [descend(features, records, plan, SeededEntropy(9)) for records in (there, here)]
-    assert heads[0] == heads[1]
+    plan = LinearStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
+    linears = [descend(features, records, plan, SeededEntropy(9)) for records in (there, here)]
+    assert linears[0] == linears[1]
 
 
 def test_the_same_coins_make_the_same_tree_and_the_same_head_beside_it(there: Parted, here: Encoded) -> None:
     trees = DecisionTrees(predicates=QUESTIONS)
-    features = HeadFeatures(PredicateVectors.of(QUESTIONS, WIDTH), None, 256)
-    head = HeadStage(ROWS, features.size + 1, 0, 0, 256, 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    plan = StackedStage(tree=0.05, depth=2, slack=1e-6, whitening=0.5, head=head)
+    features = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH), None, 256)
+    linear = LinearStage(ROWS, features.size + 1, 0, 0, 256, 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
+    plan = StackedStage(tree=0.05, depth=2, slack=1e-6, whitening=0.5, linear=linear)
     found = [stacked(trees, features, records, plan, SeededEntropy(9)) for records in (there, here)]
     assert found[0] == found[1]
     assert found[0].feature_map.tree is not None
@@ -205,8 +205,8 @@ def test_files_that_workers_do_not_see_are_refused_with_the_remedy(cluster: Clus
 
 def test_a_fit_goes_on_when_a_worker_is_killed(folder: Path, here: Encoded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two workers whom nobody starts again one is killed between two steps, in the middle of a descent."""
-    features = HeadFeatures(None, Ferns(QUESTIONS[:6], 3, WIDTH), 0)
-    plan = HeadStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
+    features = FeatureMap(None, Ferns(QUESTIONS[:6], 3, WIDTH), 0)
+    plan = LinearStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
     expected = descend(features, here, plan, SeededEntropy(9))
     tree = drawn(here, 5)
     with (
@@ -224,7 +224,7 @@ def test_a_fit_goes_on_when_a_worker_is_killed(folder: Path, here: Encoded, monk
                 workers[0].wait()
             return discrete_gaussians(*given)
 
-        monkeypatch.setattr("pcqr.algorithms.head.discrete_gaussians", noise)
+        monkeypatch.setattr("pcqr.algorithms.linear.discrete_gaussians", noise)
         assert descend(features, records, plan, SeededEntropy(9)) == expected
         assert next(steps, None) is None
         assert len(engine.connection.addresses()) == 1

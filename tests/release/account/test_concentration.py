@@ -28,8 +28,8 @@ from pcqr.plan import (
     ContestStage,
     CountedPlan,
     DrawPlan,
-    HeadPlan,
-    HeadStage,
+    LinearPlan,
+    LinearStage,
     PilotedStage,
     Plan,
     StackedStage,
@@ -59,9 +59,9 @@ def test_a_draw_has_an_eighth_of_its_epsilon_squared(epsilon: float) -> None:
 
 
 def test_noisy_sums_have_their_own() -> None:
-    plan = planned("head")
-    assert isinstance(plan, HeadPlan)
-    rho, stage = concentration(plan), plan.head
+    plan = planned("linear")
+    assert isinstance(plan, LinearPlan)
+    rho, stage = concentration(plan), plan.linear
     assert rho is not None
     one = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), 7.0)
     assert stage.steps * one <= 7.0 * rho <= stage.steps * one * (1 + 1e-11)
@@ -69,23 +69,23 @@ def test_noisy_sums_have_their_own() -> None:
     assert rho < plan.guarantee.epsilon**2 / 10.0
 
 
-def sums_of(stage: HeadStage, order: float) -> float:
+def sums_of(stage: LinearStage, order: float) -> float:
     return stage.steps * divergence(stage.event, order)
 
 
 def asked_of(stage: AskedStage, order: float) -> float:
     drawn = divergence(BoundedRangeEvent(2.0 * stage.tree), order)
-    return divergence(PureEvent(stage.question), order) + max(drawn, sums_of(stage.head, order))
+    return divergence(PureEvent(stage.question), order) + max(drawn, sums_of(stage.linear, order))
 
 
 def contest_of(stage: ContestStage, order: float) -> float:
     drawn = divergence(stage.draw, order)
     lead = divergence(DiscreteGaussianEvent(stage.scale / (2 * stage.bound)), order)
-    return sums_of(stage.pilot, order) + lead + max(drawn, sums_of(stage.head, order))
+    return sums_of(stage.pilot, order) + lead + max(drawn, sums_of(stage.linear, order))
 
 
 def stacked_of(stage: StackedStage, order: float) -> float:
-    return divergence(stage.draw, order) + sums_of(stage.head, order)
+    return divergence(stage.draw, order) + sums_of(stage.linear, order)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -114,7 +114,7 @@ def test_a_contest_by_itself(epsilon: float) -> None:
     assert rho < 0.3 * plan.guarantee.epsilon**2
     before = sums_of(stage.pilot, 1.0) + divergence(stage.comparison, 1.0)
     by_tree = before + (stage.tree + stage.slack) ** 2 / 2
-    assert rho == pytest.approx(max(by_tree, before + sums_of(stage.head, 1.0)))
+    assert rho == pytest.approx(max(by_tree, before + sums_of(stage.linear, 1.0)))
     looser = replace(plan, asked=replace(stage, slack=2.0 * stage.tree))
     assert concentration(looser) == pytest.approx(before + 4.5 * stage.tree**2)
 
@@ -136,7 +136,7 @@ def test_a_count_and_the_worst_of_what_may_come_after_it(epsilon: float) -> None
     assert concentration(hotter) != rho
 
 
-def quiet(stage: HeadStage) -> HeadStage:
+def quiet(stage: LinearStage) -> LinearStage:
     return replace(stage, scale=1e4 * stage.scale)
 
 
@@ -147,14 +147,14 @@ def of(plan: Plan) -> float:
 
 
 def test_each_way_of_a_count_counts() -> None:
-    """A tree and the head beside it add up; what a rare label has, and what an uncommon one, may be the costliest."""
+    """A tree and the linear classifier beside it add up; what a rare label has, and what an uncommon one, may be the costliest."""
     plan = planned("counted", 4.0)
     assert type(plan) is CountedPlan
     last = plan.counted.otherwise
     assert isinstance(last, StackedStage)
-    weak, silent = replace(last, tree=0.0, slack=0.0, head=quiet(last.head)), quiet(plan.counted.careful)
+    weak, silent = replace(last, tree=0.0, slack=0.0, linear=quiet(last.linear)), quiet(plan.counted.careful)
 
-    def rho(otherwise: StackedStage, careful: HeadStage = silent) -> float:
+    def rho(otherwise: StackedStage, careful: LinearStage = silent) -> float:
         """Less that of the count, where the tree of a rare label has no slack."""
         stated = replace(plan.guarantee, epsilon=plan.counted.count + 2 * 0.6)
         stage = replace(plan.counted, tree=0.6, careful=careful, otherwise=otherwise)
@@ -162,15 +162,15 @@ def test_each_way_of_a_count_counts() -> None:
 
     rare = 0.6**2 / 2
     assert rho(weak) == pytest.approx(rare)
-    head = replace(last.head, scale=last.head.scale / 3)
-    of_head = head.steps / (2 * head.event.noise_multiplier**2)
-    assert of_head > 2 * rare
-    assert rho(replace(weak, head=head)) == pytest.approx(of_head, rel=1e-6)
+    linear = replace(last.linear, scale=last.linear.scale / 3)
+    of_linear = linear.steps / (2 * linear.event.noise_multiplier**2)
+    assert of_linear > 2 * rare
+    assert rho(replace(weak, linear=linear)) == pytest.approx(of_linear, rel=1e-6)
     assert rho(replace(weak, tree=1.0)) == pytest.approx(0.5, rel=1e-6), "(2η)²/8"
     assert rho(replace(weak, tree=1.0, slack=0.5)) == pytest.approx(3.0**2 / 8, rel=1e-6), "(2η + 4λ)²/8"
-    assert rho(replace(weak, tree=0.1, slack=0.2, head=head)) == pytest.approx(of_head + 0.045, rel=1e-6)
-    loud = replace(plan.counted.careful, scale=head.scale, steps=head.steps, bound=head.bound)
-    assert rho(weak, careful=loud) == pytest.approx(of_head, rel=1e-6)
+    assert rho(replace(weak, tree=0.1, slack=0.2, linear=linear)) == pytest.approx(of_linear + 0.045, rel=1e-6)
+    loud = replace(plan.counted.careful, scale=linear.scale, steps=linear.steps, bound=linear.bound)
+    assert rho(weak, careful=loud) == pytest.approx(of_linear, rel=1e-6)
 
 
 def test_each_way_of_a_contest_counts() -> None:
@@ -178,26 +178,26 @@ def test_each_way_of_a_contest_counts() -> None:
     assert type(plan) is AskedPlan
     made = plan.asked
     assert isinstance(made, ContestStage)
-    pilot, head = quiet(made.pilot), quiet(made.head)
-    weak = replace(made, tree=0.0, slack=0.0, scale=1e4 * made.scale, pilot=pilot, head=head)
+    pilot, linear = quiet(made.pilot), quiet(made.linear)
+    weak = replace(made, tree=0.0, slack=0.0, scale=1e4 * made.scale, pilot=pilot, linear=linear)
 
     def rho(contest: ContestStage) -> float:
         return of(replace(plan, asked=contest))
 
     assert rho(replace(weak, tree=0.6)) == pytest.approx(0.18, rel=1e-6)
     assert rho(replace(weak, tree=0.6, slack=0.1)) == pytest.approx(0.245, rel=1e-6)
-    head = replace(made.head, scale=made.head.scale / 3)
-    of_head = head.steps / (2 * head.event.noise_multiplier**2)
-    assert of_head > 0.36
-    assert rho(replace(weak, head=head, tree=0.6)) == pytest.approx(of_head, rel=1e-6), "the costlier of the two"
+    linear = replace(made.linear, scale=made.linear.scale / 3)
+    of_linear = linear.steps / (2 * linear.event.noise_multiplier**2)
+    assert of_linear > 0.36
+    assert rho(replace(weak, linear=linear, tree=0.6)) == pytest.approx(of_linear, rel=1e-6), "the costlier of the two"
     lead = float(made.bound)  # half of what a record moves it by: ρ is 2
     assert rho(replace(weak, scale=lead)) == pytest.approx(2.0, rel=1e-6)
     assert rho(replace(weak, scale=lead, tree=0.6)) == pytest.approx(2.18, rel=1e-6)
-    assert rho(replace(weak, scale=lead, tree=0.6, head=head)) == pytest.approx(2.0 + of_head, rel=1e-6)
+    assert rho(replace(weak, scale=lead, tree=0.6, linear=linear)) == pytest.approx(2.0 + of_linear, rel=1e-6)
     loud = replace(made.pilot, scale=made.pilot.scale / 20)
     of_pilot = loud.steps / (2 * loud.event.noise_multiplier**2)
     assert rho(replace(weak, pilot=loud, tree=0.6)) == pytest.approx(of_pilot + 0.18, rel=1e-6)
-    assert rho(replace(weak, pilot=loud, head=head)) == pytest.approx(of_pilot + of_head, rel=1e-6)
+    assert rho(replace(weak, pilot=loud, linear=linear)) == pytest.approx(of_pilot + of_linear, rel=1e-6)
 
 
 def test_a_count_and_pilots() -> None:

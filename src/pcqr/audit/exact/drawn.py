@@ -1,6 +1,6 @@
 """The exact law of a choice, and of one noisy sum that always comes after it.
 
-A head beside a tree is of this kind: the tree is drawn, and a noisy sum follows, whose length and law may depend on the
+A linear classifier beside a tree is of this kind: the tree is drawn, and a noisy sum follows, whose length and law may depend on the
 tree. All that is drawn before the sum is walked through. Given that, what tells two tables apart is on which side of a
 plane the sum lies (sums.py), so it may have several coordinates, and noise of any scale:
 

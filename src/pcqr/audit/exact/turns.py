@@ -1,6 +1,6 @@
 """The exact law of choices, and of one noisy sum where they lead to one.
 
-A question that decides between a tree and a head is of this kind: what is drawn before the sum is walked through as
+A question that decides between a tree and a linear classifier is of this kind: what is drawn before the sum is walked through as
 ever, and the sum has a law in closed form. It has one coordinate that records move, the last: in all others it is 0 on
 every table, so that noise has the same law there and is let come to 0. Where a sum comes first and all else follows
 from it, as in a contest that a pilot begins, it is walked through value by value. (A sum that always comes last may

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl_guarantee
-from pcqr.algorithms.sub_samp import sub_samp_guarantee
-from pcqr.algorithms.unv_priv_cl import unv_priv_cl_guarantee
 from pcqr.audit.statistical.runs import Subject
 from pcqr.audit.statistical.transcripts import PublishRun, Table, UniversalRun, VotesRun
 from pcqr.guarantee import Guarantee

@@ -1,4 +1,4 @@
-"""Heads with too little noise, or not everywhere; questions without noise; vectors that depend on all."""
+"""LinearClassifiers with too little noise, or not everywhere; questions without noise; vectors that depend on all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pcqr.algorithms.asked import asked_guarantee
 from pcqr.algorithms.contest import contest_guarantee
-from pcqr.algorithms.head import head_guarantee, shape_of
+from pcqr.algorithms.linear import linear_guarantee, shape_of
 from pcqr.algorithms.stacked import stacked_guarantee
 from pcqr.audit.exact.cases.classifiers import (
     IN_QUESTION,
@@ -28,9 +28,9 @@ from pcqr.audit.statistical.transcripts import Table
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import HeadStage
+from pcqr.plan import LinearStage
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
-from pcqr.records.head_features import HeadFeatures
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
 
@@ -45,32 +45,32 @@ class NoisyGradient:
     Unless `is_everywhere`, sums of 0 have no noise.
     """
 
-    plan: HeadStage
+    plan: LinearStage
     plane: HalfSpace
     is_everywhere: bool = True
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         dense, cells = np.zeros((1, FEATURES.size), dtype=np.int32), np.zeros((1, 1, 2), dtype=np.int32)
-        parts = table.source.head_sums(FEATURES, self.plan.bound).total(dense, cells)
+        parts = table.source.gradient_sums(FEATURES, self.plan.bound).total(dense, cells)
         total = np.concatenate([part.reshape(-1) for part in parts])
         noisy = total + discrete_gaussians(self.plan.scale, total.size, entropy)
         shown = [value if self.is_everywhere or there else 0 for value, there in zip(noisy, total, strict=True)]
         return "beyond" if self.plane.holds(shown) else "not beyond"
 
 
-FEATURES = HeadFeatures(
+FEATURES = FeatureMap(
     ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), Ferns(MIDDLE, depth=1, features=1), share=128
 )
 BOUND = 512
 LENGTH = 362
 """‖φ‖² goes in halves to v = (0, 1) and to the cell: both have so much of M, ⌊M/√2⌋."""
-STEP = HeadStage(2, *shape_of(FEATURES), 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
+STEP = LinearStage(2, *shape_of(FEATURES), 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
 HALF_THE_NOISE = replace(STEP, scale=STEP.scale / 2.0)
-CLAIM = head_guarantee(STEP, 1e-6)
+CLAIM = linear_guarantee(STEP, 1e-6)
 RIGHT_CELL = HalfSpace((0, 0, 0, 1), 0)
 
 
-def _at_its_worst(plan: HeadStage) -> NoisyGradient:
+def _at_its_worst(plan: LinearStage) -> NoisyGradient:
     """With the plane beyond which a noisy sum speaks against the second neighbour by ε, twice that with half the noise.
 
     The sums of two records on the right are 2·362 times (0, 1, 0, 1), and 0.
@@ -86,9 +86,9 @@ def _on_the_right(label: int) -> Table:
 
 
 RECORDS = 60
-VECTORS = HeadFeatures(ColumnVectors(centres=(0.0,), scales=(1.0,), constant=1, features=1), None, share=256)
+VECTORS = FeatureMap(ColumnVectors(centres=(0.0,), scales=(1.0,), constant=1, features=1), None, share=256)
 """v = (x, 1)."""
-LONE_STEP = HeadStage(RECORDS, *shape_of(VECTORS), 1, bound=BOUND, scale=STEP.scale, momentum=0.0, step_size=1.0)
+LONE_STEP = LinearStage(RECORDS, *shape_of(VECTORS), 1, bound=BOUND, scale=STEP.scale, momentum=0.0, step_size=1.0)
 HALF_OF_ALL = HalfSpace((0, 1), RECORDS * BOUND // 2)
 
 
@@ -99,7 +99,7 @@ class NoisyTotal:
     Shown is whether the constant's part is more than half of what it can be.
     """
 
-    plan: HeadStage
+    plan: LinearStage
     is_relative: bool = False
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
@@ -109,7 +109,7 @@ class NoisyTotal:
             total = ((2 * table.y - 1)[:, None] * vectors * self.plan.bound / longest).sum(axis=0).astype(np.int64)
         else:
             dense, cells = np.zeros((1, VECTORS.size), dtype=np.int32), np.zeros((1, 0, 1), dtype=np.int32)
-            total = table.source.head_sums(VECTORS, self.plan.bound).total(dense, cells)[0][0]
+            total = table.source.gradient_sums(VECTORS, self.plan.bound).total(dense, cells)[0][0]
         noisy = total + discrete_gaussians(self.plan.scale, total.size, entropy)
         return "beyond" if HALF_OF_ALL.holds(list(noisy)) else "not beyond"
 
@@ -128,7 +128,7 @@ UNHIDDEN = replace(CONTEST, scale=0.005)
 """Noise of which not one draw in e^20,000 is other than 0."""
 
 STACKED = stacked_plan(records=4, multiplier=2.0, tree=0.5)
-ALL_FOR_THE_HEAD = replace(STACKED, head=replace(STACKED.head, scale=0.75 * STACKED.head.scale))
+ALL_FOR_THE_HEAD = replace(STACKED, linear=replace(STACKED.linear, scale=0.75 * STACKED.linear.scale))
 """Its sums alone are within the claim."""
 
 
@@ -152,14 +152,14 @@ BUGS: Sequence[Bug] = (
     bug(
         "vectors relative to the longest",
         "Each record's vector is divided by the longest one of the table: a long one makes all others short.",
-        claim=head_guarantee(LONE_STEP, 1e-6),
+        claim=linear_guarantee(LONE_STEP, 1e-6),
         broken=NoisyTotal(LONE_STEP, is_relative=True),
         correct=NoisyTotal(LONE_STEP),
         neighbours=(_short_but(0.0), _short_but(1_000.0)),
     ),
     bug(
         "question not paid for",
-        "Whether a tree or a head comes out is decided by the mistakes of the best tree without noise.",
+        "Whether a tree or a linear classifier comes out is decided by the mistakes of the best tree without noise.",
         claim=asked_guarantee(ASKED, ONE_CUT, 1, 0.01),
         broken=Question(UNPAID),
         correct=Question(ASKED),
@@ -167,7 +167,7 @@ BUGS: Sequence[Bug] = (
     ),
     bug(
         "contest without noise",
-        "Whether a tree or a head comes out is decided by their mistakes: those of a noisy pilot less those of the "
+        "Whether a tree or a linear classifier comes out is decided by their mistakes: those of a noisy pilot less those of the "
         "best tree, without noise.",
         claim=contest_guarantee(CONTEST, ONE_CUT, 1, 0.05),
         broken=Contest(UNHIDDEN),
@@ -176,7 +176,7 @@ BUGS: Sequence[Bug] = (
     ),
     bug(
         "tree that is not paid for",
-        "A head has all of ε for its sums, as though the tree that it asks about had not been drawn from the same "
+        "A linear classifier has all of ε for its sums, as though the tree that it asks about had not been drawn from the same "
         "records.",
         claim=stacked_guarantee(STACKED, ONE_CUT, 1, 0.001),
         broken=Stacked(ALL_FOR_THE_HEAD),

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.cases.raw import NUMBER, PLAN, SCHEMA, TREES, RawTable, published_tree
 from pcqr.audit.shown import in_full
 from pcqr.audit.zoo.base import Bug, bug

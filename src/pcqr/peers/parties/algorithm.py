@@ -17,24 +17,24 @@ from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.head import Head
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import Floats, curvature_of, unit_vectors, whole_weights
 from pcqr.progress import under_way
 from pcqr.records import Records
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 
 
 def published_student(
     hypotheses: HypothesisClass,
-    features: HeadFeatures,
+    features: FeatureMap,
     records: Records,
     points: Points,
     plan: PartiesStage,
     entropy: Entropy,
-) -> Head:
+) -> LinearClassifier:
     """Train the parties' teachers, let them vote on the public `points`, and return the student to publish."""
     vectors = unit_vectors(features, points)
     check_plan(hypotheses, records.size, vectors, plan)
@@ -45,10 +45,10 @@ def published_student(
     return released(features, whole, plan, entropy)
 
 
-def released(features: HeadFeatures, whole: NDArray[np.int64], plan: PartiesStage, entropy: Entropy) -> Head:
+def released(features: FeatureMap, whole: NDArray[np.int64], plan: PartiesStage, entropy: Entropy) -> LinearClassifier:
     """The student with its noise: all that may be shown of it."""
     noisy = whole + discrete_gaussians(plan.scale, whole.size, entropy).reshape(whole.shape)
-    return Head.of(features, plan.labels, noisy / plan.grid, np.zeros((plan.blocks, 0, 1)))
+    return LinearClassifier.of(features, plan.labels, noisy / plan.grid, np.zeros((plan.blocks, 0, 1)))
 
 
 def check_plan(hypotheses: HypothesisClass, records: int, vectors: Floats, plan: PartiesStage) -> None:

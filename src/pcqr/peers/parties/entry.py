@@ -8,7 +8,7 @@ PARTIES = Algorithm(
     words="publishes a linear student of soft votes on public rows, with noise on its weights; Python only",
     strength="teachers may be anything that learns, and all public rows are labelled at one price",
     proof="parties",
-    further=("head",),
+    further=("linear",),
     aliases=("Hamm-Cao-Belkin",),
     publishes=True,
 )

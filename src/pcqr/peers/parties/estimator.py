@@ -17,8 +17,8 @@ from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.head import Head
 from pcqr.hypotheses.learners.together import LogisticTeachers
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.peers.parties.algorithm import published_student
 from pcqr.peers.parties.plan import PartiesPlan
@@ -26,10 +26,10 @@ from pcqr.peers.parties.planning import PartiesPins, plan_parties
 from pcqr.peers.parties.student import unit_vectors
 from pcqr.plan import Budget
 from pcqr.planning.classifiers.dense import dense_features, is_dense
-from pcqr.planning.classifiers.head import head_features, head_predicates
+from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
 from pcqr.planning.classifiers.recipes import plain
 from pcqr.planning.request import Request
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.release.account import AccountLike
 
 
@@ -44,7 +44,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
 
     for more than two labels the same with softmax. One replaced record moves w by at most √g/(λP), g the largest
     eigenvalue of the mean of φφᵀ, so Gaussian noise on w makes it private: publish it, apply it for ever.
-    The paper has 2/(λP), for any loss. φ is the feature map of the private head (`PrivateClassifier`), made of the
+    The paper has 2/(λP), for any loss. φ is the feature map of the private linear classifier (`PrivateClassifier`), made of the
     public rows.
 
     Parameters
@@ -72,7 +72,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
 
     Attributes
     ----------
-    hypothesis_ : Head
+    hypothesis_ : LinearClassifier
         The published student, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
     guarantee_ : Guarantee
         What is promised.
@@ -129,8 +129,8 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
         With more than two classes one column for each, and the largest decides.
         """
         check_is_fitted(self, "plan_")
-        if not isinstance(self.hypothesis_, Head):
-            raise AssertionError("A student is a head.")
+        if not isinstance(self.hypothesis_, LinearClassifier):
+            raise AssertionError("A student is a linear classifier.")
         return self.hypothesis_.decision_function(self._table(X, self.schema_))
 
     def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
@@ -161,7 +161,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
         known = self._known
         if known.points is None:
             raise AssertionError("There are public points: `_prepared` has seen to it.")
-        self._map: HeadFeatures = _map_of(known, self.epsilon)
+        self._map: FeatureMap = _map_of(known, self.epsilon)
         pins = PartiesPins(self.parties, self.penalty)
         return plan_parties(request, unit_vectors(self._map, known.points), pins)
 
@@ -175,10 +175,10 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
         self.hypothesis_ = published_student(hypotheses, self._map, given.records, given.shown, plan.student, entropy)
 
 
-def _map_of(known: Known, epsilon: float) -> HeadFeatures:
-    """The feature map of a head without ferns, by what is public."""
+def _map_of(known: Known, epsilon: float) -> FeatureMap:
+    """The feature map of a linear classifier without ferns, by what is public."""
     if is_dense(known.features, known.schema, known.points):
         return dense_features(known.features, known.points, known.schema)
     recipe = plain(known.records, epsilon)
-    questions = head_predicates(recipe.rarest, known.records, known.points, known.schema)
-    return head_features(recipe, questions, known.features, known.points, known.schema)
+    questions = linear_predicates(recipe.rarest, known.records, known.points, known.schema)
+    return make_feature_map(recipe, questions, known.features, known.points, known.schema)

@@ -177,7 +177,5 @@ class PartiesPlan(Plan):
     def origin(self) -> tuple[str, PartiesStage]:
         stage = self.student
         votes = f"{counted(stage.parties, 'party', 'parties')} on {counted(stage.points, 'public row')}"
-        words = (
-            f"heads over {stage.coordinates} dense coordinates, by the soft votes of {votes}, with noise on the weights"
-        )
+        words = f"linear classifiers over {stage.coordinates} dense coordinates, by the soft votes of {votes}, with noise on the weights"
         return words, stage

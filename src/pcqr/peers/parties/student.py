@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from pcqr.errors import ParameterError
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.records.arrays import Points
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 
 Floats = NDArray[np.float64]
 
 
-def unit_vectors(features: HeadFeatures, points: Points) -> Floats:
+def unit_vectors(features: FeatureMap, points: Points) -> Floats:
     """φ of each point: its dense vector, of length 1 or 0. Public."""
     if features.dense is None or features.ferns is not None:
         raise ParameterError("features", "a feature map with a dense part alone", "one with ferns")

@@ -1,4 +1,4 @@
-"""Dense features: when a head reads the columns themselves, as an encoder made them, and not questions about them.
+"""Dense features: when a linear classifier reads the columns themselves, as an encoder made them, and not questions about them.
 
 Only public things decide: the number of columns, the schema, the public rows. Never the private records. The constants
 were settled on MNIST, with its test images in view: trust other data more.
@@ -10,12 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from pcqr.algorithms.evidence import has_evidence
 from pcqr.errors import DataError, ParameterError
-from pcqr.planning.classifiers.recipes import POSTERIOR_BELOW, Recipe, mixed, plain, posterior
+from pcqr.planning.classifiers.recipes import DENSE
 from pcqr.records.arrays import Points
 from pcqr.records.directions import MOST_COORDINATES
-from pcqr.records.head_features import WHOLE_SHARE, HeadFeatures
+from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.vectors import ColumnVectors
 from pcqr.schema import Schema
 
@@ -26,11 +25,6 @@ DENSE_ABOVE = 100
 
 MOST_DIRECTIONS, ROWS_A_DIRECTION, FEWEST_DIRECTIONS = 300, 4, 25
 """Principal directions: the most, the public rows that there must be for each, and below how many there are none."""
-
-DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.0, 0.3)
-"""Through directions of public rows: the vectors are centred, so that the loss is flat and steps may be long."""
-
-DENSE_AS_IT_IS = Recipe(WHOLE_SHARE, 0, 0, 1.0, 12.0, 100, 300, 0.0, 0.3)
 
 
 def is_dense(columns: int, schema: Schema | None, public: Points | None = None) -> bool:
@@ -57,7 +51,7 @@ def directions_for(columns: int, public: int) -> int | None:
     return found if found >= min(columns, FEWEST_DIRECTIONS) else None
 
 
-def dense_features(columns: int, public: Points | None, schema: Schema | None) -> HeadFeatures:
+def dense_features(columns: int, public: Points | None, schema: Schema | None) -> FeatureMap:
     """The public feature map: scaled by public rows, else by the bounds of the schema, else by a guess."""
     if columns >= MOST_COORDINATES:  # the constant is a coordinate, too
         allowed = f"a table of at most {MOST_COORDINATES - 1:,} columns for dense features"
@@ -72,14 +66,4 @@ def dense_features(columns: int, public: Points | None, schema: Schema | None) -
         vectors = ColumnVectors.within(known)
     else:
         vectors = ColumnVectors.unknown(columns)
-    return HeadFeatures(vectors, None, WHOLE_SHARE)
-
-
-def recipe_of(features: HeadFeatures, records: int, epsilon: float, classes: int = 2) -> Recipe:
-    """The recipe that `features`, the only ones of a head, were made by, for n = `records` and ε = `epsilon`."""
-    if isinstance(features.dense, ColumnVectors):
-        return DENSE_AS_IT_IS if features.dense.directions is None else DENSE
-    if features.ferns:
-        return mixed(records, epsilon, classes)
-    is_weak = classes == 2 and records * epsilon < POSTERIOR_BELOW
-    return posterior(records, epsilon) if is_weak and has_evidence(features) else plain(records, epsilon, classes)
+    return FeatureMap(vectors, None, WHOLE_SHARE)

@@ -1,42 +1,65 @@
-"""Plans for classifiers that are published at once: a tree, a head, or either by private questions.
+"""Plans for classifiers that are published at once: a tree, or a linear classifier with a tree beside it.
 
-`method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`).
+`method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`). Gaussian noise adds
+up by squares: pilots with a share k of the Gaussian-DP parameter μ each, and a comparison with c of it, leave
+√(1 − 2k² − c²) of μ for the linear classifier. The tree is of bounded range, and costs less than its share of ε.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping
 from typing import get_args
 
-from pcqr.algorithms.asked import asked_guarantee
-from pcqr.algorithms.contest import contest_guarantee
-from pcqr.algorithms.counted import counted_guarantee
-from pcqr.algorithms.head import head_guarantee
-from pcqr.algorithms.piloted import piloted_guarantee
+from pcqr.accounting import BoundedRangeEvent
+from pcqr.algorithms.linear import Shape, shape_of
+from pcqr.algorithms.published import may_use_empirical_bayes, most_coordinates
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import AskedPlan, ClassifierPlan, CountedPlan, HeadPlan, PilotedPlan
+from pcqr.mechanisms.exponential import inverse_temperature_for
+from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, PublishedPlan, Sequence, Stage, account
+from pcqr.plan.linear import LARGEST_TERM, MapName
 from pcqr.planning import plan_semi_private
-from pcqr.planning.classifiers.asked import plan_asked
-from pcqr.planning.classifiers.contest import plan_contest
-from pcqr.planning.classifiers.counted import plan_counted
-from pcqr.planning.classifiers.dense import recipe_of
-from pcqr.planning.classifiers.head import plan_head
-from pcqr.planning.classifiers.piloted import plan_piloted
-from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, choose, has_contest
+from pcqr.planning.classifiers.linear import coordinates, largest_mu, make_feature_map, noise_scale, stage_for
+from pcqr.planning.classifiers.recipes import DENSE_AS_IT_IS, Recipe, recipe_for
+from pcqr.planning.classifiers.rule import COMPARISON_SHARE, PILOT_SHARE, TREE_SHARE, Choice, Construction, choose
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.predicates import Predicates
+from pcqr.records.vectors import ColumnVectors
+from pcqr.schema import Schema
+
+Maps = Mapping[MapName, FeatureMap]
+
+
+def feature_maps(
+    construction: Construction,
+    records: int,
+    epsilon: float,
+    classes: int,
+    predicates: Predicates,
+    columns: int,
+    public: Points | None,
+    schema: Schema | None,
+) -> Maps:
+    """Return the public feature maps of a construction. Where nothing says how to make ferns, the plain one."""
+    made = {
+        name: make_feature_map(recipe_for(name, records, epsilon, classes), predicates, columns, public, schema)
+        for name in construction.maps
+    }
+    if made and all(features.ferns is None for features in made.values()):
+        return {"plain": next(iter(made.values()))}
+    return made
 
 
 def plan_published(
-    request: Request, method: Choice, maps: Sequence[HeadFeatures] = (), *, public: Points | None = None
-) -> ClassifierPlan:
-    """A plan within (ε, δ) for the method, or for the one that `choose` picks. Trees are pure: their δ is 0.
+    request: Request, method: Choice, maps: Maps | None = None, *, public: Points | None = None
+) -> PublishedPlan:
+    """Return a plan within (ε, δ) for the method, or for what `choose` picks. One tree is pure: its δ is 0.
 
-    A head is planned for `maps`, the public feature maps that `head_maps` or `dense_features` makes: one, or three
-    among which pilots choose. Before the one of a head that a pilot stands for in a contest comes that of the pilot
-    (`scout_map`), and where the labels are counted, that of the careful head (`careful_map`) comes first.
+    A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
+    With two of them pilots choose. On a dense one there is no tree beside it.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -44,33 +67,79 @@ def plan_published(
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
-    chosen = choose(request.records, request.epsilon, trees.labels) if method == "auto" else method
-    if chosen == "tree":
+    chosen = choose(request.records, request.epsilon, method)
+    if not chosen.maps and not (maps and "dense" in maps):
         return plan_semi_private(request)
-    if chosen in TWO_CLASSES_ONLY and trees.labels > 2:
-        several = "'tree' or 'head' for more than two classes"
-        raise ParameterError("method", f"{several}. Only binary classification is supported by {chosen!r}", method)
     if not maps:
-        raise ParameterError("maps", "a feature map for the head", None)
-    if chosen == "asked" and has_contest(request.records, request.epsilon):
-        contest = plan_contest(request, trees, maps, request.delta)
-        guarantee = contest_guarantee(contest, trees, request.features, request.delta)
-        return AskedPlan(**request.promise(guarantee), asked=contest)
-    if chosen == "asked":
-        asked = plan_asked(request, trees, maps[0])
-        guarantee = asked_guarantee(asked, trees, request.features, request.delta)
-        return AskedPlan(**request.promise(guarantee), asked=asked)
-    if chosen == "counted":
-        counted = plan_counted(request, trees, maps, public=public)
-        guarantee = counted_guarantee(counted, trees, request.features, request.delta)
-        return CountedPlan(**request.promise(guarantee), counted=counted)
-    return _plan_heads(request, trees.labels, maps)
+        raise ParameterError("maps", "a feature map for the linear classifier", None)
+    context = Context(trees, request.records, request.features)
+    draw = _draw(request, trees) if chosen.has_tree and "dense" not in maps else None
+    stage = _with_linear(request, trees, maps, context, draw, public)
+    guarantee = account(stage, context, request.delta)
+    if not guarantee.within(request.epsilon, request.delta):
+        raise AssertionError(f"The plan gives {guarantee}, more than {request.budget}.")
+    return PublishedPlan(**request.promise(guarantee), stage=stage)
 
 
-def _plan_heads(request: Request, labels: int, maps: Sequence[HeadFeatures]) -> HeadPlan | PilotedPlan:
-    n, epsilon, delta = request.records, request.epsilon, request.delta
-    if len(maps) > 1:
-        piloted = plan_piloted(n, maps, epsilon, delta, classes=labels)
-        return PilotedPlan(**request.promise(piloted_guarantee(piloted, delta)), piloted=piloted)
-    head = plan_head(n, maps[0], recipe_of(maps[0], n, epsilon, labels), epsilon, delta, classes=labels)
-    return HeadPlan(**request.promise(head_guarantee(head, delta)), head=head)
+def _draw(request: Request, trees: DecisionTrees) -> DrawStage:
+    share = TREE_SHARE * request.epsilon
+    return DrawStage(inverse_temperature_for(trees, share, records=request.records, features=request.features))
+
+
+def _with_linear(
+    request: Request,
+    trees: DecisionTrees,
+    maps: Maps,
+    context: Context,
+    draw: DrawStage | None,
+    public: Points | None,
+) -> Stage:
+    n, epsilon, classes = request.records, request.epsilon, trees.labels
+    shapes, recipes = {}, {}
+    for name, features in maps.items():
+        shapes[name] = _shape(features, classes, has_tree=draw is not None)
+        recipes[name] = _recipe(name, features, n, epsilon, classes, public, has_tree=draw is not None)
+    event = None if draw is None else draw.event(context)
+    beside = (event,) if isinstance(event, BoundedRangeEvent) else ()
+    sizes = [coordinates(shape, classes) for shape in shapes.values()]
+    if len(maps) == 1:
+        parts: tuple[tuple[float, int], ...] = ((1.0, sizes[0]),)
+    else:
+        left = math.sqrt(1.0 - len(sizes) * PILOT_SHARE**2 - COMPARISON_SHARE**2)
+        parts = (*((PILOT_SHARE, size) for size in sizes), (COMPARISON_SHARE, 1), (left, max(sizes)))
+    mu = largest_mu(parts, float(epsilon), float(request.delta), beside)
+
+    def linear(name: MapName, share: float) -> LinearStage:
+        return stage_for(name, n, shapes[name], recipes[name], share * mu, classes=classes)
+
+    linears: tuple[Stage, ...]
+    if len(maps) == 1:
+        linears = tuple(linear(name, 1.0) for name in maps)
+    else:
+        comparison = ComparisonStage(n, LARGEST_TERM, noise_scale(1, COMPARISON_SHARE * mu), lead=0)
+        options = Branch(tuple(linear(name, parts[-1][0]) for name in maps))
+        linears = (*(linear(name, PILOT_SHARE) for name in maps), comparison, options)
+    stages = linears if draw is None else (draw, *linears)
+    return stages[0] if len(stages) == 1 else Sequence(stages)
+
+
+def _shape(features: FeatureMap, classes: int, *, has_tree: bool) -> Shape:
+    """The shape of a map, with room for any tree beside it."""
+    dense, ferns, depth, share = shape_of(features)
+    return most_coordinates(features, classes) if has_tree else dense, ferns, depth, share
+
+
+def _recipe(
+    name: MapName,
+    features: FeatureMap,
+    records: int,
+    epsilon: float,
+    classes: int,
+    public: Points | None,
+    *,
+    has_tree: bool,
+) -> Recipe:
+    if isinstance(features.dense, ColumnVectors):
+        return DENSE_AS_IT_IS if features.dense.directions is None else recipe_for("dense", records, epsilon)
+    may_use_bayes = may_use_empirical_bayes(features, public, has_tree=has_tree)
+    return recipe_for(name, records, epsilon, classes, may_use_bayes=may_use_bayes)

@@ -1,23 +1,19 @@
-"""What a head is made of, by n and ε: fixed functions of public numbers.
-
-Three recipes: `plain` has no ferns, `mixed` gives them half of the norm or more, `ferned` nearly all of it. They were
-settled on five tables (Adult, bank marketing, covertype, diabetes, NYC flights) and on eight other questions about
-them, with their test rows in view (docs/classifiers.md): trust other tables more.
-"""
+"""What a linear classifier is made of, by n and ε: fixed functions of public numbers."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 
-WHITENING = 0.55
-"""Dense directions are divided by their public standard deviation to this power."""
+from pcqr.plan.linear import MapName
+from pcqr.planning.classifiers.rule import DESCENT_FROM, FERNS_FROM
+from pcqr.records.feature_map import WHOLE_SHARE
 
-LITTLE_BELOW, LITTLE_WHITENING = 5_000.0, 0.2
-"""n·ε below which directions that hardly vary drown in the noise of a descent, and the power there and for pilots."""
+WHITENING, LITTLE_WHITENING, BAYES_WHITENING = 0.55, 0.2, 0.4
+"""Dense directions are divided by their public standard deviation to this power: as a rule, where n·ε < 5,000 and
+descent would drown directions that hardly vary, and for empirical Bayes."""
 
-POSTERIOR_BELOW, POSTERIOR_WHITENING, POSTERIOR_SUMS = 8_000.0, 0.4, 2
-"""n·ε below which the weights are the mean of a posterior, where public rows allow for it; the power there; T."""
+LITTLE_BELOW, BAYES_SUMS = 5_000.0, 2
 
 RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
 """(n·ε from which on, the least share of the public rows at which a category is asked for)."""
@@ -30,7 +26,7 @@ MOST_ENTRIES = 4 * 10**8
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to make a head."""
+    """How to make a linear classifier."""
 
     share: int
     """The dense part's share of the squared norm, in 256ths."""
@@ -42,56 +38,58 @@ class Recipe:
     """In units of 1/n."""
     least_steps: int
     most_steps: int
-    rarest: float
-    """The least share of the public rows at which a category, or another column of two values, is asked for."""
     whitening: float = WHITENING
-    longest_way: float = math.inf
-    """τ at most: how far the weights go, in sums of unit vectors."""
-    is_posterior: bool = False
+    is_empirical_bayes: bool = False
     """Are the weights the mean of a posterior, after `least_steps` sums? Then there are no steps, and no noise N."""
 
 
+DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.3)
+"""Columns through directions of public rows: the vectors are centred, so that the loss is flat and steps may be long."""
+
+DENSE_AS_IT_IS = replace(DENSE, noise=1.0, largest_step=12.0)
+
+
 def rarest_for(records: int, epsilon: float) -> float:
-    """The rarer a category is, the more records it takes to learn about it under noise."""
+    """Return the least share of the public rows at which a category is asked for: the rarer, the more noise there is."""
     return max((least, share) for least, share in RAREST if least <= records * epsilon)[1]
 
 
-def plain(records: int, epsilon: float, classes: int = 2) -> Recipe:
+def recipe_for(name: MapName, records: int, epsilon: float, classes: int = 2, *, may_use_bayes: bool = False) -> Recipe:
+    """Return the recipe for a linear classifier on the map of this `name`."""
+    match name:
+        case "plain":
+            return _plain(records, epsilon, classes, may_use_bayes=may_use_bayes)
+        case "some ferns":
+            return _some_ferns(records, classes)
+        case "mostly ferns":
+            return _mostly_ferns(records, epsilon, classes)
+        case "dense":
+            return DENSE
+
+
+def _plain(records: int, epsilon: float, classes: int, *, may_use_bayes: bool) -> Recipe:
     """Predicates alone."""
-    noise = 0.7 if records * epsilon < 30_000.0 else 0.85
-    whitening = LITTLE_WHITENING if records * epsilon < LITTLE_BELOW else WHITENING
-    if classes == 2 and records * epsilon < POSTERIOR_BELOW:
-        whitening = POSTERIOR_WHITENING
-    return Recipe(256, 0, 0, noise, 12.0, 100, 300, rarest_for(records, epsilon), whitening)
+    strength = records * epsilon
+    noise = 0.7 if strength < FERNS_FROM else 0.85
+    recipe = Recipe(WHOLE_SHARE, 0, 0, noise, 12.0, 100, 300)
+    if classes == 2 and strength < DESCENT_FROM:
+        made = replace(recipe, whitening=BAYES_WHITENING)
+        return replace(made, is_empirical_bayes=True, least_steps=BAYES_SUMS) if may_use_bayes else made
+    return replace(recipe, whitening=LITTLE_WHITENING) if strength < LITTLE_BELOW else recipe
 
 
-def posterior(records: int, epsilon: float) -> Recipe:
-    """Predicates alone, and few sums."""
-    return replace(plain(records, epsilon), is_posterior=True, least_steps=POSTERIOR_SUMS)
-
-
-def scout(head: Recipe) -> Recipe:
-    """For a pilot that stands for `head` beside trees: weak, so with less noise in its margins, and few steps."""
-    return replace(head, least_steps=1) if head.is_posterior else replace(head, noise=0.5, least_steps=25)
-
-
-CAREFUL = Recipe(256, 0, 0, 0.85, 12.0, 100, 300, 0.03, whitening=0.0, longest_way=0.1)
-"""Few predicates, and a descent that stops early: for labels of which one is uncommon."""
-
-
-def mixed(records: int, epsilon: float, classes: int = 2) -> Recipe:
+def _some_ferns(records: int, classes: int) -> Recipe:
     """Predicates and ferns, half of the norm each; of many records ferns have five eighths."""
-    share = 128 if records < 300_000 else 96
-    return Recipe(share, _fewer(200, records, classes), 9, 0.85, 128.0, 80, 300, rarest_for(records, epsilon))
+    return Recipe(128 if records < 300_000 else 96, _fewer(200, records, classes), 9, 0.85, 128.0, 80, 300)
 
 
-def ferned(records: int, epsilon: float, classes: int = 2) -> Recipe:
+def _mostly_ferns(records: int, epsilon: float, classes: int) -> Recipe:
     """Ferns, with a twentieth for the predicates. The more records, the deeper: some 16 cells a record at most."""
     depth = min(13, max(6, int(math.log2(records)) - 4))
     ferns = max(1, min(MOST_FERNS, int(CELLS_A_RECORD * records) >> depth))
     of_many = 1.0 if records * epsilon < 300_000.0 else 1.3
     noise = 0.8 if records < 100_000 else of_many
-    return Recipe(13, _fewer(ferns, records, classes), depth, noise, 200.0, 80, 250, rarest_for(records, epsilon))
+    return Recipe(13, _fewer(ferns, records, classes), depth, noise, 200.0, 80, 250)
 
 
 def _fewer(ferns: int, records: int, classes: int) -> int:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pcqr import registry
 from pcqr.checks import check_delta, check_integer, check_positive
-from pcqr.planning.questions.measured import Evidence, evidence, queries_measured
+from pcqr.planning.questions.measured import EmpiricalBayes, evidence, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
 
@@ -140,7 +140,7 @@ class Advised:
 
     way: Way
     source: Source | None
-    measured: Evidence | None
+    measured: EmpiricalBayes | None
     alike: bool
 
 

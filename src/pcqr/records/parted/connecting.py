@@ -63,7 +63,7 @@ class Connection:
 
     @contextmanager
     def large_tasks(self) -> Iterator[None]:
-        """Dask warns of tasks of ten megabytes. The weights of a head are such ones, and are sent once."""
+        """Dask warns of tasks of ten megabytes. The weights of a linear classifier are such ones, and are sent once."""
         import dask  # noqa: PLC0415
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):

@@ -12,12 +12,12 @@ from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
 from pcqr.records.encoded import Encoded
-from pcqr.records.head_features import HeadFeatures
-from pcqr.records.head_sums import HeadSums
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_sums import GradientSums
 from pcqr.records.in_memory import InMemory
 from pcqr.records.parted import work
 from pcqr.records.parted.engine import Arrays, Engine, Handle, Integers, Share
-from pcqr.records.parted.head import PartedHeadSums
+from pcqr.records.parted.gradients import PartedGradientSums
 from pcqr.records.parted.parquet import ParquetParts, Reading, read_part
 from pcqr.records.parted.selected import Selected
 from pcqr.records.parted.work import Layout
@@ -161,11 +161,11 @@ class Parted(Records):
         (table,) = self._summed(positions, work.conjunctions, self._layout, asked, depth)
         return ConjunctionCounts(len(asked), depth, table.astype(np.int32, copy=False))
 
-    def head_sums(self, features: HeadFeatures, bound: int) -> HeadSums:
-        return PartedHeadSums(self._engine, self._handles, self._layout, features, bound, self.size)
+    def gradient_sums(self, features: FeatureMap, bound: int) -> GradientSums:
+        return PartedGradientSums(self._engine, self._handles, self._layout, features, bound, self.size)
 
-    def check_room(self, maps: Sequence[HeadFeatures]) -> None:
-        self._engine.check_room(self.size * max(map(HeadSums.record_bytes, maps), default=0))
+    def check_room(self, maps: Sequence[FeatureMap]) -> None:
+        self._engine.check_room(self.size * max(map(GradientSums.record_bytes, maps), default=0))
 
     def coinciding(self, shown: Points) -> int:
         found = np.zeros(shown.shape[0], dtype=np.bool_)

@@ -9,8 +9,8 @@ from pcqr.plan import (
     ContestStage,
     CountedPlan,
     DrawPlan,
-    HeadPlan,
-    HeadStage,
+    LinearPlan,
+    LinearStage,
     PilotedPlan,
     PilotedStage,
     Plan,
@@ -26,8 +26,8 @@ def concentration(plan: Plan) -> float | None:
     match plan:
         case DrawPlan() if type(plan) is DrawPlan:  # a UniversalPlan also has votes
             return _of_range(2.0 * (plan.guarantee.epsilon - plan.publish.inverse_temperature))
-        case HeadPlan():
-            return _of_sums(plan.head)
+        case LinearPlan():
+            return _of_sums(plan.linear)
         case PilotedPlan():
             return _of_pilots(plan.piloted)
         case AskedPlan():
@@ -61,23 +61,23 @@ def _of_question(plan: AskedPlan) -> float:
 def _of_asked(stage: AskedStage, slack: float) -> float:
     """Of the question and the costlier of the two that may come after it; `slack` is at least the tree's 2λ."""
     of_tree, of_question = _of_range(2.0 * (stage.tree + max(slack, 0.0))), stage.question * stage.question / 2.0
-    return rounded_up(of_question + max(of_tree, _of_sums(stage.head)))
+    return rounded_up(of_question + max(of_tree, _of_sums(stage.linear)))
 
 
 def _of_contest(stage: ContestStage) -> float:
     """Of pilot, lead and the costlier of the two that may come after them (proofs/contest.md)."""
-    last = max(_of_range(stage.draw.epsilon), _of_sums(stage.head))
+    last = max(_of_range(stage.draw.epsilon), _of_sums(stage.linear))
     return rounded_up(_of_sums(stage.pilot) + _of_lead(stage) + last)
 
 
 def _of_stacked(stage: StackedStage) -> float:
-    """Of a tree and the sums of the head beside it (proofs/stacked.md)."""
-    return rounded_up(_of_range(stage.draw.epsilon) + _of_sums(stage.head))
+    """Of a tree and the sums of the linear classifier beside it (proofs/stacked.md)."""
+    return rounded_up(_of_range(stage.draw.epsilon) + _of_sums(stage.linear))
 
 
 def _of_pilots(stage: PilotedStage) -> float:
-    """Of pilots, their comparison and the costliest head (proofs/piloted.md)."""
-    return rounded_up(sum(map(_of_sums, stage.pilots)) + _of_lead(stage) + max(map(_of_sums, stage.heads)))
+    """Of pilots, their comparison and the costliest linear classifier (proofs/piloted.md)."""
+    return rounded_up(sum(map(_of_sums, stage.pilots)) + _of_lead(stage) + max(map(_of_sums, stage.linears)))
 
 
 def _of_lead(stage: PilotedStage | ContestStage) -> float:
@@ -90,7 +90,7 @@ def _of_range(length: float) -> float:
     return rounded_up(length * length / 8.0)
 
 
-def _of_sums(descent: HeadStage) -> float:
+def _of_sums(descent: LinearStage) -> float:
     """Of T sums with discrete Gaussian noise."""
     multiplier = descent.event.noise_multiplier
     return rounded_up(descent.steps / (2.0 * multiplier * multiplier))

@@ -35,7 +35,7 @@ from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.peers.parties.algorithm import parties_guarantee, released
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import curvature_of, unit_vectors, whole_weights
-from pcqr.records.head_features import HeadFeatures
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import ColumnVectors
 
 Votes = tuple[int, ...]
@@ -206,7 +206,7 @@ def neighbouring_polls(teachers: int, labels: int) -> list[tuple[tuple[Votes, ..
     ]
 
 
-STUDENT_FEATURES = HeadFeatures(ColumnVectors(centres=(0.0,), scales=(3.0,), constant=4, features=1), None, share=256)
+STUDENT_FEATURES = FeatureMap(ColumnVectors(centres=(0.0,), scales=(3.0,), constant=4, features=1), None, share=256)
 """v = (3x, 4): of length 5 at x = ±1."""
 STUDENT_POINTS = np.array([[1.0], [-1.0], [0.0]])
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from pcqr.algorithms.sspp import sspp, sspp_guarantee
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl, unv_priv_cl_guarantee
+from pcqr.algorithms.sspp import sspp
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import (
     ALL_TEACHERS,

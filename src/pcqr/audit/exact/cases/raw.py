@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.algorithms.sspp import sspp, sspp_guarantee
+from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy

@@ -8,12 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl, ag_priv_cl_guarantee
+from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.algorithms.log import PrivLabel
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.stab import stab
-from pcqr.algorithms.sub_samp import sub_samp, sub_samp_guarantee
+from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.audit.exact.cases.tables import (
     LINE,
     Pairs,

@@ -1,0 +1,191 @@
+"""What noisy sums say about the weights of a linear classifier: the mean of a posterior, of public things alone.
+
+A noisy sum of slopes at weights θ_t says how far from them the best weights are, if it is known how vectors vary, and
+that public rows without labels tell. So a few sums do what a long descent does, and what noise hides can be shrunk:
+each column has a variance of its own, found from the same sums (empirical Bayes: MacKay 1992, Tipping 2001).
+
+    labels     P(1 | x) = p(θ·φ(x)), p the probabilities that belong to the cut slope (`LinearClassifier.predict_proba`)
+    sums       s_t = E[φ·slope at θ_t] + what is random in it: the noise that was drawn, and which rows are public
+    prior      effects e = B·θ of questions on the margin; those of column g are N(0, v_g) each
+    variances  v_g ~ inverse gamma of shape a and scale b, by expectation and maximisation
+
+Everything that a sum says enters by its tangent at the latest mean (Gauss and Newton). All is post-processing of noisy
+sums that costs nothing (proofs/linear.md), done in a fixed order of steps (`pcqr.records.positive`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import ParameterError
+from pcqr.records.arrays import Points
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.positive import inverse, moments, product
+from pcqr.records.vectors import UNIT, PredicateVectors
+
+Floats = NDArray[np.float64]
+
+SHAPE, SCALE = 0.5, 0.6
+"""a and b, of variances of a margin that one column would have if it were alone."""
+CONSTANT = 50.0
+"""The variance of the constant's effect: how common labels are is not shrunk."""
+TANGENTS, ROUNDS = 3, 4
+"""How often what a sum says is taken at a new mean, and how often variances are found anew at each of them."""
+LONGEST_STEP = 3.0
+"""The margin of no public row moves by more at one tangent: beyond that it says nothing."""
+LARGEST_WEIGHT = 2.0**10
+"""Weights are cut to ± this, so that all scores are integers of 64 bits. No sensible run comes near it."""
+MOST_COORDINATES, MOST_ROWS = 400, 2_500
+"""Of a vector, and public rows in use: the time grows with the third power of the one, and with the other."""
+
+
+def allows_empirical_bayes(features: FeatureMap) -> bool:
+    """Can noisy sums on this map be understood so? Predicates alone, with directions from many public rows.
+
+    A function of public things.
+    """
+    dense = features.dense
+    knows_rows = isinstance(dense, PredicateVectors) and dense.directions is not None
+    return features.ferns is None and knows_rows and features.size <= MOST_COORDINATES
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A noisy mean of slopes times vectors, at the weights where it was taken, and the deviation of its noise."""
+
+    at: Floats
+    mean: Floats
+    deviation: float
+
+
+class EmpiricalBayes:
+    """The noisy sums so far, and the weights that they speak for, 0 before the first. Public.
+
+    Parameters
+    ----------
+    features : FeatureMap
+        φ, of which `allows_empirical_bayes` is true.
+    public : Points or None
+        Public rows, none of which is a private record: how vectors vary.
+
+    Raises
+    ------
+    ParameterError
+        When `features` cannot be understood so, or there are no public rows.
+    """
+
+    def __init__(self, features: FeatureMap, public: Points | None) -> None:
+        dense = features.dense
+        if not (allows_empirical_bayes(features) and isinstance(dense, PredicateVectors)) or dense.directions is None:
+            raise ParameterError("features", "a feature map of predicates, seen through public directions", "another")
+        if public is None or public.shape[1] != features.features or not public.shape[0]:
+            received = None if public is None else f"{public.shape[0]} rows of {public.shape[1]} columns"
+            raise ParameterError(
+                "public", f"public rows of {features.features} columns, as the map was made of", received
+            )
+        vectors = dense.vectors(features.seen(public[:MOST_ROWS])).astype(np.float64)
+        squares = _row_sums(vectors * vectors).clip(1.0)
+        self._rows: Floats = vectors / np.sqrt(squares)[:, None]
+        unit = UNIT * math.sqrt(dense.spread / (math.fsum(squares) / len(squares)))
+        self._effects: Floats = dense.directions.matrix.astype(np.float64) * (unit * 2.0**-dense.directions.shift)
+        columns = [predicate.feature for predicate in dense.predicates]
+        self._groups = np.append(np.unique(columns, return_inverse=True)[1], len(set(columns)))  # the constant is last
+        self._sizes = np.bincount(self._groups)
+        self._variances = self._first_variances()
+        self._sums: list[_Sum] = []
+        self.features, self.weights = features, np.zeros(features.size)
+
+    def return_to_zero(self) -> None:
+        """Let the next sum be taken at weights 0 again: those of a weak pilot may be far off. No sum is forgotten."""
+        self.weights = np.zeros_like(self.weights)
+
+    def add(self, mean: Floats, deviation: float) -> None:
+        """Take a noisy mean of slopes and vectors at the present `weights`, and move these.
+
+        Slopes are at most ½; `deviation` is that of the noise in each number of `mean`.
+        """
+        self._sums.append(_Sum(self.weights, mean, deviation))
+        for _ in range(TANGENTS):
+            precision, pull = self._tangents()
+            for _ in range(ROUNDS):
+                target = self._posterior(precision, pull)
+            self.weights = self._on_the_way_to(target)
+
+    def _on_the_way_to(self, target: Floats) -> Floats:
+        """`target`, or as far towards it as its tangents may be trusted; 0 where rounding left it without a value."""
+        if not np.isfinite(target).all():
+            self._variances = self._first_variances()
+            return np.zeros_like(target)
+        way = target - self.weights
+        farthest = float(np.abs(_margins(self._rows, way)).max())
+        found: Floats = self.weights + min(1.0, LONGEST_STEP / max(farthest, LONGEST_STEP)) * way
+        return found.clip(-LARGEST_WEIGHT, LARGEST_WEIGHT)
+
+    def _first_variances(self) -> Floats:
+        found = np.full(self._sizes.size, SCALE)
+        found[-1] = CONSTANT
+        return found
+
+    def _tangents(self) -> tuple[Floats, Floats]:
+        """(Σ JᵀR⁻¹J, Σ JᵀR⁻¹(s − g + J·θ)) over all sums: what they say of θ, as of a linear function near it."""
+        rows, weights = self._rows, self.weights
+        chance, change = _chances(_margins(rows, weights))
+        precision, pull = np.zeros((weights.size, weights.size)), np.zeros(weights.size)
+        for each in self._sums:
+            up, down = _slopes(_margins(rows, each.at))
+            expected = chance * up - (1.0 - chance) * down
+            tangent = moments(rows, change * (up + down) / len(rows))
+            mean = product(expected[None], rows)[0] / len(rows)
+            spread = moments(rows, expected * expected / len(rows)) - mean[:, None] * mean
+            random = spread / len(rows) + np.eye(weights.size) * each.deviation**2
+            gain = product(tangent, inverse(random))
+            precision += product(gain, tangent)
+            pull += product(gain, (each.mean - mean + product(tangent, weights[:, None])[:, 0])[:, None])[:, 0]
+        return (precision + precision.T) / 2.0, pull
+
+    def _posterior(self, precision: Floats, pull: Floats) -> Floats:
+        """The mean of the posterior at the present variances, which become those that it speaks for."""
+        shrunk = product(self._effects.T, self._effects / self._variances[self._groups][:, None])
+        covariance = inverse(precision + (shrunk + shrunk.T) / 2.0)
+        mean = product(covariance, pull[:, None])[:, 0]
+        effects = product(self._effects, mean[:, None])[:, 0]
+        doubt = _row_sums(product(self._effects, covariance) * self._effects)
+        squares = np.bincount(self._groups, effects * effects + doubt)
+        self._variances = (squares + 2.0 * SCALE) / (self._sizes + 2.0 * SHAPE)
+        self._variances[-1] = CONSTANT
+        return mean
+
+
+def _margins(rows: Floats, weights: Floats) -> Floats:
+    return product(rows, weights[:, None])[:, 0]
+
+
+def _chances(margins: Floats) -> tuple[Floats, Floats]:
+    """p, the chance of label 1 at a margin, and its derivative: those at which the cut slope is 0 in the mean.
+
+    For margins above 0 it is 1/(1 + 2q), q = 1 − σ(margin): p·q = (1 − p)/2.
+    """
+    q = _less_likely(margins)
+    likelier = 1.0 / (1.0 + 2.0 * q)
+    return np.where(margins > 0.0, likelier, 1.0 - likelier), 2.0 * likelier * likelier * q * (1.0 - q)
+
+
+def _slopes(margins: Floats) -> tuple[Floats, Floats]:
+    """How far a record of label 1 pulls up at a margin, and one of label 0 down: at most ½."""
+    q = _less_likely(margins)
+    return np.where(margins > 0.0, q, 0.5), np.where(margins > 0.0, 0.5, q)
+
+
+def _less_likely(margins: Floats) -> Floats:
+    """1 − σ(|margin|)."""
+    odds = np.exp(-np.abs(margins))
+    found: Floats = odds / (1.0 + odds)
+    return found
+
+
+def _row_sums(matrix: Floats) -> Floats:
+    return product(matrix, np.ones((matrix.shape[1], 1)))[:, 0]

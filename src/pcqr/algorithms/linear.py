@@ -1,0 +1,203 @@
+"""The private linear classifier: noisy sums on a public integer feature map with a dense part and ferns, and weights made of them.
+
+Steps of full-batch gradient descent, after Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without
+sampling. Two classes: the loss is the logistic one of the margin s·θ·φ, ‖φ‖ ≤ 1 and s = ±1 the label, made linear below
+margin 0: its slope is cut at ½, which keeps it convex and halves what one record can do. Several classes: the residual
+of the softmax, doubled and cut to norm 1. Each step sums one integer vector of norm at most M a record
+(`pcqr.records.gradient_sums.GradientSums`) and adds discrete Gaussian noise to every coordinate. All that follows from the
+noisy sums is public, so that few of them may also be understood together, as `pcqr.algorithms.empirical_bayes` does. Proof:
+proofs/linear.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes
+from pcqr.compiled import compiled
+from pcqr.entropy import Entropy
+from pcqr.errors import DataError, ParameterError
+from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.noise import discrete_gaussians
+from pcqr.plan import LinearStage
+from pcqr.plan.linear import last_quarter
+from pcqr.progress import tracked, under_way
+from pcqr.records import Records
+from pcqr.records.arrays import Points
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_kernels import Integers, Weights
+from pcqr.records.gradient_sums import GRID, GradientSums
+from pcqr.records.on_device import DeviceGradientSums
+
+N = TypeVar("N", bound=np.generic)
+Floats = NDArray[np.float64]
+Shape = tuple[int, int, int, int]
+"""p, L, d and the share of a feature map."""
+
+
+def descend(
+    features: FeatureMap,
+    records: Records,
+    plan: LinearStage,
+    entropy: Entropy,
+    *,
+    start: LinearClassifier | None = None,
+    evidence: EmpiricalBayes | None = None,
+    called: str = "linear",
+) -> LinearClassifier:
+    """Make the noisy sums and return the linear classifier to publish: `linear_guarantee` holds for it.
+
+    Steps begin at 0, or at the weights of `start`, a linear classifier on the same map that was released before. The weights are the
+    mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits. Where
+    they are a posterior's, sums are added to `evidence` instead, which may have some already, and the weights are
+    those that it speaks for in the end. Whoever listens to its progress hears of it as `called`.
+    """
+    check_records(features, records, plan)
+    check_empirical_bayes(features, plan, evidence)
+    weights = np.zeros((plan.blocks, plan.coordinates)) if start is None else _weights_of(start, features, plan)
+    with under_way(f"{called}, vectors of the records"):
+        sums = records.gradient_sums(features, plan.bound)
+    descent, kept = _descent(sums, plan, weights, evidence), last_quarter(plan.steps)
+    for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
+        total = descent.total()
+        descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
+        if step > plan.steps - kept:
+            descent.keep()
+    return LinearClassifier.of(features, plan.classes, *_parts(descent.mean(kept), plan))
+
+
+class _Descent(Protocol):
+    """Where the weights are, here or on a GPU, and how a noisy sum moves them."""
+
+    def total(self) -> Any:
+        """The sum of all records' vectors at the weights. Private."""
+
+    def advance(self, total: Any, noise: Integers) -> None:
+        """One step along `total` plus `noise`, of which there is one draw for every coordinate."""
+
+    def keep(self) -> None:
+        """Let the weights be one of those whose mean is taken."""
+
+    def mean(self, kept: int) -> Floats:
+        """The mean of the `kept` weights."""
+
+
+def _descent(sums: GradientSums, plan: LinearStage, start: Floats, evidence: EmpiricalBayes | None) -> _Descent:
+    if evidence is not None:
+        return _Inference(sums, plan, evidence)
+    if isinstance(sums, DeviceGradientSums):
+        found: _Descent = sums.descent(start, plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
+        return found
+    return _OnHost(sums, plan, start)
+
+
+class _OnHost:
+    def __init__(self, sums: GradientSums, plan: LinearStage, start: Floats) -> None:
+        self._sums, self._plan, self._weights = sums, plan, start
+        self._shape = plan.blocks, plan.coordinates
+        self._velocity, self._average = np.zeros((2, *self._shape))
+        self._rounded = np.rint(start * GRID).astype(np.int32)
+
+    def total(self) -> Integers:
+        parts = self._sums.total(*_parts(self._rounded, self._plan))
+        return np.concatenate([part.reshape(self._plan.blocks, -1) for part in parts], axis=1)
+
+    def advance(self, total: Integers, noise: Integers) -> None:
+        rate = self._plan.step_size / self._plan.sensitivity
+        noisy = total + noise.reshape(self._shape)
+        _advance(noisy, rate, self._plan.momentum, GRID, self._velocity, self._weights, self._rounded)
+
+    def keep(self) -> None:
+        self._average += self._weights
+
+    def mean(self, kept: int) -> Floats:
+        found: Floats = self._average / kept
+        return found
+
+
+class _Inference:
+    """Sums at the weights that `evidence` speaks for."""
+
+    def __init__(self, sums: GradientSums, plan: LinearStage, evidence: EmpiricalBayes) -> None:
+        self._sums, self._plan, self._evidence = sums, plan, evidence
+        evidence.return_to_zero()
+
+    def total(self) -> Integers:
+        dense = np.rint(self.mean(1) * GRID).astype(np.int32)
+        return self._sums.total(*_parts(dense, self._plan))[0]
+
+    def advance(self, total: Integers, noise: Integers) -> None:
+        largest = float(self._plan.sensitivity * self._plan.records)  # of the sum, slopes being at most ½
+        self._evidence.add((total[0] + noise) / largest, self._plan.scale / largest)
+
+    def keep(self) -> None:
+        """The last weights are those of all sums."""
+
+    def mean(self, kept: int) -> Floats:  # noqa: ARG002
+        return self._evidence.weights[None]
+
+
+def empirical_bayes_for(features: FeatureMap, plan: LinearStage, public: Points | None) -> EmpiricalBayes | None:
+    """What the sums of `plan` are added to: of the `public` rows, where its linear classifier is a posterior's."""
+    return EmpiricalBayes(features, public) if plan.is_empirical_bayes else None
+
+
+def check_empirical_bayes(features: FeatureMap, plan: LinearStage, evidence: EmpiricalBayes | None) -> None:
+    """Raises where there is none for a plan that needs it, or it is of another map."""
+    if (evidence is not None) != plan.is_empirical_bayes:
+        raise ParameterError("evidence", "that of public rows for a posterior, none for steps", evidence)
+    if evidence is not None and evidence.features != features:
+        raise ParameterError("evidence", "on the same feature map", "another one")
+
+
+@compiled
+def _advance(
+    noisy: Integers, rate: float, momentum: float, grid: int, velocity: Floats, weights: Floats, rounded: Weights
+) -> None:
+    """One step along a noisy sum. `rounded` becomes the new weights in units of 1/`grid`: all that meets the records.
+
+    In one pass, for arrays of millions of cells that no cache holds.
+    """
+    for block in range(noisy.shape[0]):
+        for i in range(noisy.shape[1]):
+            velocity[block, i] = momentum * velocity[block, i] + rate * noisy[block, i]
+            moved = weights[block, i] + velocity[block, i]
+            weights[block, i] = min(max(moved, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+            rounded[block, i] = np.int32(np.rint(weights[block, i] * grid))
+
+
+def _parts(weights: NDArray[N], plan: LinearStage) -> tuple[NDArray[N], NDArray[N]]:
+    """The dense weights (blocks, p) and those of the cells (blocks, L, 2^d)."""
+    return weights[:, : plan.dense], weights[:, plan.dense :].reshape(plan.blocks, plan.ferns, 1 << plan.depth)
+
+
+def _weights_of(linear: LinearClassifier, features: FeatureMap, plan: LinearStage) -> Floats:
+    """Those of a released linear, as a descent has them. Within ±`LARGEST_WEIGHT`: it came from one."""
+    if linear.feature_map != features or linear.classes != plan.classes:
+        raise ParameterError("start", "a linear classifier on the same feature map, for as many classes", "another one")
+    cells = linear.tables * np.array(linear.scales)[:, None, None]
+    found: Floats = np.concatenate([np.array(linear.weights), cells.reshape(plan.blocks, -1)], axis=1)
+    return np.clip(found, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+
+
+def check_records(features: FeatureMap, records: Records, plan: LinearStage) -> None:
+    """Raises where `records`, `features` and `plan` do not fit, before any noise is drawn."""
+    if records.width != features.features:
+        raise DataError(
+            "X", f"a table with {features.features} column(s) for the feature map", f"{records.width} columns"
+        )
+    if records.labels != plan.classes:
+        raise DataError("y", f"records with {plan.classes} labels", f"{records.labels} labels")
+    if records.size != plan.records:
+        raise ParameterError("plan", f"a plan for {records.size} records", f"one for {plan.records}")
+    made, planned = shape_of(features), (plan.dense, plan.ferns, plan.depth, plan.share)
+    if made != planned:
+        raise ParameterError("plan", f"a plan for this feature map: (dense, ferns, depth, share) = {made}", planned)
+
+
+def shape_of(features: FeatureMap) -> Shape:
+    """p, L, d and the share: all that a plan has to know of a feature map."""
+    return features.size, features.count, features.depth, features.share

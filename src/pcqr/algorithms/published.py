@@ -1,0 +1,171 @@
+"""Classifiers that are published at once: run the stages of a plan, one after the other.
+
+A tree finds what columns do together, a linear classifier what each of them does by itself. Public numbers cannot tell
+which of the two is more, and asking the records costs more than having both: a tree is drawn, and its label is a
+further column of the linear classifier (stacking, Wolpert 1992). With many records two pilots, which are short linear
+classifiers with some and with mostly ferns, decide by a noisy comparison of their errors which of the two is published.
+Proof: proofs/plans.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
+from pcqr.algorithms.linear import check_records, descend, empirical_bayes_for
+from pcqr.algorithms.sspp import sspp
+from pcqr.entropy import Entropy
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import LARGEST_EXPONENT, Hypothesis, HypothesisClass
+from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.noise import discrete_gaussian
+from pcqr.plan import Branch, ComparisonStage, DrawStage, LinearStage, Sequence, Stage
+from pcqr.plan.composition import parts_of
+from pcqr.plan.linear import MapName
+from pcqr.progress import under_way
+from pcqr.records import Records
+from pcqr.records.arrays import Points, as_points
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.vectors import ROWS_A_PREDICATE, PredicateVectors
+
+Maps = Mapping[MapName, FeatureMap]
+"""The public feature maps, without a tree, by the names that stages call them."""
+
+
+def publish(
+    stage: Stage,
+    hypotheses: HypothesisClass,
+    records: Records,
+    entropy: Entropy,
+    *,
+    maps: Maps | None = None,
+    public: Points | None = None,
+) -> Hypothesis:
+    """Run `stage` and return what it publishes last: `pcqr.plan.account` states the guarantee of all that it shows.
+
+    Draws are from `hypotheses`. Linear classifiers are on `maps`, with the tree that was drawn before them, if one was.
+    The `public` rows say how vectors vary and what the tree says how often. They make no class here: a class made of
+    public points is published by `sspp`.
+    """
+    run = _Run(hypotheses, records, entropy, maps or {}, public)
+    run.check(stage)
+    return run.last(stage)
+
+
+@dataclass
+class _Run:
+    """A run so far: the tree that was drawn, the linear classifiers, and the option that a comparison speaks for."""
+
+    hypotheses: HypothesisClass
+    records: Records
+    entropy: Entropy
+    maps: Maps
+    public: Points | None
+    tree: DecisionTree | None = None
+    linears: list[LinearClassifier] = field(default_factory=list)
+    option: int = 0
+
+    def last(self, stage: Stage) -> Hypothesis:
+        """Run `stage` and return what it publishes last."""
+        match stage:
+            case Sequence(stages):
+                *before, final = stages
+                for each in before:
+                    if isinstance(each, ComparisonStage):
+                        self.option = self.compared(each)
+                    else:
+                        self.last(each)
+                return self.last(final)
+            case Branch(options):
+                return self.last(options[self.option])
+            case DrawStage():
+                return self.drawn(stage)
+            case LinearStage():
+                return self.trained(stage)
+        raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
+
+    def drawn(self, stage: DrawStage) -> Hypothesis:
+        found = sspp(self.hypotheses, self.records, None, stage, self.entropy)
+        if isinstance(found, DecisionTree):
+            self.tree = found.simplified()
+        return found
+
+    def trained(self, stage: LinearStage) -> LinearClassifier:
+        features, labels = self.maps[stage.features], self.hypotheses.labels
+        if self.tree is not None:
+            features = features.beside(self.tree.root, self.public, stage.whitening, labels=labels)
+            stage = replace(stage, dense=features.size)
+        prior = empirical_bayes_for(features, stage, self.public)
+        called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
+        found = descend(features, self.records, stage, self.entropy, evidence=prior, called=called)
+        self.linears.append(found)
+        return found
+
+    def compared(self, stage: ComparisonStage) -> int:
+        with under_way("comparing the pilots"):
+            first, second = map(int, self.records.mistakes(self.linears[-2:]))
+        lead = stage.bound * (first - second) // self.records.whole + discrete_gaussian(stage.scale, self.entropy)
+        return stage.option(lead)
+
+    def check(self, stage: Stage) -> None:
+        """Raise where a stage cannot be run, whatever those before it show, before any of them is."""
+        draws, linears = parts_of(stage, DrawStage), parts_of(stage, LinearStage)
+        for draw in draws:
+            if draw.inverse_temperature * float(self.records.size) > LARGEST_EXPONENT:
+                raise ParameterError("inverse_temperature", "at most 2**52 / n", draw.inverse_temperature)
+        if draws and linears:
+            self._check_trees()
+        if self.public is not None and linears:
+            features = self.maps[linears[0].features].features
+            as_points(self.public, features, name="public", owner="the feature map")
+        for linear in linears:
+            if linear.features not in self.maps:
+                raise ParameterError("maps", f"one called {linear.features!r}", sorted(self.maps))
+            self._check_linear(linear, has_tree=bool(draws))
+        for comparison in parts_of(stage, ComparisonStage):
+            if comparison.records != self.records.size:
+                raise ParameterError("plan", f"a plan for {self.records.size} records", comparison.records)
+
+    def _check_trees(self) -> None:
+        if not isinstance(self.hypotheses, DecisionTrees):
+            raise ParameterError("hypotheses", "decision trees beside a linear classifier", self.hypotheses)
+        self.hypotheses.check_countable(self.records)
+
+    def _check_linear(self, stage: LinearStage, *, has_tree: bool) -> None:
+        features, labels = self.maps[stage.features], self.hypotheses.labels
+        if has_tree:
+            if labels != stage.classes:
+                raise ParameterError("plan", f"a plan for {labels} classes", f"one for {stage.classes}")
+            most = most_coordinates(features, labels)
+            if most > stage.dense:
+                raise ParameterError("plan", f"a linear classifier with room for {most} coordinates", stage.dense)
+            stage = replace(stage, dense=features.size)
+        check_records(features, self.records, stage)
+        if stage.is_empirical_bayes and not may_use_empirical_bayes(features, self.public, has_tree=has_tree):
+            raise ParameterError("public", "public rows for empirical Bayes, four for each predicate", "fewer")
+
+
+def most_coordinates(features: FeatureMap, labels: int = 2) -> int:
+    """Return p at most, with any tree beside `features`, or with none that says anything.
+
+    There is one coordinate for each predicate, for each of the tree's `labels` but the first and for the constant, or
+    fewer directions that they are seen through.
+    """
+    if features.tree is not None or not isinstance(features.dense, PredicateVectors):
+        raise ParameterError("features", "a feature map of predicates, without a tree", "another one")
+    return max(features.dense.width + labels - 1, features.size)
+
+
+def may_use_empirical_bayes(features: FeatureMap, public: Points | None, *, has_tree: bool) -> bool:
+    """Return whether the sums of a linear classifier for two classes are enough for empirical Bayes.
+
+    With `has_tree`: whatever tree is beside `features`.
+    """
+    if not allows_empirical_bayes(features):
+        return False
+    if not has_tree:
+        return True
+    most, rows = most_coordinates(features), 0 if public is None else public.shape[0]
+    return most <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * most

@@ -1,0 +1,384 @@
+"""Plans that compose: stages, one after the other or one of several, and one fold for each fact about them.
+
+A stage is a frozen value. It says what it is to an accountant (`Stage.event`), and `Sequence` and `Branch` say it of
+their parts. `account` folds the event into a guarantee: (ε, δ), and ρ for accounts. Proof: proofs/plans.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeVar
+
+from pcqr.accounting import (
+    BoundedRangeEvent,
+    Composed,
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    Event,
+    GaussianEvent,
+    NoisySumsEvent,
+    OneOf,
+    PureEvent,
+    Repeated,
+    compose,
+)
+from pcqr.documents import Document
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.combinatorics import Combinatorics
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
+
+S = TypeVar("S", bound="Stage")
+
+
+@dataclass(frozen=True)
+class Context:
+    """The public facts that a stage's figures depend on beside its own numbers.
+
+    Parameters
+    ----------
+    hypotheses : Combinatorics
+        H, or what a plan needs to know of it.
+    records : int
+        n, the number of private records.
+    features : int
+        p, the columns of the encoded table.
+    public : int or None, default None
+        How many public points the class is made of. None: it is declared.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Context, DrawStage, account
+    >>> context = Context(Stumps(cuts=[0.5]), records=1_000, features=1)
+    >>> round(account(DrawStage(0.5), context, delta=0.0).epsilon, 6)
+    1.0
+    """
+
+    hypotheses: Combinatorics
+    records: int
+    features: int
+    public: int | None = None
+
+
+class Stage(Document):
+    """One step of a plan: the frozen parameters of something that looks at the private records.
+
+    Examples
+    --------
+    >>> from pcqr.plan import DrawStage, Stage, VoteStage
+    >>> issubclass(DrawStage, Stage), issubclass(VoteStage, Stage)
+    (True, True)
+    """
+
+    def event(self, context: Context) -> Event:
+        """Return what the stage is to an accountant."""
+        raise NotImplementedError
+
+    @property
+    def proof(self) -> str:
+        """The note in `proofs/` that proves the stage's figures."""
+        return "plans"
+
+    def within(self) -> Iterator[Stage]:
+        """Yield the stage itself, or the stages that it is made of, in order."""
+        yield self
+
+    def longest(self) -> Iterator[Stage]:
+        """Yield the stages of a run: of several options the one that takes the most time."""
+        yield self
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        """Return (records, how many) of the draws and teachers that the stage needs on a table of n = `records`."""
+        return ()
+
+    @property
+    def effort(self) -> float:
+        """What the time of the stage grows with. Options are compared by it."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Sequence(Stage):
+    """Stages on the same records, one after the other. Each may depend on what those before it showed.
+
+    Parameters
+    ----------
+    stages : tuple of Stage
+        At least two.
+
+    Raises
+    ------
+    ParameterError
+        When there are fewer, or one of them is no stage.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Context, DrawStage, Sequence, account
+    >>> context = Context(Stumps(cuts=[0.5]), records=1_000, features=1)
+    >>> twice = Sequence((DrawStage(0.5), DrawStage(0.25)))
+    >>> round(account(twice, context, delta=0.0).epsilon, 6)
+    1.5
+    """
+
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", _stages("stages", self.stages))
+
+    def event(self, context: Context) -> Event:
+        return Composed(tuple(stage.event(context) for stage in self.stages))
+
+    def within(self) -> Iterator[Stage]:
+        return (part for stage in self.stages for part in stage.within())
+
+    def longest(self) -> Iterator[Stage]:
+        return (part for stage in self.stages for part in stage.longest())
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        return tuple(part for stage in self.stages for part in stage.work(records))
+
+    @property
+    def effort(self) -> float:
+        return math.fsum(stage.effort for stage in self.stages)
+
+
+@dataclass(frozen=True)
+class Branch(Stage):
+    """One of several stages. Which one depends on nothing but what was shown before.
+
+    Parameters
+    ----------
+    options : tuple of Stage
+        At least two.
+
+    Raises
+    ------
+    ParameterError
+        When there are fewer, or one of them is no stage.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Branch, Context, DrawStage, account
+    >>> context = Context(Stumps(cuts=[0.5]), records=1_000, features=1)
+    >>> round(account(Branch((DrawStage(0.5), DrawStage(0.25))), context, delta=0.0).epsilon, 6)
+    1.0
+    """
+
+    options: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", _stages("options", self.options))
+
+    def event(self, context: Context) -> Event:
+        return OneOf(tuple(stage.event(context) for stage in self.options))
+
+    def within(self) -> Iterator[Stage]:
+        return (part for stage in self.options for part in stage.within())
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:
+        return tuple(part for stage in self.options for part in stage.work(records))
+
+    def longest(self) -> Iterator[Stage]:
+        return max(self.options, key=lambda stage: stage.effort).longest()
+
+    @property
+    def effort(self) -> float:
+        return max(stage.effort for stage in self.options)
+
+
+def _stages(name: str, given: Any) -> tuple[Stage, ...]:
+    stages = tuple(given)
+    if len(stages) < 2 or not all(isinstance(stage, Stage) for stage in stages):
+        raise ParameterError(name, "at least two stages", f"{len(stages)} values")
+    return stages
+
+
+def parts_of(stage: Stage, kind: type[S]) -> tuple[S, ...]:
+    """Return the stages of this `kind` that `stage` is made of, those of all options included."""
+    return tuple(part for part in stage.within() if isinstance(part, kind))
+
+
+def account(stage: Stage, context: Context, delta: float = 0.0) -> Guarantee:
+    """Return the guarantee of all that `stage` shows, with a δ of at most `delta`, and its ρ.
+
+    Parameters
+    ----------
+    stage : Stage
+        A stage, or a `Sequence` or `Branch` of stages.
+    context : Context
+        The public facts that its figures depend on.
+    delta : float, default 0.0
+        The most δ that noisy sums may cost. Votes have the δ of their own numbers.
+
+    Returns
+    -------
+    Guarantee
+
+    Raises
+    ------
+    ParameterError
+        When no figure with such a δ is proved.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Context, DrawStage, account
+    >>> print(account(DrawStage(0.5), Context(Stumps(cuts=[0.5]), records=1_000, features=1), delta=0.0))
+    pure differential privacy with ε = 1.00001 under 'replace one record'
+    """
+    event = stage.event(context)
+    stated = account_for(event, delta)
+    return replace(stated, proof=stated.proof or stage.proof, rho=zcdp(event))
+
+
+def account_for(event: Event, delta: float) -> Guarantee:
+    """Return (ε, δ) of an event, with a δ of at most `delta` (proofs/plans.md)."""
+    if isinstance(event, Guarantee):
+        return event
+    cost = _Cost.of(event)
+    if not cost.sums:
+        return cost.added_up()
+    if cost.stated:
+        raise ParameterError("stage", "one whose noisy sums stand beside draws and pure releases alone", "other stages")
+    return sums_guarantee(cost, delta)
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What a fold keeps of events: adds up in sequence, and is joined part by part over options."""
+
+    sums: tuple[NoisySumsEvent, ...] = ()
+    pure: tuple[float, ...] = ()
+    ranges: tuple[BoundedRangeEvent, ...] = ()
+    stated: tuple[Guarantee, ...] = ()
+
+    @classmethod
+    def of(cls, event: Event) -> _Cost:
+        match event:
+            case NoisySumsEvent():
+                return cls(sums=(event,))
+            case PureEvent(epsilon):
+                return cls(pure=(epsilon,))
+            case BoundedRangeEvent():
+                return cls(ranges=(event,))
+            case Guarantee():
+                return cls(stated=(event,))
+            case Composed(events):
+                return reduce(cls._and_then, map(cls.of, events), cls())
+            case OneOf(events):
+                return reduce(cls._or_else, (cls.of(option)._unranged() for option in events))
+        raise ParameterError("stage", "one whose events have a fold", type(event).__name__)
+
+    def _and_then(self, other: _Cost) -> _Cost:
+        return _Cost(
+            self.sums + other.sums, self.pure + other.pure, self.ranges + other.ranges, self.stated + other.stated
+        )
+
+    def _unranged(self) -> _Cost:
+        """An option's draws as pure releases: whether one of them happens depends on the history."""
+        return replace(self, pure=self.pure + tuple(event.alone.epsilon for event in self.ranges), ranges=())
+
+    def _or_else(self, other: _Cost) -> _Cost:
+        """What is at least as costly as each of both: one run of sums of the largest μ², and one pure release."""
+        if self.stated or other.stated:
+            raise ParameterError("options", "stages of noisy sums, draws and pure releases", "other stages")
+        sums = tuple(filter(None, (_together(self.sums), _together(other.sums))))
+        pure = max(rounded_sum(self.pure), rounded_sum(other.pure))
+        return _Cost((reduce(_larger, sums),) if sums else (), (pure,) if pure else ())
+
+    def added_up(self) -> Guarantee:
+        """Basic composition."""
+        first, *others = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, self.pure))
+        return first.compose(*others)
+
+
+def rounded_sum(figures: tuple[float, ...]) -> float:
+    """Return the sum, rounded up where it is one of several numbers."""
+    return math.fsum(figures) if len(figures) < 2 else rounded_up(math.fsum(figures))
+
+
+def _together(sums: tuple[NoisySumsEvent, ...]) -> NoisySumsEvent | None:
+    """One run of sums that is at least as costly as all of these one after the other."""
+    if len(sums) < 2:
+        return sums[0] if sums else None
+    scale = min(run.scale for run in sums)
+    multiplier = 1.0 / rounded_up(math.sqrt(math.fsum(run.squared_mu for run in sums)))
+    return NoisySumsEvent(multiplier * (1.0 - 1e-12), 1, scale, sum(_draws_at(scale, run) for run in sums))
+
+
+def _larger(first: NoisySumsEvent, second: NoisySumsEvent) -> NoisySumsEvent:
+    costlier = first if first.squared_mu >= second.squared_mu else second
+    return replace(costlier, scale=min(first.scale, second.scale), draws=max(first.draws, second.draws))
+
+
+def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
+    """Return the better of two figures for noisy sums beside draws and pure releases.
+
+    They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
+    all squared ones (proofs/linear.md, proofs/plans.md). The interval of a draw's loss is the same whatever was
+    released before it, as its class, prior and η are in the plan. Of several draws the longest is accounted as one of
+    bounded range, the others as pure.
+    """
+    beside = (*map(PureEvent, cost.pure), *cost.ranges)
+    runs = cost.sums
+    stated = compose([*runs, *beside], delta, accountant="Rényi")
+    squares = math.fsum(run.squared_mu for run in runs)
+    ranges = sorted(event.epsilon for event in cost.ranges)
+    pure = [*cost.pure, *ranges[:-1]]
+    ranged, steps = (ranges[-1] if ranges else None), sum(run.steps for run in runs)
+    scale = min(run.scale for run in runs)
+    draws = sum(_draws_at(scale, run) for run in runs)
+    fine = fine_gaussian_epsilon(rounded_up(math.sqrt(squares)), stated.delta, scale, draws, pure, ranged)
+    if fine < stated.epsilon:
+        kinds = [f"{len(pure)} pure"] * bool(pure) + ["one of bounded range"] * bool(ranges)
+        exactly = f" beside {' and '.join(kinds)}, in closed form" if kinds else ""
+        method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
+        stated = replace(
+            stated, epsilon=fine, steps=(f"{steps + len(beside)} mechanisms on the same records, {method}",)
+        )
+    kind = f"{steps} of them noisy sums" if beside else "each a noisy sum"
+    return replace(stated.explained(f"{kind} of one bounded integer vector a record"), proof="")
+
+
+def _draws_at(scale: float, run: NoisySumsEvent) -> int:
+    """How many draws of `scale` ≤ σ are as far from continuous noise as all draws of `run` are: (scale/σ)² for each."""
+    return run.draws if run.scale == scale else math.ceil(rounded_up(run.draws * (scale / run.scale) ** 2))
+
+
+def zcdp(event: Event) -> float | None:
+    """Return ρ such that the event is ρ-zCDP, rounded up; None where none is proved (proofs/account.md)."""
+    match event:
+        case Guarantee():
+            return event.rho
+        case Composed(events) | OneOf(events):
+            parts = [part for part in map(zcdp, events) if part is not None]
+            if len(parts) < len(events):
+                return None
+            return max(parts) if isinstance(event, OneOf) else rounded_up(sum(parts))
+        case Repeated(part, count):
+            each = _rho(part)
+            return None if each is None else rounded_up(count * each)
+    found = _rho(event)
+    return None if found is None else rounded_up(found)
+
+
+def _rho(event: Event) -> float | None:
+    """ρ of one release, by the formula of its kind."""
+    match event:
+        case NoisySumsEvent(multiplier, steps):
+            return steps / (2.0 * multiplier * multiplier)
+        case DiscreteGaussianEvent(multiplier) | GaussianEvent(multiplier):
+            return 1.0 / (2.0 * multiplier * multiplier)
+        case BoundedRangeEvent(length):
+            return length * length / 8.0
+        case PureEvent(epsilon):
+            return epsilon * epsilon / 2.0
+        case ConcentratedEvent(rho):
+            return rho
+    return zcdp(event) if isinstance(event, Composed | OneOf | Repeated | Guarantee) else None

@@ -1,0 +1,149 @@
+"""Plans for the private linear classifier: the feature map by a rule on n·ε, noise from (ε, δ), steps from n and the noise.
+
+Only public numbers, public rows and the schema enter. What (ε, δ) allow all T sums together is one number μ: noise of
+σ = 2M·√T/μ on each. The gradients g, which are the sums scaled to sensitivity 1, then carry noise of √T/μ each and 1/μ
+on their mean, whatever T is: more steps cost time, not accuracy. Weights move by about τ times the mean of g, τ =
+T·(step size)/(1 − β), so a margin carries noise of about τ/μ, whatever the number of coordinates is:
+
+    τ = N · μ           makes that noise N, whatever the table.
+    T                   is what it takes to get there with steps of at most `largest_step`/n, within limits.
+
+Where the weights are the mean of a posterior (`pcqr.algorithms.empirical_bayes`), there are few sums and no steps.
+
+The loss of unit vectors has a curvature of at most n/4, so steps below 8(1 + β)/n are stable for any of them. Those of
+ferns are far from each other, so that the curvature is much smaller, and longer steps are stable, too.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from pcqr.accounting import BoundedRangeEvent, Composed, NoisySumsEvent
+from pcqr.algorithms.linear import Shape
+from pcqr.errors import InfeasiblePlan
+from pcqr.hypotheses.trees.predicates import predicates_of_points, predicates_of_schema
+from pcqr.noise import LARGEST_SCALE
+from pcqr.plan import LARGEST_TERM, LinearStage
+from pcqr.plan.composition import account_for
+from pcqr.plan.linear import MapName
+from pcqr.planning.classifiers.recipes import Recipe
+from pcqr.records.arrays import Points
+from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
+from pcqr.records.ferns import Ferns
+from pcqr.records.predicates import Predicates
+from pcqr.records.vectors import PredicateVectors
+from pcqr.schema import Schema
+
+MOMENTUM = 0.9
+CUTS = 20
+"""The most cuts through a number: more than trees can afford."""
+MOST_PREDICATES, MOST_ENTRIES = 1_000, 4 * 10**8
+"""The most predicates, and the most entries, of 16 bits each, of the records' dense vectors."""
+_PRECISION = 1e-6  # relative, of the noise
+
+
+def linear_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
+    """The public questions of the dense part: by public rows, else by the schema. None without both."""
+    most = min(MOST_PREDICATES, max(1, MOST_ENTRIES // records))
+    if public is not None:
+        return predicates_of_points(public, CUTS, most, rarest_category=rarest)
+    return () if schema is None else predicates_of_schema(schema, CUTS, most)
+
+
+def make_feature_map(
+    recipe: Recipe,
+    predicates: Predicates,
+    columns: int,
+    public: Points | None,
+    schema: Schema | None,
+    *,
+    seed: int = 0,
+) -> FeatureMap:
+    """The public feature map that `recipe` asks for, over `predicates` on a table of so many `columns`.
+
+    Ferns cut the columns that the predicates cut, where public rows or the schema say between which values: without
+    any such column there are none, and the dense part has the whole norm.
+    """
+    source = schema if public is None else public
+    asked = sorted({predicate.feature for predicate in predicates})
+    if isinstance(source, Schema):
+        asked = [place for place in asked if source.features[place].is_indicator or source.features[place].bounds]
+    has_ferns = bool(asked and recipe.ferns)
+    ferns = Ferns.of(source, asked, recipe.ferns, recipe.depth, seed) if source is not None and has_ferns else None
+    share = WHOLE_SHARE if ferns is None else recipe.share
+    dense = PredicateVectors.of(predicates, columns, public, recipe.whitening) if share else None
+    return FeatureMap(dense, ferns, share)
+
+
+def stage_for(
+    name: MapName, records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0
+) -> LinearStage:
+    """Return the stage on the map `name`: the sums that `recipe` asks for at Gaussian-DP parameter μ = `mu`, and steps."""
+    if recipe.is_empirical_bayes:
+        steps, momentum, step_size = recipe.least_steps, 0.0, 0.0
+    else:
+        length = recipe.noise * mu * (1.0 - MOMENTUM)
+        steps = max(math.ceil(min(length * records / recipe.largest_step, recipe.most_steps)), recipe.least_steps)
+        momentum, step_size = MOMENTUM, min(length / steps, recipe.largest_step / records)
+    return LinearStage(
+        records,
+        *shape,
+        steps,
+        LARGEST_TERM,
+        noise_scale(steps, mu),
+        momentum,
+        step_size,
+        classes,
+        seed,
+        name,
+        recipe.whitening,
+    )
+
+
+def noise_scale(steps: int, mu: float) -> float:
+    """σ = 2M·√T/μ: T = `steps` sums with it have the strength μ together."""
+    scale = 2.0 * LARGEST_TERM * math.sqrt(steps) / mu
+    if scale > LARGEST_SCALE:
+        raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
+    return scale
+
+
+def coordinates(shape: Shape, classes: int) -> int:
+    """The numbers in one noisy sum."""
+    dense, ferns, depth, _ = shape
+    return (dense + (ferns << depth)) * (1 if classes == 2 else classes)
+
+
+@lru_cache(maxsize=256)
+def largest_mu(
+    parts: tuple[tuple[float, int], ...],
+    epsilon: float,
+    delta: float,
+    beside: tuple[BoundedRangeEvent, ...],
+) -> float:
+    """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
+
+    A part is (its strength as a share of μ, the numbers in one of its sums). How many sums it has does not matter but
+    to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
+    draws of √T times the scale are as far from continuous noise.
+    """
+
+    def is_kept(mu: float) -> bool:
+        runs = (NoisySumsEvent(1.0 / (share * mu), 1, noise_scale(1, share * mu), numbers) for share, numbers in parts)
+        return account_for(Composed((*runs, *beside)), delta).within(epsilon * (1.0 - 1e-9), delta)
+
+    # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
+    others = math.fsum(event.epsilon for event in beside)
+    needed, left = -math.log(delta), epsilon - others
+    if left <= 0.0:
+        told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."
+        raise InfeasiblePlan(told, "a larger ε")
+    low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
+    high = 2.0 * low
+    while is_kept(high):
+        low, high = high, 2.0 * high
+    while high > low * (1.0 + _PRECISION):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if is_kept(middle) else (low, middle)
+    return low

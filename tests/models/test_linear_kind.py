@@ -1,0 +1,300 @@
+"""LinearClassifiers as published models: JSON, scorecards, effects, pictures, ONNX and probabilities agree with `predict`."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import numpy as np
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.image import imread
+from support.published_linear import GUARANTEE, MAPS, PREDICATES, SCHEMA, feature_map, linear, linear_model, people
+
+import pcqr.models
+from pcqr import ParameterError
+from pcqr.documents.packing import packed
+from pcqr.hypotheses import DecisionTree
+from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.models import PublishedModel
+from pcqr.models.linear import sums_of
+from pcqr.records.branching import Leaf
+from pcqr.records.directions import USUAL_NORM
+from pcqr.records.predicates import evaluate
+from pcqr.records.vectors import UNIT, PredicateVectors
+from pcqr.schema import Column, Schema
+
+PEOPLE = people(300)
+POINTS = SCHEMA.encode(PEOPLE)
+MODEL = linear_model("both")
+KINDS = pytest.mark.parametrize(("kind", "classes"), [(kind, classes) for kind in MAPS for classes in (2, 3)])
+validate = fastjsonschema.compile(
+    json.loads((Path(pcqr.models.__file__).parent / "pcqr-model-4.schema.json").read_text(encoding="utf-8"))
+)
+
+
+def changed(model: PublishedModel = MODEL, top: dict[str, Any] | None = None, **inside: Any) -> str:
+    """The JSON of the model with top-level keys replaced, and keys of the hypothesis."""
+    document = json.loads(model.to_json()) | (top or {})
+    document["hypothesis"] = document["hypothesis"] | inside
+    return json.dumps(document)
+
+
+def within(part: str, model: PublishedModel = MODEL, **values: Any) -> str:
+    """The JSON of the model with keys of a part of the hypothesis replaced."""
+    return changed(model, **{part: json.loads(model.to_json())["hypothesis"][part] | values})
+
+
+class TestJson:
+    @KINDS
+    def test_what_is_written_comes_back_exactly(self, kind: str, classes: int) -> None:
+        plain = linear_model(kind, classes, seed=3)
+        for model in (plain, plain.explained(PEOPLE), plain.explained()):
+            text = model.to_json()
+            assert PublishedModel.from_json(text) == model
+            assert PublishedModel.from_json(text).to_json() == text
+            validate(json.loads(text))
+
+    def test_the_layout_is_stable(self) -> None:
+        document = json.loads(MODEL.to_json())
+        assert (document["version"], document["kind"], document["effects"]) == (4, "linear", None)
+        hypothesis = document["hypothesis"]
+        assert hypothesis["share"] == 100
+        assert hypothesis["dense"]["questions"][3] == {"feature": "work=Private", "above": 0.5, "yes": 192, "no": -64}
+        assert (hypothesis["ferns"]["count"], hypothesis["ferns"]["depth"]) == (5, 3)
+
+    def test_a_large_one_takes_little_more_than_a_byte_a_cell(self) -> None:
+        cells = 40 << 13
+        size = len(linear_model("both", count=40, depth=13).to_json())
+        assert size < 1.4 * cells
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (changed(top={"version": 3}), "model must be an object with the keys .*also effects"),
+            (changed(top={"classes": ["a", "b", "c"]}), "model.hypothesis.weights must be"),
+            (changed(top={"effects": 3}), "model.effects must be an object"),
+            (changed(accuracy=0.9), "also accuracy"),
+            (changed(share=257), "model.hypothesis.share must be"),
+            (changed(share=0), "model.hypothesis.share must be"),
+            (changed(dense=None), "model.hypothesis.share must be"),
+            (changed(dense=None, ferns=None), "a dense part, where there are no ferns"),
+            (changed(weights="?"), "model.hypothesis.weights must be base64 of zlib"),
+            (changed(weights=packed(np.full((1, 7), 2**31 - 1, dtype=np.int32))), "model.hypothesis.weights must be"),
+            (changed(scales=[-1.0]), "model.hypothesis.scales must be"),
+            (changed(scales=[1.0, 1.0]), "model.hypothesis.scales must be"),
+            (changed(cells=packed(np.zeros(3, dtype=np.int8))), "model.hypothesis.cells must be base64 of zlib of 40"),
+            (changed(cells=packed(np.full(40, -128, dtype=np.int8))), "model.hypothesis.cells must be integers from"),
+            (changed(cells=7), "cells must be a text"),
+            (within("dense", constant=255), "model.hypothesis.dense.constant must be 256"),
+            (within("dense", questions=[]), "model.hypothesis.dense.predicates must be"),
+            (within("dense", questions=[{"feature": "shoe", "above": 1, "yes": 1, "no": 0}]), "questions.0..feature"),
+            (
+                within("dense", questions=[{"feature": "age", "above": 1, "yes": 5000, "no": 0}]),
+                "dense.holding must be",
+            ),
+            (within("dense", directions={"columns": 0, "shift": 0, "matrix": ""}), "dense.directions.columns must be"),
+            (within("ferns", depth=17), "model.hypothesis.ferns.count must be"),
+            (within("ferns", depth=2), "model.hypothesis.ferns.features must be base64"),
+            (within("ferns", features=packed(np.full(15, 7, dtype=np.int32))), "model.hypothesis.ferns.predicates"),
+            (within("ferns", above=packed(np.full(15, np.nan))), "model.hypothesis.ferns.cut must be"),
+            (within("dense", linear_model("columns"), columns=[]), "one entry for each of 7 features"),
+        ],
+    )
+    def test_what_is_refused_and_where(self, text: str, message: str) -> None:
+        with pytest.raises(ParameterError, match=message):
+            PublishedModel.from_json(text)
+
+    def test_hypotheses_that_the_words_do_not_fit(self) -> None:
+        with pytest.raises(ParameterError, match="one on the 1 features"):
+            PublishedModel(linear("both"), ("a", "b"), Schema((Column("x"),)), GUARANTEE)
+        with pytest.raises(ParameterError, match="classes must be 2 labels"):
+            replace(MODEL, classes=("a", "b", "c"))
+
+
+class TestReading:
+    @pytest.mark.parametrize(
+        ("kind", "classes"), [("questions", 2), ("whitened", 2), ("questions", 3), ("whitened", 3)]
+    )
+    def test_the_scorecard_adds_up_to_the_score(self, kind: str, classes: int) -> None:
+        """Up to the rounding of whitened coordinates, less than one each."""
+        model = linear_model(kind, classes)
+        dense = model.hypothesis.feature_map.dense  # type: ignore[attr-defined]
+        assert isinstance(dense, PredicateVectors)
+        holds = evaluate(PREDICATES, POINTS)
+        sums = np.stack(
+            [np.where(holds, each.yes, each.no).sum(axis=1) + each.start for each in sums_of(model.hypothesis)],  # type: ignore[arg-type]
+            axis=1,
+        )
+        unit = UNIT if dense.directions is None else USUAL_NORM
+        norms = np.sqrt((dense.vectors(POINTS).astype(np.float64) ** 2).sum(axis=1))
+        wanted = model.decision_function(POINTS).reshape(300, -1) * norms[:, None] / unit
+        weights = np.abs(np.array(model.hypothesis.weights)).sum(axis=1)  # type: ignore[attr-defined]
+        assert (np.abs(sums - wanted) <= (1e-9 if kind == "questions" else 0.5 * weights / unit)).all()
+
+    def test_a_head_without_ferns_is_a_scorecard(self) -> None:
+        model = linear_model("whitened")
+        assert model.rules().startswith("Start with ")
+        assert "    " in model.rules(flat=True)
+        assert "work = Private" in model.rules(flat=True)
+        assert model.explained(PEOPLE) is model, "all is on the scorecard"
+
+    def test_one_with_ferns_says_plainly_that_it_is_no_list_of_rules(self) -> None:
+        lines = MODEL.explained(PEOPLE).rules().splitlines()
+        assert lines[0].startswith(
+            "This is no list of rules: a score is made of 6 questions and 5 ferns of 3 questions"
+        )
+        assert lines[1].startswith("How the mean score of 300 public rows moves as one column takes each value")
+        assert lines[2] == "Above 0 speaks for yes, below for no."
+        assert {"age", "work", "gain"} <= set(lines)
+        assert "made up" in MODEL.rules().splitlines()[1]
+        assert MODEL.rules(flat=True) == MODEL.rules()
+        assert MODEL.texts()["rules.txt"].count("This is no list") == 1
+
+    def test_effects_are_of_the_model(self) -> None:
+        """What the text says of a category is what setting it does to the mean score."""
+        model = MODEL.explained(people(50))
+        assert model.effects is not None
+        work = next(each for each in model.effects.columns if each.column.name == "work")
+        points = dict(zip(work.at, work.points[0], strict=True))
+        private = people(50) | {"work": ["Private"] * 50}
+        wanted = model.decision_function(private).mean() - model.decision_function(people(50)).mean()
+        assert points["work=Private"] == pytest.approx(wanted)
+
+    def test_public_rows_are_not_kept(self) -> None:
+        told = people(50) | {"gain": [123456.789] * 25 + [98765.4321] * 25}
+        text = MODEL.explained(told).to_json()
+        assert json.loads(text)["effects"]["rows"] == 50
+        assert len(text) < 2 * len(MODEL.to_json())
+
+    def test_the_card(self) -> None:
+        card = linear_model("both", 3).card()
+        for part in (
+            "# A private linear classifier published under differential privacy",
+            "They were not calibrated on the private records",
+            "This is no list of rules",
+            "A missing age counts as 17.",
+        ):
+            assert part in card
+
+
+class TestProbabilities:
+    @KINDS
+    def test_they_add_up_and_the_largest_is_the_label(self, kind: str, classes: int) -> None:
+        model = linear_model(kind, classes)
+        found = model.predict_proba(PEOPLE)
+        assert found.shape == (300, classes)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        decided = np.abs(np.diff(np.sort(found, axis=1)[:, -2:], axis=1))[:, 0] > 1e-12
+        assert decided.mean() > 0.5
+        assert (model.classes_[found.argmax(axis=1)] == model.predict(PEOPLE))[decided].all()
+
+    def test_only_heads_have_them(self) -> None:
+        tree = replace(MODEL, hypothesis=DecisionTree(Leaf(0), 7))
+        assert not hasattr(tree, "predict_proba")
+        assert hasattr(MODEL, "predict_proba")
+
+
+class TestOnnx:
+    @staticmethod
+    def exported(model: PublishedModel, directory: Path) -> onnxruntime.InferenceSession:
+        model.to_onnx(directory / "model.onnx")
+        return onnxruntime.InferenceSession(directory / "model.onnx", providers=["CPUExecutionProvider"])
+
+    @settings(max_examples=4, deadline=None)
+    @given(st.integers(0, 10**6))
+    @KINDS
+    def test_it_gives_the_same_labels_and_probabilities(
+        self, tmp_path_factory: pytest.TempPathFactory, kind: str, classes: int, seed: int
+    ) -> None:
+        model = linear_model(kind, classes, seed)
+        session = self.exported(model, tmp_path_factory.mktemp("onnx"))
+        for X in (POINTS, POINTS[:1]):
+            labels, probabilities = session.run(["label", "probability"], {"X": X})
+            assert labels.tolist() == model.predict(X).tolist()
+            np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+
+    @pytest.mark.parametrize("classes", [2, 3])
+    def test_ties_and_margins_that_only_rounding_decides(self, tmp_path: Path, classes: int) -> None:
+        """Weights that add up to 0 over the answers: sums of whole numbers are 0 on either side."""
+        blocks = 1 if classes == 2 else classes
+        tenth = round(0.1 * 2**20) / 2**20
+        weights = ((tenth, -tenth, 0.0, 0.0, 0.0, 0.0, 0.0),) * blocks
+        features = feature_map("both")
+        zero = LinearClassifier(
+            features, classes, weights, (0.5,) * blocks, packed(np.zeros((blocks, 5, 8), dtype=np.int8))
+        )
+        model = replace(linear_model("both", classes), hypothesis=zero)
+        session = self.exported(model, tmp_path)
+        assert session.run(["label"], {"X": POINTS})[0].tolist() == model.predict(POINTS).tolist()
+        assert 0.0 in model.decision_function(POINTS)
+
+    def test_what_the_file_gives(self, tmp_path: Path) -> None:
+        session = self.exported(linear_model("ferns", 3), tmp_path)
+        assert {(each.name, each.type) for each in session.get_outputs()} == {
+            ("label", "tensor(string)"),
+            ("probability", "tensor(double)"),
+        }
+
+
+class TestPicture:
+    @KINDS
+    def test_every_kind_can_be_drawn(self, tmp_path: Path, kind: str, classes: int) -> None:
+        model = linear_model(kind, classes).explained(PEOPLE)
+        model.draw(tmp_path / "a.svg")
+        assert (tmp_path / "a.svg").stat().st_size > 0
+
+    def test_the_same_model_gives_the_same_file(self, tmp_path: Path) -> None:
+        for name in ("a.svg", "b.svg"):
+            MODEL.explained(PEOPLE).draw(tmp_path / name)
+        assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+    def test_nothing_is_cut_off(self, tmp_path: Path) -> None:
+        replace(MODEL, classes=("no" * 30, "yes" * 20)).explained(PEOPLE).draw(tmp_path / "wide.png")
+        pixels = imread(tmp_path / "wide.png")[:, :, :3]
+        edge = np.concatenate([pixels[:8].ravel(), pixels[-8:].ravel(), pixels[:, :8].ravel(), pixels[:, -8:].ravel()])
+        assert (edge == 1.0).all()
+        assert (pixels < 0.5).any()
+
+    def test_weights_of_zero(self, tmp_path: Path) -> None:
+        zeros = LinearClassifier.of(feature_map("both"), 2, np.zeros((1, 7)), np.zeros((1, 5, 8)))
+        nothing = replace(MODEL, hypothesis=zeros)
+        nothing.explained(PEOPLE).draw(tmp_path / "flat.svg")
+        assert nothing.rules().startswith("This is no list of rules")
+        assert math.isclose(float(nothing.predict_proba(PEOPLE)[0, 0]), 0.5)
+
+
+class TestSaving:
+    def test_a_directory_that_can_be_carried_away(self, tmp_path: Path) -> None:
+        saved = MODEL.save(tmp_path, public=PEOPLE)
+        assert saved.left_out == {}
+        assert [path.name for path in saved.written] == [
+            *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx", "importance.txt", "importance.svg")
+        ]
+        assert PublishedModel.load(tmp_path) == saved.model == MODEL.explained(PEOPLE)
+        assert (tmp_path / "importance.txt").read_text(encoding="utf-8") == f"{MODEL.importances(PEOPLE)}\n"
+
+    def test_without_public_rows_nothing_of_an_earlier_model_stays(self, tmp_path: Path) -> None:
+        MODEL.save(tmp_path, public=PEOPLE)
+        saved = MODEL.save(tmp_path)
+        assert not (tmp_path / "importance.txt").exists()
+        assert saved.model.effects is not None
+        assert saved.model.effects.rows == 0
+        kept = saved.model.save(tmp_path / "again")
+        assert kept.model is saved.model, "what is known is not computed again"
+
+    def test_a_model_that_cannot_be_explained_is_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object) -> None:
+            raise MemoryError("no room")
+
+        monkeypatch.setattr(type(MODEL.kind), "effects", fail)
+        saved = MODEL.save(tmp_path, public=PEOPLE)
+        assert PublishedModel.load(tmp_path) == MODEL
+        assert saved.failed["effects"] == "MemoryError: no room"
+        assert (tmp_path / "model.onnx").exists()
