@@ -15,11 +15,11 @@ from rich.progress import Progress
 
 from pcqr import AssumePublic, Groups, PrivateClassifier
 from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
+from pcqr.cli.dry_run import Parts, announcement, told, try_out
 from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder, not_written
 from pcqr.cli.parts import in_parts
-from pcqr.cli.rehearsal import Parts, announcement, told, try_out
 from pcqr.cli.spending import (
     Outlook,
     account_facts,
@@ -31,7 +31,7 @@ from pcqr.cli.spending import (
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
-from pcqr.estimators.private_classifier import Rehearsal
+from pcqr.estimators.private_classifier import DryRun
 from pcqr.files import InUse, own_directory
 from pcqr.guarantee import assumed
 from pcqr.hypotheses import DecisionTrees
@@ -39,9 +39,8 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.plan import AskedPlan, CountedPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
-from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice
+from pcqr.planning.classifiers.rule import Choice
 from pcqr.records.parted import ParquetParts
 from pcqr.records.parted.work import Layout
 from pcqr.release.account import Account
@@ -74,7 +73,7 @@ class Made:
 
 
 def run(job: Publish, *, as_json: bool) -> None:
-    """Read, check, rehearse, draw, write, summarise. Whatever can be refused is refused before the draw.
+    """Read, check, plan, draw, write, summarise. Whatever can be refused is refused before the draw.
 
     Once the model is drawn, no signal comes between it and the disk.
     """
@@ -98,8 +97,8 @@ def run(job: Publish, *, as_json: bool) -> None:
                     inputs = read_inputs(job, most_labels=MOST_LABELS)
                 if parts is None:
                     with stages(bar, "planning"):
-                        rehearsal = _rehearsed(job, method, inputs.names, inputs.records, inputs.shown)
-                    if not as_json and (long := announcement(rehearsal, inputs.records)):
+                        dry_run = _dry_run(job, method, inputs.names, inputs.records, inputs.shown)
+                    if not as_json and (long := announcement(dry_run, inputs.records)):
                         bar.console.print(long, highlight=False)
                 with stages(bar, "publishing"), _own_directory(job):
                     made.learner = _learner(job, method, inputs.names).set_params(account=account)
@@ -135,9 +134,9 @@ def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, 
     check_label(parts.columns, job.label)
     with stages(bar, "planning"):
         shown = read_shown(job, parts.columns)
-        rehearsal = _rehearsed(job, method, names, parts.rows, shown)
+        dry_run = _dry_run(job, method, names, parts.rows, shown)
     if not as_json:
-        bar.console.print(announcement(rehearsal, parts.rows, _taken(job, parts, shown, names)), highlight=False)
+        bar.console.print(announcement(dry_run, parts.rows, _taken(job, parts, shown, names)), highlight=False)
 
 
 def _taken(job: Publish, parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
@@ -203,20 +202,18 @@ def _public(shown: Shown) -> AssumePublic | None:
     return None if shown.rows is None else AssumePublic(shown.rows)
 
 
-def _rehearsed(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> Rehearsal:
+def _dry_run(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> DryRun:
     """What the run will do, tried out as far as public things go."""
-    if method in TWO_CLASSES_ONLY and len(names) > 2:
-        raise ParameterError("--method", "tree or linear classifier for more than two labels", method)
     try:
-        rehearsal = _learner(job, method, names).rehearse(
+        dry_run = _learner(job, method, names).dry_run(
             records, _public(shown), shown.schema, persons=job.person is not None
         )
     except ParameterError as error:  # in the words of the command line
         if error.name not in {field.name for field in fields(job)}:
             raise
         raise ParameterError(f"--{error.name}", error.allowed, error.received) from None
-    try_out(rehearsal, names, shown, job.epsilon)
-    return rehearsal
+    try_out(dry_run, names, shown, job.epsilon)
+    return dry_run
 
 
 def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
@@ -227,21 +224,19 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     check_label(columns, job.label)
     shown = read_shown(job, columns)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
-    rehearsal = _rehearsed(job, method, names, records, shown)
-    plan = rehearsal.plan
+    dry_run = _dry_run(job, method, names, records, shown)
+    plan = dry_run.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    takes = told(rehearsal, records, None if parts is None else _taken(job, parts, shown, names))
+    takes = told(dry_run, records, None if parts is None else _taken(job, parts, shown, names))
     outlook = Outlook.of(job, account, plan, records)
     end_dry_run(plan, records, outlook, takes, {"plan": plan_facts(plan), "parts": takes}, as_json=as_json)
 
 
 def _depth(learner: PrivateClassifier) -> int | None:
     """The depth of the tree that was drawn; None for a linear classifier, with a tree beside it or not."""
-    plan, trees = learner.plan_, learner.hypotheses_
+    trees = learner.hypotheses_
     if not isinstance(learner.hypothesis_, DecisionTree):
         return None
-    if isinstance(plan, AskedPlan | CountedPlan):
-        return plan.asked.depth if isinstance(plan, AskedPlan) else plan.counted.depth
     return trees.depth_for(learner.n_records_) if isinstance(trees, DecisionTrees) else None
 
 

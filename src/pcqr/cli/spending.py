@@ -21,7 +21,7 @@ from pcqr.files import check_not_input
 from pcqr.guarantee import WEAK_EPSILON, Guarantee
 from pcqr.plan import Plan
 from pcqr.plan.words import guarantee_facts, promise
-from pcqr.release.account import Account, concentration
+from pcqr.release.account import Account
 from pcqr.release.account.figures import Tally
 from pcqr.release.account.places import found
 from pcqr.release.account.telling import told_tally
@@ -135,7 +135,7 @@ class Outlook:
         after = None
         if account is not None:
             try:
-                after = account.left_after(plan.guarantee, concentration=concentration(plan))
+                after = account.left_after(plan.guarantee)
             except AccountExhausted as exhausted:
                 refusal = refusal or exhausted
         return cls(account, after, refusal)

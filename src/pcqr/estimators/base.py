@@ -34,8 +34,8 @@ from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_unanswered
 from pcqr.planning.request import Request
 from pcqr.progress import showing
-from pcqr.records import Persons, Records
-from pcqr.release.account import Account, AccountLike, concentration, resolve_account
+from pcqr.records import Persons
+from pcqr.release.account import Account, AccountLike, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.matrix import one_row
 
@@ -142,7 +142,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
-        self._look_around(persons=groups is not None)
+        gpu = self._find_gpu(persons=groups is not None)
         schema = schema_for(X, schema, public, hypotheses)
         with showing() if verbose else nullcontext():
             table = handed(self, X, y, schema, groups)
@@ -150,32 +150,30 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
             known = Known(table.size, table.width, shown, schema)
-            try:
-                hypotheses = self._prepared(hypotheses, known)
-                hypotheses.check_width(known.features)
-                names, records, assumptions = table.named(self.classes, hypotheses)
-                if shown is not None and not assume_public:
-                    check_public(shown, records)
-                if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
-                    assumptions += (PUBLIC_POINTS,)
-                assumptions += self._assumed(known) + self._guessed(known)
-                hypotheses = hypotheses.with_labels(names.shape[0])
-                given = Given(records, None if hypotheses.is_fixed else shown, shown)
+            hypotheses = self._prepared(hypotheses, known)
+            hypotheses.check_width(known.features)
+            names, records, assumptions = table.named(self.classes, hypotheses)
+            if shown is not None and not assume_public:
+                check_public(shown, records)
+            if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
+                assumptions += (PUBLIC_POINTS,)
+            assumptions += self._assumed(known) + self._guessed(known)
+            hypotheses = hypotheses.with_labels(names.shape[0])
+            known = self._with_maps(hypotheses, known)
+            given = Given(records, None if hypotheses.is_fixed else shown, known, gpu)
 
-                n, p = records.size, records.width
-                request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
-                plan = self._make_plan(request)
-                hypotheses.check_work(plan.work(n), p)
-                guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
-                if groups is not None:
-                    guarantee = self._about_persons(guarantee, hypotheses)
-                warn_if_weak(guarantee, n)
-                warn_if_unanswered(plan)
-                self._check_room(records)
-                self._charge(account, guarantee, hypotheses, plan, n)
-                self._begin(hypotheses, given, plan, entropy)
-            finally:
-                self._forget()
+            n, p = records.size, records.width
+            request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
+            plan = self._make_plan(request, known)
+            hypotheses.check_work(plan.stages.work(n), p)
+            guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+            if groups is not None:
+                guarantee = self._about_persons(guarantee, hypotheses)
+            warn_if_weak(guarantee, n)
+            warn_if_unanswered(plan)
+            self._check_room(given)
+            self._charge(account, guarantee, hypotheses, plan, n)
+            self._begin(hypotheses, given, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
         guarantee = guarantee.charged(to_account=account is not None)
@@ -219,10 +217,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         InfeasiblePlan
             When no plan keeps to ε and δ with so few records.
         """
-        try:
-            return self._planned(records, features, public, schema, persons=persons)[1]
-        finally:
-            self._forget()
+        return self._planned(records, features, public, schema, persons=persons)[1]
 
     def _planned(
         self,
@@ -232,8 +227,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         schema: Schema | AssumePublic | None,
         *,
         persons: bool = False,
-    ) -> tuple[HypothesisClass, P]:
-        """The class and the plan of a `fit`, of which so much is public. `_forget` after it."""
+    ) -> tuple[HypothesisClass, P, Known]:
+        """The class, the plan and the feature maps of a `fit` of which so much is public."""
         check_integer("records", records, least=1)
         public = public.rows if isinstance(public, AssumePublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
@@ -245,16 +240,18 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
         width = width_of(features, shown, schema)
-        hypotheses = self._prepared(hypotheses, Known(records, width, shown, schema))
+        known = Known(records, width, shown, schema)
+        hypotheses = self._prepared(hypotheses, known)
         hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
         if self.classes is not None:
             hypotheses = hypotheses.with_labels(len(declared(self.classes)))
         points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
-        plan = self._make_plan(self._request(hypotheses, records, width, points))
-        hypotheses.check_work(plan.work(records), width)
+        known = self._with_maps(hypotheses, known)
+        plan = self._make_plan(self._request(hypotheses, records, width, points), known)
+        hypotheses.check_work(plan.stages.work(records), width)
         if persons:
             plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses))
-        return hypotheses, plan
+        return hypotheses, plan, known
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Keep a password in the address of an account out of all that shows or writes parameters."""
@@ -271,14 +268,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
 
-    def _look_around(self, *, persons: bool) -> None:
-        """See what this machine has to offer a fit, before anything is charged."""
+    def _find_gpu(self, *, persons: bool) -> str | None:  # noqa: ARG002
+        """Return the GPU that this fit uses, or None for the CPU."""
+        return None
 
-    def _check_room(self, records: Records) -> None:
-        """Refuse where what the records are asked for would not fit, before anything is charged."""
-
-    def _forget(self) -> None:
-        """Drop what this fit alone needed, however it ended: rows that were called public may be private ones."""
+    def _check_room(self, given: Given) -> None:
+        """Raise where what is kept of the records would not fit, before anything is charged."""
 
     def _account(self, entropy: Entropy) -> Account | None:
         """The account that this release is charged to."""
@@ -296,7 +291,6 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             account.charge(
                 guarantee,
                 type(self).__name__,
-                concentration=concentration(plan),
                 hypotheses=type(hypotheses).__name__,
                 plan=type(plan).__name__,
                 records=records,
@@ -310,7 +304,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """The parameters, checked, together with the class and the public size of the data."""
 
     @abstractmethod
-    def _make_plan(self, request: Request) -> P: ...
+    def _make_plan(self, request: Request, known: Known) -> P: ...
 
     @abstractmethod
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
@@ -374,6 +368,10 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         if found.needs_public and not found.is_fixed:
             raise ParameterError("public", f"public rows or a schema for {type(found).__name__}", None)
         return found
+
+    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:  # noqa: ARG002
+        """Return `known` with the public feature maps that this estimator needs."""
+        return known
 
     def _table(self, X: Any, schema: Schema | None) -> Points:
         """Public points or queries as the table of numbers that `fit` was given."""

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
+from pcqr.plan.linear import MapName
 from pcqr.records import Records
+from pcqr.records.feature_map import FeatureMap
 from pcqr.schema import Schema
 
 
 @dataclass(frozen=True)
-class Given:
-    """What `fit` was given, checked: the private records, and the public points.
-
-    `public` are those that a draw makes its class of, None where the class is fixed; `shown` are all that were given.
-    """
-
-    records: Records
-    public: Points | None
-    shown: Points | None = None
-
-
-@dataclass(frozen=True)
 class Known:
-    """What is public of a private table: its size once it is encoded, public points of its kind, its schema."""
+    """What is public of a private table: its size once it is encoded, public points of its kind, its schema.
+
+    `maps` are the public feature maps that an estimator makes of these, by name.
+    """
 
     records: int
     features: int
     points: Points | None
     schema: Schema | None
+    maps: Mapping[MapName, FeatureMap] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:
         return self.points is None and self.schema is None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was given, checked: the private records, and what is public of them.
+
+    `public` are the points that a draw makes its class of, None where the class is fixed; `known.points` are all.
+    """
+
+    records: Records
+    public: Points | None
+    known: Known
+    gpu: str | None = None
 
 
 @dataclass(frozen=True)

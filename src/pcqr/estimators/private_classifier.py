@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.algorithms.asked import asked
-from pcqr.algorithms.contest import contest
-from pcqr.algorithms.counted import by_rarer_label
-from pcqr.algorithms.linear import descend, empirical_bayes_for
-from pcqr.algorithms.piloted import piloted_linear
-from pcqr.algorithms.sspp import sspp
+from pcqr.algorithms.published import Maps, publish
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy
 from pcqr.errors import InfeasiblePlan, NoGpu, ParameterError
@@ -29,28 +24,13 @@ from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import (
-    AskedPlan,
-    AskedStage,
-    Budget,
-    ClassifierPlan,
-    ContestStage,
-    CountedPlan,
-    DrawPlan,
-    LinearPlan,
-    PilotedPlan,
-)
+from pcqr.plan import Budget, PublishedPlan
 from pcqr.planning import Request
-from pcqr.planning.classifiers.contest import scout_map
-from pcqr.planning.classifiers.counted import careful_map
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
 from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.planning.classifiers.piloted import feature_maps
-from pcqr.planning.classifiers.published import plan_published
+from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
-from pcqr.planning.classifiers.rule import TWO_CLASSES_ONLY, Choice, Method, choose, has_contest, trees_for
-from pcqr.records import Records
-from pcqr.records.feature_map import FeatureMap
+from pcqr.planning.classifiers.rule import Choice, Method, choose, trees_for
 from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
@@ -61,10 +41,8 @@ POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 _MOST_DECLARED = 130
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
-FEWEST = 20
-"""n·ε below which nothing is published: the likeliest tree is hardly likelier than others, whatever the records say."""
-HEADS = ("auto", "linear")
-"""The methods that can read dense features."""
+FEWEST = 10
+"""n·ε below which nothing is published: the likeliest label is hardly likelier than others, whatever the records say."""
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:
@@ -72,19 +50,19 @@ def _has_margins(classifier: PrivateClassifier) -> bool:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryRun:
     """What a `fit` would do, and make its classifier of. From public things alone.
 
-    `maps` are the feature maps of the linear classifiers that may come out, none where a method has no linear classifier.
+    `maps` are the feature maps of the linear classifiers. There are none where a tree is published.
     """
 
-    plan: ClassifierPlan
+    plan: PublishedPlan
     hypotheses: HypothesisClass
-    maps: tuple[FeatureMap, ...]
+    maps: Maps
 
 
 @dataclass(eq=False, repr=False)
-class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
+class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
     Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
@@ -97,26 +75,22 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
         δ of the same promise. One tree is pure and spends none: 0 is allowed with method="tree".
-    method : {"auto", "tree", "linear", "asked", "counted"}, default "auto"
-        "tree": one exact draw over all trees of a depth. "linear": noisy gradient descent [1]_ [2]_ over public
-        predicates and, from n·ε = 30,000 on, random ferns, how many of them two pilots decide; below 8,000 two noisy
-        sums in its place, and what they say together with public rows. "asked": one private question first, how many
-        mistakes the best shallow tree makes, from n·ε = 3,000 on any tree, beside a short linear classifier; then a tree or a linear classifier.
-        "counted": how rare the rarer label is; where it is rare, a tree, else a linear classifier, up to n·ε = 30,000 with a tree
-        beside it: what the tree says is one more column. "auto": a linear classifier where features are dense, else the choice that
-        `pcqr.planning.classifiers.rule.choose` makes from n, ε and the number of classes, public numbers all.
-        Questions, counts and comparisons are paid for out of ε.
+    method : {"auto", "tree", "linear"}, default "auto"
+        "tree": one exact draw over all trees of a depth. "linear": DP gradient descent [1]_ [2]_ over public predicates
+        and, from n·ε = 30,000 on, random ferns; from 150,000 on two pilots choose how many. Below 8,000 the weights
+        are those of empirical Bayes, by two noisy sums and the public rows. "auto": a tree below n·ε = 3,000; from
+        there on a linear classifier beside a tree, whose label is one more column of it; where features are dense, a
+        linear classifier. All of it is paid for out of ε (`pcqr.planning.classifiers.rule`).
     features : {"auto", "predicates", "dense"}, default "auto"
-        What a linear classifier reads. "predicates": the answers to public questions, which suits tables of numbers and categories.
+        What a linear classifier reads. "predicates": public predicates, which suit tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
         and seen through their principal directions, at most 300 and at most a quarter of the public rows, or scaled
         by the bounds of the schema. "auto": dense where there are more than 100 columns (and at most 65,535), all of
         them numbers, and neither `trees` nor a `method` says otherwise. What made the columns must be public, and make
         each row by itself: `guarantee_.assumptions` says so.
     trees : DecisionTrees or None, default None
-        Where the public predicates come from, and the depth of one tree; a linear classifier has more predicates of its own, unless
-        these are declared. None: `DecisionTrees()`, or fewer where n·ε < 1,500
-        (`pcqr.planning.classifiers.rule.trees_for`).
+        Where the public predicates come from, and the depth of one tree. A linear classifier has more predicates of its
+        own, unless these are declared. None: those of `pcqr.planning.classifiers.rule.trees_for`.
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
@@ -138,7 +112,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         Which kind it is.
     guarantee_ : Guarantee
         What is promised.
-    plan_ : ClassifierPlan
+    plan_ : PublishedPlan
         What was decided from public numbers.
     classes_ : ndarray
         The label names.
@@ -189,15 +163,12 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     account: AccountLike | None = None
     device: DeviceChoice = "cpu"
 
-    def rehearse(
+    def dry_run(
         self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
-    ) -> Rehearsal:
-        """`plan`, and what would be made by it. Nothing private is touched and nothing is spent."""
-        try:
-            hypotheses, plan = self._planned(records, None, public, schema, persons=persons)
-            return Rehearsal(plan, hypotheses, getattr(self, "_maps", ()))
-        finally:
-            self._forget()
+    ) -> DryRun:
+        """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent."""
+        hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons)
+        return DryRun(plan, hypotheses, known.maps)
 
     @property
     def method_(self) -> Method:
@@ -220,7 +191,7 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
     @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """A probability of each class for each row of `X`, for linear classifiers: a function of margins, see `LinearClassifier.predict_proba`.
+        """Return a probability of each class for each row of `X`: a function of margins, for linear classifiers alone.
 
         Post-processing of the published weights, which costs nothing. They carry noise, and nothing was calibrated on
         the private records.
@@ -230,10 +201,8 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             return self.hypothesis_.predict_proba(self._table(X, self.schema_))
         raise AttributeError("predict_proba")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.method not in TWO_CLASSES_ONLY
-        return tags
+    def _takes_several_labels(self) -> bool:
+        return True
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
@@ -254,25 +223,21 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
         """Are the columns themselves the features? Decided by public things."""
         if self.features != "auto":
             return self.features == "dense"
-        return self.method in HEADS and self.trees is None and is_dense(known.features, known.schema, known.points)
+        return self.method != "tree" and self.trees is None and is_dense(known.features, known.schema, known.points)
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        self._known: Known = known  # for this fit alone
         if self._is_dense(known):
             return hypotheses  # no predicates are asked
-        trees = trees_for(known.records, self.epsilon) if self.trees is None else self.trees
+        chosen = choose(known.records, self.epsilon, self.method)
+        trees = trees_for(known.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
         if self._is_uninformed(known):
             cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
             trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
-        elif self._chosen(known.records) == "linear" and not trees.is_fixed:
-            trees = replace(trees, predicates=self._linear_questions(known) or None)
+        elif not chosen.has_tree and not trees.is_fixed:
+            trees = replace(trees, predicates=self._linear_predicates(known) or None)
         return super()._prepared(trees, known)
 
-    def _chosen(self, records: int, labels: int = 2) -> Method:
-        """What is published. A linear classifier for two `labels` is one for more of them, too."""
-        return choose(records, self.epsilon, labels) if self.method == "auto" else self.method
-
-    def _linear_questions(self, known: Known) -> Predicates:
+    def _linear_predicates(self, known: Known) -> Predicates:
         """More than trees can afford."""
         return linear_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
 
@@ -285,51 +250,40 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
             raise ParameterError("device", f"one of {', '.join(map(repr, get_args(DeviceChoice)))}", self.device)
         if self.features not in get_args(FeatureChoice):
             raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
-        if self.features == "dense" and (self.method not in HEADS or self.trees is not None):
-            raise ParameterError(
-                "features", "'auto' or 'predicates' for trees, and for other methods than 'linear'", "dense"
-            )
+        if self.features == "dense" and (self.method == "tree" or self.trees is not None):
+            raise ParameterError("features", "'auto' or 'predicates' for trees", "dense")
         budget = Budget(self.epsilon, self.delta)
         return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
 
-    def _make_plan(self, request: Request) -> ClassifierPlan:
+    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:
+        if self._is_dense(known):
+            return replace(known, maps={"dense": dense_features(known.features, known.points, known.schema)})
+        trees = hypotheses
+        if not isinstance(trees, DecisionTrees) or trees.predicates is None:
+            raise ParameterError("public", "public rows or a schema", None)
+        is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
+        maps = feature_maps(
+            choose(known.records, self.epsilon, self.method),
+            known.records,
+            self.epsilon,
+            trees.labels,
+            trees.predicates if is_declared else self._linear_predicates(known),
+            known.features,
+            known.points,
+            known.schema,
+        )
+        return replace(known, maps=maps)
+
+    def _make_plan(self, request: Request, known: Known) -> PublishedPlan:
         if request.records * self.epsilon < FEWEST:
             raise InfeasiblePlan(
                 f"With n = {request.records:,} and ε = {self.epsilon:g} a published classifier would be noise: n·ε is "
                 f"below {FEWEST}.",
                 f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
             )
-        trees, known = request.hypotheses, self._known
-        if not isinstance(trees, DecisionTrees):
-            raise ParameterError("trees", "DecisionTrees", trees)
-        if self._is_dense(known):
-            method: Method = "linear"
-            maps: tuple[FeatureMap, ...] = (dense_features(known.features, known.points, known.schema),)
-        else:
-            method = self._chosen(known.records, trees.labels)
-            maps = self._make_maps(trees, known, method)
-        self._maps = maps
-        return plan_published(request, method, maps, public=known.points)
+        return plan_published(request, self.method, known.maps, public=known.points)
 
-    def _make_maps(self, trees: DecisionTrees, known: Known, method: Method) -> tuple[FeatureMap, ...]:
-        """Every φ that a linear classifier may have, from what is public: predicates, public rows, the schema, and numbers."""
-        if method == "tree":
-            return ()
-        if trees.predicates is None:
-            raise ParameterError("public", "public rows or a schema", None)
-        n, epsilon = known.records, self.epsilon
-        is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
-        questions = trees.predicates if is_declared else self._linear_questions(known)
-        maps = feature_maps(n, epsilon, trees.labels, questions, known.features, known.points, known.schema)
-        if method == "linear":
-            return maps
-        if method == "asked" and has_contest(n, epsilon):
-            return scout_map(n, epsilon, questions, known.features, known.points, known.schema), maps[0]
-        if method == "asked":
-            return maps[:1]
-        return careful_map(questions if is_declared else None, n, known.features, known.points, known.schema), *maps
-
-    def _look_around(self, *, persons: bool) -> None:
+    def _find_gpu(self, *, persons: bool) -> str | None:
         found = Found(None, "the rows of persons are weighed on the CPU")
         if not persons and self.device != "cpu":
             found = find_gpu()
@@ -339,30 +293,13 @@ class PrivateClassifier(PublishedEstimator[ClassifierPlan]):
                 NoGpu,
                 stacklevel=4,  # errstate and fit stand between
             )
-        self._gpu: str | None = found.name  # for this fit alone
+        return found.name
 
-    def _check_room(self, records: Records) -> None:
-        if self._gpu is None:
-            records.check_room(self._maps)
+    def _check_room(self, given: Given) -> None:
+        if given.gpu is None:
+            given.records.check_room(tuple(given.known.maps.values()))
 
-    def _forget(self) -> None:
-        for name in {"_known", "_maps", "_gpu"} & vars(self).keys():
-            delattr(self, name)
-
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ClassifierPlan, entropy: Entropy) -> None:
-        records = given.records if self._gpu is None else OnDevice(given.records, self._gpu)
-        public = self._known.points
-        match plan:
-            case LinearPlan():
-                evidence = empirical_bayes_for(self._maps[0], plan.linear, public)
-                self.hypothesis_ = descend(self._maps[0], records, plan.linear, entropy, evidence=evidence)
-            case PilotedPlan():
-                self.hypothesis_ = piloted_linear(self._maps, records, plan.piloted, entropy)
-            case AskedPlan(asked=ContestStage() as stage) if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = contest(hypotheses, self._maps, records, stage, entropy, public=public)
-            case AskedPlan(asked=AskedStage() as stage) if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = asked(hypotheses, self._maps[0], records, stage, entropy, public=public)
-            case CountedPlan() if isinstance(hypotheses, DecisionTrees):
-                self.hypothesis_ = by_rarer_label(hypotheses, self._maps, records, plan.counted, entropy, public=public)
-            case DrawPlan():
-                self.hypothesis_ = sspp(hypotheses, records, given.public, plan.publish, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
+        records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
+        known = given.known
+        self.hypothesis_ = publish(plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.points)

@@ -14,7 +14,7 @@ from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.estimators.kept import V, for_publication
 from pcqr.estimators.persons import Hearing, weighs_rows
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
@@ -160,7 +160,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "all rows"
 
-    def _make_plan(self, request: Request) -> VotingPlan:
+    def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
         return plan_subsample(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
@@ -257,7 +257,7 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
-    def _make_plan(self, request: Request) -> VotingPlan:
+    def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
         return plan_agnostic(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
@@ -377,7 +377,7 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     def _pins(self) -> Pins:
         return replace(super()._pins(), publish_share=self.publish_share)
 
-    def _make_plan(self, request: Request) -> UniversalPlan:
+    def _make_plan(self, request: Request, known: Known) -> UniversalPlan:  # noqa: ARG002
         return plan_universal(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:

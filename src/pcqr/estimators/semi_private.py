@@ -14,7 +14,7 @@ from pcqr.estimators.published import PublishedEstimator
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import Aim, Budget, DrawPlan
+from pcqr.plan import Aim, Budget, PublishedPlan
 from pcqr.planning import Request, plan_semi_private
 from pcqr.release.account import AccountLike
 
@@ -24,7 +24,7 @@ DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 
 
 @dataclass(eq=False, repr=False)
-class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
+class SemiPrivateLearner(PublishedEstimator[PublishedPlan]):
     """SSPP [1]_: one draw of the exponential mechanism over a class made of public points alone, published at once.
 
     Pure ε-DP. The published hypothesis answers any number of queries.
@@ -57,7 +57,7 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
         The published classifier, free to be shown.
     guarantee_ : Guarantee
         What is promised: δ = 0.
-    plan_ : DrawPlan
+    plan_ : PublishedPlan
         What was decided from public numbers.
     classes_ : ndarray
         The label names.
@@ -120,8 +120,8 @@ class SemiPrivateLearner(PublishedEstimator[DrawPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
-    def _make_plan(self, request: Request) -> DrawPlan:
+    def _make_plan(self, request: Request, known: Known) -> PublishedPlan:  # noqa: ARG002
         return plan_semi_private(request)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: DrawPlan, entropy: Entropy) -> None:
-        self.hypothesis_ = sspp(hypotheses, given.records, given.public, plan.publish, entropy)
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
+        self.hypothesis_ = sspp(hypotheses, given.records, given.public, plan.draw, entropy)

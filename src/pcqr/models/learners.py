@@ -13,38 +13,15 @@ import numpy as np
 import pcqr
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
-from pcqr.hypotheses import Halfspaces, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models.linear_tree import asked_of_columns
 from pcqr.models.provenance import Provenance
-from pcqr.plan import (
-    AskedPlan,
-    AskedStage,
-    ContestStage,
-    CountedPlan,
-    CountedStage,
-    DrawPlan,
-    LinearPlan,
-    LinearStage,
-    PilotedPlan,
-    PilotedStage,
-    Plan,
-    StackedStage,
-    UniversalPlan,
-)
+from pcqr.plan import Context, DrawStage, Plan, UniversalPlan
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
-
-_CLASSES: dict[type[HypothesisClass], str] = {
-    Thresholds: "thresholds",
-    Intervals: "intervals",
-    Stumps: "decision stumps",
-    Rectangles: "axis-aligned rectangles",
-    Halfspaces: "half-planes",
-}
 
 
 class Learner(Protocol):
@@ -73,34 +50,35 @@ def check_published(learner: Learner) -> None:
         )
 
 
-def made_of(plan: object, hypotheses: HypothesisClass, records: int) -> str:
-    """What a plan makes its classifier of, for a reader."""
-    if isinstance(plan, Plan) and plan.origin is not None:
-        return plan.origin[0]
-    settings = _settings(plan)
-    return _class_in_words(hypotheses, records) if settings is None else _in_words(settings)
-
-
 def provenance_of(learner: Learner) -> Provenance:
-    settings = _settings(learner.plan_)
-    is_tree = isinstance(learner.hypothesis_, DecisionTree)  # whose file has no settings
-    drawn = learner.plan_ if isinstance(learner.plan_, DrawPlan) else None
+    """Return what the published model is made of: public facts alone."""
+    plan: Plan = learner.plan_
+    context = Context(learner.hypotheses_, learner.n_records_, learner.n_features_in_)
+    draw = _draw(plan)
+    has_settings = draw is None and not isinstance(learner.hypothesis_, DecisionTree)  # whose file has none
     return Provenance(
-        hypotheses=made_of(learner.plan_, learner.hypotheses_, learner.n_records_),
+        hypotheses=(plan.stages if draw is None else draw).words(context),
         records=learner.n_records_,
         public_rows=_public_rows(learner),
         predicates=_predicates(learner),
-        inverse_temperature=None if drawn is None else drawn.publish.inverse_temperature,
-        numerical_slack=None if drawn is None else _numerical_slack(learner, drawn),
+        inverse_temperature=None if draw is None else draw.inverse_temperature,
+        numerical_slack=None if draw is None else _numerical_slack(learner, draw),
         versions=current_versions(),
-        settings=() if settings is None or is_tree else tuple(_flat(settings).items()),
+        settings=tuple(_named(_numbers(plan.stages))) if has_settings else (),
     )
 
 
+def _draw(plan: Plan) -> DrawStage | None:
+    """The draw that is published: that of a plan of one draw, or the last of a universal release."""
+    if isinstance(plan.stages, DrawStage):
+        return plan.stages
+    return plan.publish if isinstance(plan, UniversalPlan) else None
+
+
 def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
-    """The questions that the plan is for: a linear classifier has its own; where a question decided, those of the tree."""
+    """The public predicates: those of the linear classifier, where one is published."""
     published = learner.hypothesis_
-    if isinstance(published, LinearClassifier) and not isinstance(learner.plan_, AskedPlan | CountedPlan):
+    if isinstance(published, LinearClassifier):
         dense = published.feature_map.dense
         return asked_of_columns(published, dense.predicates) if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
@@ -118,87 +96,20 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-Settings = LinearStage | AskedStage | ContestStage | StackedStage | PilotedStage | CountedStage
-
-
-_STAGES: dict[type, str] = {
-    LinearPlan: "linear",
-    PilotedPlan: "piloted",
-    AskedPlan: "asked",
-    CountedPlan: "counted",
-}
-"""The stage of each plan that is not one draw."""
-
-
-def _settings(plan: object) -> Any:
-    """The stage with the numbers of a plan that is not one draw, else None."""
-    if isinstance(plan, Plan) and plan.origin is not None:
-        return plan.origin[1]
-    stage = _STAGES.get(type(plan))
-    return None if stage is None else getattr(plan, stage)
-
-
-def _flat(settings: Any) -> dict[str, Any]:
-    """By name, with those of a part beside those of the whole: parts give their names, and several are numbered."""
-    return dict(_named(asdict(settings)))
+def _numbers(stage: Any) -> dict[str, Any]:
+    return asdict(stage)
 
 
 def _named(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each number of a plan with its name, which begins with those of the stages it is in."""
     for name, value in fields.items():
         if isinstance(value, dict):
             yield from _named(value, f"{prefix}{name}_")
         elif isinstance(value, tuple | list):
-            for place, part in enumerate(value):
+            for place, part in enumerate(value, start=1):
                 yield from _named(part, f"{prefix}{name}_{place}_")
         else:
             yield prefix + name, value
-
-
-def _in_words(settings: Settings) -> str:
-    """What the settings make."""
-    match settings:
-        case PilotedStage():
-            most = max(settings.linears, key=lambda linear: linear.ferns)
-            ferns = f"up to {most.ferns} ferns of up to {most.depth} questions"
-            return f"linear classifiers with {ferns}, as two pilots compare privately"
-        case AskedStage():
-            tree = f"trees of depth {settings.depth}"
-            return f"{tree}, or linear classifiers over {settings.linear.dense} dense coordinates, by a private question about trees"
-        case ContestStage():
-            tree = f"trees of depth {settings.depth}"
-            return f"{tree}, or linear classifiers over {_parts(settings.linear)}, as a pilot compares with trees"
-        case StackedStage():
-            return f"linear classifiers over up to {_parts(settings.linear)} beside a tree of depth {settings.depth}"
-        case CountedStage():
-            rare = f"a tree of depth {settings.depth} where one label is rare"
-            careful = f"a linear classifier over {settings.careful.dense} dense coordinates where one is uncommon"
-            return f"{rare}, {careful}, by a private count; else {_in_words(settings.otherwise)}"
-    way = (
-        "noisy sums and what public rows make of them"
-        if settings.is_empirical_bayes
-        else "steps of noisy gradient descent"
-    )
-    return f"linear classifiers over {_parts(settings)}, by {settings.steps} {way}"
-
-
-def _parts(linear: LinearStage) -> str:
-    """What a linear classifier has weights for."""
-    parts = [f"{linear.dense} dense coordinates"] if linear.dense else []
-    parts += [f"{linear.ferns} ferns of {linear.depth} questions"] if linear.ferns else []
-    return " and ".join(parts)
-
-
-def _class_in_words(hypotheses: HypothesisClass, records: int) -> str:
-    """What `hypotheses` is, for a reader of the model."""
-    if isinstance(hypotheses, UnionsOfIntervals):
-        return f"unions of at most {hypotheses.r} intervals"
-    if not isinstance(hypotheses, DecisionTrees):
-        return _CLASSES.get(type(hypotheses), type(hypotheses).__name__)
-    depth = hypotheses.depth_for(records) if hypotheses.is_fixed else hypotheses.depth
-    size = "" if depth is None else f" of depth {depth}"
-    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"
-    stop = f", stopping prior {hypotheses.stop:g}" if hypotheses.stop else ""
-    return f"decision trees{size}{asked}{stop}"
 
 
 def _public_rows(learner: Learner) -> int | None:
@@ -209,14 +120,14 @@ def _public_rows(learner: Learner) -> int | None:
     return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
 
 
-def _numerical_slack(learner: Learner, plan: DrawPlan) -> float:
+def _numerical_slack(learner: Learner, draw: DrawStage) -> float:
     """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
-    eta = plan.publish.inverse_temperature
+    eta, plan = draw.inverse_temperature, learner.plan_
     if not isinstance(plan, UniversalPlan):
         return max(0.0, learner.guarantee_.epsilon - 2.0 * eta)
     return 2.0 * learner.hypotheses_.log_probability_error(
         learner.n_records_,
         eta,
         features=learner.n_features_in_,
-        public=plan.publish.after_queries + (plan.vote.public or 0),
+        public=draw.after_queries + (plan.vote.public or 0),
     )

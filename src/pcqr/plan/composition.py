@@ -83,6 +83,10 @@ class Stage(Document):
         """The note in `proofs/` that proves the stage's figures."""
         return "plans"
 
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        """Return what the stage does, for a model card or a dry run."""
+        return type(self).__name__
+
     def within(self) -> Iterator[Stage]:
         """Yield the stage itself, or the stages that it is made of, in order."""
         yield self
@@ -133,6 +137,9 @@ class Sequence(Stage):
     def event(self, context: Context) -> Event:
         return Composed(tuple(stage.event(context) for stage in self.stages))
 
+    def words(self, context: Context) -> str:
+        return "; then ".join(stage.words(context) for stage in self.stages)
+
     def within(self) -> Iterator[Stage]:
         return (part for stage in self.stages for part in stage.within())
 
@@ -177,6 +184,9 @@ class Branch(Stage):
 
     def event(self, context: Context) -> Event:
         return OneOf(tuple(stage.event(context) for stage in self.options))
+
+    def words(self, context: Context) -> str:
+        return " or ".join(stage.words(context) for stage in self.options)
 
     def within(self) -> Iterator[Stage]:
         return (part for stage in self.options for part in stage.within())
@@ -325,9 +335,10 @@ def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
     released before it, as its class, prior and η are in the plan. Of several draws the longest is accounted as one of
     bounded range, the others as pure.
     """
-    beside = (*map(PureEvent, cost.pure), *cost.ranges)
+    beside: tuple[Event, ...] = (*map(PureEvent, cost.pure), *cost.ranges)
     runs = cost.sums
-    stated = compose([*runs, *beside], delta, accountant="Rényi")
+    events: list[Event] = [*runs, *beside]
+    stated = compose(events, delta, accountant="Rényi")
     squares = math.fsum(run.squared_mu for run in runs)
     ranges = sorted(event.epsilon for event in cost.ranges)
     pure = [*cost.pure, *ranges[:-1]]

@@ -184,6 +184,12 @@ class LinearStage(Stage):
     def event(self, context: Context) -> NoisySumsEvent:  # noqa: ARG002
         return self.sums
 
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        parts = [f"{self.dense:,} dense coordinates"] if self.dense else []
+        parts += [f"{self.ferns:,} ferns of {self.depth} predicates"] if self.ferns else []
+        how = "noisy sums and empirical Bayes" if self.is_empirical_bayes else "steps of DP gradient descent"
+        return f"a linear classifier over {' and '.join(parts)}, by {self.steps:,} {how}"
+
     @property
     def effort(self) -> float:
         return float(self.steps * (self.dense + self.ferns))
@@ -236,6 +242,9 @@ class ComparisonStage(Stage):
 
     def event(self, context: Context) -> NoisySumsEvent:  # noqa: ARG002
         return self.sums
+
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        return "a noisy comparison of the errors of these two, which decides what follows"
 
     def option(self, lead: int) -> int:
         """Return the place of the option that a noisy `lead`, in M-ths of a record, speaks for: post-processing."""

@@ -234,6 +234,13 @@ class PublishedPlan(Plan):
     def stages(self) -> Stage:
         return self.stage
 
+    @property
+    def draw(self) -> DrawStage:
+        """The one draw of a plan that is nothing else."""
+        if not isinstance(self.stage, DrawStage):
+            raise ParameterError("plan", "one draw", type(self.stage).__name__)
+        return self.stage
+
 
 @dataclass(frozen=True, kw_only=True)
 class UniversalPlan(VotingPlan):

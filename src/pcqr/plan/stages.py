@@ -12,6 +12,7 @@ from pcqr.accounting import BoundedRangeEvent, Event
 from pcqr.checks import check_integer, check_inverse_temperature, check_teachers, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.naming import name_of
 from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import SparseVector
@@ -175,6 +176,9 @@ class DrawStage(Stage):
 
     def work(self, records: int) -> tuple[tuple[int, int], ...]:
         return ((records, 1),)
+
+    def words(self, context: Context) -> str:
+        return name_of(context.hypotheses, context.records)
 
     def event(self, context: Context) -> Event:
         """Return the draw's event: pure, ε = 2η + 2λ, with a loss in an interval of length 2η + 4λ.

@@ -16,7 +16,8 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import DrawStage, VoteStage
+from pcqr.plan import Context, DrawStage, VoteStage, account
+from pcqr.planning.releases import universal_guarantee
 
 EPSILON = 1.0
 """Of everything that is published."""
@@ -79,7 +80,13 @@ def _votes(*, records: int, share: float) -> Subject:
     ones = round((TEACHERS + 2 * sparse_vector.threshold + 3) / 2 / share)
     run = VotesRun(Thresholds(), plan, np.array([[0.5]]))
     name = f"SubSamp: {TEACHERS} teachers, q = {share:g}"
-    return Subject(name, sub_samp_guarantee(plan), run, _labels(ones, records), _labels(ones - 1, records))
+    return Subject(
+        name,
+        account(plan, Context(Thresholds(), plan.records, 1)),
+        run,
+        _labels(ones, records),
+        _labels(ones - 1, records),
+    )
 
 
 def _relabelling_plan() -> VoteStage:
@@ -102,12 +109,12 @@ def _one_sided(label: int) -> Table:
 def _relabelled_votes() -> Subject:
     plan, hypotheses = _relabelling_plan(), Thresholds()
     run = VotesRun(hypotheses, plan, np.array([[RIGHT]]), public=ENDS)
-    claim = ag_priv_cl_guarantee(plan, hypotheses, features=1)
+    claim = account(plan, Context(hypotheses, plan.records, 1))
     return Subject(f"AgPrivCl: {TEACHERS} teachers, relabelled", claim, run, _one_sided(1), _one_sided(0))
 
 
 def _universal() -> Subject:
     vote, publish, hypotheses = _relabelling_plan(), DrawStage(0.5, after_queries=1), Thresholds()
     run = UniversalRun(hypotheses, vote, publish, np.array([[RIGHT]]), public=ENDS)
-    claim = unv_priv_cl_guarantee(vote, publish, hypotheses, features=1)
+    claim = universal_guarantee(vote, publish, Context(hypotheses, vote.records, 1))
     return Subject(f"UnvPrivCl: {TEACHERS} teachers, and the published", claim, run, _one_sided(1), _one_sided(0))

@@ -12,6 +12,7 @@ from pcqr.audit.exact.cases.raw import NUMBER, PLAN, SCHEMA, TREES, RawTable, pu
 from pcqr.audit.shown import in_full
 from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
+from pcqr.plan import Context, account
 from pcqr.records import InMemory
 
 
@@ -36,7 +37,7 @@ BUGS: Sequence[Bug] = (
         "type from all cells",
         "A column's type is chosen from all cells: one gap makes floats of the integers, and large ones other numbers.",
         source="an early version of this library",
-        claim=sspp_guarantee(PLAN, TREES, 21, len(SCHEMA.features), None),
+        claim=account(PLAN, Context(TREES, 21, len(SCHEMA.features))),
         broken=tree_on_spelt_cells,
         correct=partial(published_tree, SCHEMA),
         neighbours=(_customers(NUMBER), _customers(None)),

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
@@ -147,7 +147,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "all rows"
 
-    def _make_plan(self, request: Request) -> ConfidentMaxPlan:
+    def _make_plan(self, request: Request, known: Known) -> ConfidentMaxPlan:  # noqa: ARG002
         return plan_confident_max(request, pins=self._confident_pins())
 
     def _confident_pins(self) -> ConfidentPins:

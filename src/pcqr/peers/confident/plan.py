@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcqr.accounting import Composed, Repeated
 from pcqr.checks import check_integer, keep_plain
-from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.plan import QueryPlan, Usage
+from pcqr.plan import Context, QueryPlan, Stage, Usage
 
 
 @dataclass(frozen=True)
-class ConfidentMaxStage(Document):
+class ConfidentMaxStage(Stage):
     """Vote, and answer where teachers agree: n records in k parts, so many queries asked, so many labels given.
 
     It halts after `asked` queries or `answered` labels, whichever comes first: both are paid for beforehand.
@@ -86,6 +86,12 @@ class ConfidentMaxStage(Document):
         """Records that every teacher has at least."""
         return self.records // self.teachers
 
+    def event(self, context: Context) -> Composed:  # noqa: ARG002
+        return Composed((Repeated(self.noise.check, self.asked), Repeated(self.noise.answer, self.answered)))
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        return ((-(-self.records // self.teachers), self.teachers),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidentMaxPlan(QueryPlan):
@@ -113,5 +119,6 @@ class ConfidentMaxPlan(QueryPlan):
         """What is left before the first query."""
         return Usage(self.vote.asked, None, self.vote.answered)
 
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (-(-self.vote.records // self.vote.teachers), self.vote.teachers))
+    @property
+    def stages(self) -> Stage:
+        return self.vote

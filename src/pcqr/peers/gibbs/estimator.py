@@ -10,7 +10,7 @@ from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.peers.gibbs.algorithm import gibbs_labels
 from pcqr.peers.gibbs.plan import GibbsPlan
@@ -106,7 +106,7 @@ class GibbsPrediction(Release[GibbsPlan]):
 
     two_labels_because: ClassVar[str | None] = None
 
-    def _make_plan(self, request: Request) -> GibbsPlan:
+    def _make_plan(self, request: Request, known: Known) -> GibbsPlan:  # noqa: ARG002
         return plan_gibbs(request)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: GibbsPlan, entropy: Entropy) -> None:

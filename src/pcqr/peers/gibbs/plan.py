@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pcqr.checks import check_integer, check_inverse_temperature, keep_plain
-from pcqr.documents import Document
-from pcqr.plan import QueryPlan, Usage
+from pcqr.plan import QueryPlan, Stage, Usage
 
 
 @dataclass(frozen=True)
-class GibbsStage(Document):
+class GibbsStage(Stage):
     """Answer m queries, each by a member of the class that is drawn for it: P(h) ∝ e^{−η·mistakes(h)}.
 
     Parameters
@@ -54,6 +53,9 @@ class GibbsStage(Document):
         """q = n'/n."""
         return self.subsample / self.records
 
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        return ((self.subsample, self.queries),)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GibbsPlan(QueryPlan):
@@ -81,5 +83,6 @@ class GibbsPlan(QueryPlan):
         """What is left before the first query."""
         return Usage(self.draws.queries, None)
 
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (self.draws.subsample, self.draws.queries))
+    @property
+    def stages(self) -> Stage:
+        return self.draws

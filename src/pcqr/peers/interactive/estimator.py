@@ -108,7 +108,7 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
     def _assumed(self, known: Known) -> tuple[str, ...]:
         return (*super()._assumed(known), PUBLIC_LEARNER)
 
-    def _make_plan(self, request: Request) -> InteractiveMaxPlan:
+    def _make_plan(self, request: Request, known: Known) -> InteractiveMaxPlan:  # noqa: ARG002
         return plan_interactive_max(request, self._confident_pins(), self.lead, self.confidence, self.refresh)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ConfidentMaxPlan, entropy: Entropy) -> None:

@@ -156,7 +156,7 @@ class IndividualKNN(NearRelease[IndividualPlan]):
             raise ParameterError("adjacency", "'replace' or 'remove'", self.adjacency)
         return super()._request(hypotheses, records, features, public)
 
-    def _make_plan(self, request: Request) -> IndividualPlan:
+    def _make_plan(self, request: Request, known: Known) -> IndividualPlan:  # noqa: ARG002
         unit = RECORD if self.adjacency == "replace" else PRESENCE
         return plan_individual(request, unit, self.neighbours, self.unanswered)
 

@@ -64,6 +64,6 @@ class NearRelease(Release[V]):
 
 def shown_rows(given: Given) -> Points:
     """The public rows."""
-    if given.shown is None:
+    if given.known.points is None:
         raise ParameterError("public", _WHAT_IS_NEAR, None)
-    return given.shown
+    return given.known.points

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from pcqr.checks import check_integer, check_positive, check_probability, keep_plain
-from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.noise import check_scale
-from pcqr.plan import QueryPlan, Usage
+from pcqr.plan import QueryPlan, Stage, Usage
 from pcqr.unit import PRESENCE, RECORD, Unit, check_proved
 
 MOST_DECISIONS = 1 << 20
@@ -19,7 +18,7 @@ _LARGEST_SUM = 1 << 52
 
 
 @dataclass(frozen=True)
-class IndividualStage(Document):
+class IndividualStage(Stage):
     """Vote, neighbour by neighbour: every record pays for what it adds, from a budget of its own.
 
     Numbers of votes and noise are on an integer grid, on which a record at the query weighs W. With c the noisy number
@@ -178,3 +177,7 @@ class IndividualPlan(QueryPlan):
     def left(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.limit, self.vote.unanswered)
+
+    @property
+    def stages(self) -> Stage:
+        return self.vote

@@ -16,13 +16,12 @@ import numpy as np
 from pcqr.accounting.renyi import renyi_epsilon
 from pcqr.alone import alone
 from pcqr.checks import check_integer, check_positive, keep_plain
-from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.noise import check_scale, discrete_gaussians
 from pcqr.peers.knn.surroundings import Floats, squared_distances
-from pcqr.plan import Usage
+from pcqr.plan import Stage, Usage
 from pcqr.records import Records
 from pcqr.records.arrays import Points
 from pcqr.records.directions import Vectors
@@ -37,7 +36,7 @@ _PAIRS = ((2, 2, 1), (2, 0, 0), (1, 1, 0))
 
 
 @dataclass(frozen=True)
-class SampledStage(Document):
+class SampledStage(Stage):
     """Vote, the k nearest of a sample: m answers, each paid for.
 
     Parameters

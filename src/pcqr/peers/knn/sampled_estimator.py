@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import Entropy
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.peers.knn.near import NearRelease, shown_rows
 from pcqr.peers.knn.sampled import sampled_votes
@@ -82,7 +82,7 @@ class PrivateKNN(NearRelease[SampledPlan]):
     neighbours: int | None = None
     rate: float | None = None
 
-    def _make_plan(self, request: Request) -> SampledPlan:
+    def _make_plan(self, request: Request, known: Known) -> SampledPlan:  # noqa: ARG002
         return plan_sampled(request, self.neighbours, self.rate)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: SampledPlan, entropy: Entropy) -> None:  # noqa: ARG002

@@ -13,7 +13,7 @@ from pcqr.checks import check_integer
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.peers.knn.sampled import SampledStage, sampled_guarantee
-from pcqr.plan import QueryPlan, Usage
+from pcqr.plan import QueryPlan, Stage, Usage
 from pcqr.planning.request import Request
 
 _OUT_OF = 1 << 16
@@ -51,6 +51,10 @@ class SampledPlan(QueryPlan):
     def left(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.queries, None)
+
+    @property
+    def stages(self) -> Stage:
+        return self.vote
 
 
 def plan_sampled(request: Request, neighbours: int | None = None, rate: float | None = None) -> SampledPlan:

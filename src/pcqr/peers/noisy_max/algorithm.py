@@ -24,6 +24,7 @@ from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import Usage
+from pcqr.plan.composition import zcdp
 from pcqr.records import Records
 
 _WORTH_A_DELTA = 1.01
@@ -95,7 +96,7 @@ def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
     Privacy loss distributions are left out: they know no more about these events than that they are pure, and take a
     second to load.
     """
-    answers = [Repeated(plan.event, plan.queries)]
+    answers = [Repeated(plan.answer, plan.queries)]
     stated = compose(answers, delta, accountant="Rényi")
     if isinstance(plan.noise, GaussianMax):
         moved = plan.queries if plan.labels == 2 else 2 * plan.queries
@@ -106,4 +107,6 @@ def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
     else:
         pure = compose(answers, 0.0, accountant="basic")
         stated = pure if pure.epsilon <= _WORTH_A_DELTA * stated.epsilon else stated
-    return replace(stated, proof="noisy_max").explained("each the noisy majority of teachers on disjoint records")
+    return replace(stated, proof="noisy_max", rho=zcdp(answers[0])).explained(
+        "each the noisy majority of teachers on disjoint records"
+    )

@@ -11,7 +11,7 @@ from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
@@ -143,7 +143,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "all rows"
 
-    def _make_plan(self, request: Request) -> NoisyMaxPlan:
+    def _make_plan(self, request: Request, known: Known) -> NoisyMaxPlan:  # noqa: ARG002
         return plan_noisy_max(request, noise=self.noise, teachers=self.teachers)
 
     def _pins(self) -> Pins:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent, Repeated
 from pcqr.checks import check_integer, keep_plain
-from pcqr.documents import Document
 from pcqr.documents.codec import later
 from pcqr.errors import ParameterError
-from pcqr.guarantee import rounded_up
 from pcqr.peers.noisy_max.mechanism import NoisyMax
-from pcqr.plan import QueryPlan, Usage
+from pcqr.plan import Context, QueryPlan, Stage, Usage
 
 
 @dataclass(frozen=True)
-class NoisyMaxStage(Document):
+class NoisyMaxStage(Stage):
     """Vote, the peers' way: n records in k parts, m queries answered by noisy majorities, each paid for.
 
     Parameters
@@ -33,8 +31,8 @@ class NoisyMaxStage(Document):
 
     Attributes
     ----------
-    event : Event
-        What one answer costs, as `pcqr.accounting` describes it.
+    answer : Event
+        What one answer is to an accountant.
     teacher_records : int
         ⌊n/k⌋, the records that every teacher has at least.
 
@@ -67,9 +65,15 @@ class NoisyMaxStage(Document):
         keep_plain(self, integers=("records", "teachers", "queries", "labels"))
 
     @property
-    def event(self) -> DiscreteGaussianEvent | PureEvent | BoundedRangeEvent:
-        """What one answer costs."""
+    def answer(self) -> DiscreteGaussianEvent | PureEvent | BoundedRangeEvent:
+        """What one answer is to an accountant."""
         return self.noise.event(self.teachers, self.labels)
+
+    def event(self, context: Context) -> Repeated:  # noqa: ARG002
+        return Repeated(self.answer, self.queries)
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        return ((-(-self.records // self.teachers), self.teachers),)
 
     @property
     def teacher_records(self) -> int:
@@ -99,21 +103,10 @@ class NoisyMaxPlan(QueryPlan):
     vote: NoisyMaxStage
 
     @property
-    def concentration(self) -> float | None:
-        """m times that of an answer, each with fresh coins. None for a plan that does something else, too."""
-        match self.vote.event:
-            case DiscreteGaussianEvent(multiplier):
-                answer = 1.0 / (2.0 * multiplier * multiplier)
-            case BoundedRangeEvent(length):
-                answer = length * length / 8.0
-            case PureEvent(epsilon):
-                answer = epsilon * epsilon / 2.0
-        return rounded_up(self.vote.queries * answer) if type(self) is NoisyMaxPlan else None
-
-    @property
     def left(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.queries, None)
 
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (-(-self.vote.records // self.vote.teachers), self.vote.teachers))
+    @property
+    def stages(self) -> Stage:
+        return self.vote

@@ -22,6 +22,7 @@ from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import Floats, curvature_of, unit_vectors, whole_weights
+from pcqr.plan.composition import zcdp
 from pcqr.progress import under_way
 from pcqr.records import Records
 from pcqr.records.feature_map import FeatureMap
@@ -69,11 +70,11 @@ def parties_guarantee(plan: PartiesStage, delta: float) -> Guarantee:
 
     The better of two figures that hold: zCDP, and continuous Gaussian noise with what the grid adds to δ.
     """
-    stated = compose([plan.event], delta, accountant="Rényi")
-    shift = rounded_up(1.0 / plan.event.noise_multiplier)
+    stated = compose([plan.release], delta, accountant="Rényi")
+    shift = rounded_up(1.0 / plan.release.noise_multiplier)
     fine = fine_gaussian_epsilon(shift, stated.delta, plan.scale, plan.numbers)
     if fine < stated.epsilon:
         method = "accounted as continuous Gaussian noise, and the distance from it in δ"
         stated = replace(stated, epsilon=fine, steps=(f"1 release, {method}",))
     student = f"the weights of a student of {plan.points:,} soft votes of {plan.parties:,} parties"
-    return replace(stated, proof="parties").explained(student)
+    return replace(stated, proof="parties", rho=zcdp(plan.release)).explained(student)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from pcqr.peers.parties.student import unit_vectors
 from pcqr.plan import Budget
 from pcqr.planning.classifiers.dense import dense_features, is_dense
 from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
-from pcqr.planning.classifiers.recipes import plain
+from pcqr.planning.classifiers.recipes import rarest_for, recipe_for
 from pcqr.planning.request import Request
 from pcqr.records.feature_map import FeatureMap
 from pcqr.release.account import AccountLike
@@ -151,34 +151,31 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         if known.points is None:
             raise ParameterError("public", "public rows, which the parties vote on", None)
-        self._known: Known = known  # for this fit alone
         return super()._prepared(hypotheses, known)
 
     def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
         return (PUBLIC_POINTS,)
 
-    def _make_plan(self, request: Request) -> PartiesPlan:
-        known = self._known
+    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:  # noqa: ARG002
+        return replace(known, maps={"plain": _map_of(known, self.epsilon)})
+
+    def _make_plan(self, request: Request, known: Known) -> PartiesPlan:
         if known.points is None:
             raise AssertionError("There are public points: `_prepared` has seen to it.")
-        self._map: FeatureMap = _map_of(known, self.epsilon)
         pins = PartiesPins(self.parties, self.penalty)
-        return plan_parties(request, unit_vectors(self._map, known.points), pins)
-
-    def _forget(self) -> None:
-        for name in {"_known", "_map"} & vars(self).keys():
-            delattr(self, name)
+        return plan_parties(request, unit_vectors(known.maps["plain"], known.points), pins)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: PartiesPlan, entropy: Entropy) -> None:
-        if given.shown is None:
+        features, points = given.known.maps["plain"], given.known.points
+        if points is None:
             raise AssertionError("There are public points: `_prepared` has seen to it.")
-        self.hypothesis_ = published_student(hypotheses, self._map, given.records, given.shown, plan.student, entropy)
+        self.hypothesis_ = published_student(hypotheses, features, given.records, points, plan.student, entropy)
 
 
 def _map_of(known: Known, epsilon: float) -> FeatureMap:
     """The feature map of a linear classifier without ferns, by what is public."""
     if is_dense(known.features, known.schema, known.points):
         return dense_features(known.features, known.points, known.schema)
-    recipe = plain(known.records, epsilon)
-    questions = linear_predicates(recipe.rarest, known.records, known.points, known.schema)
+    recipe = recipe_for("plain", known.records, epsilon)
+    questions = linear_predicates(rarest_for(known.records, epsilon), known.records, known.points, known.schema)
     return make_feature_map(recipe, questions, known.features, known.points, known.schema)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.checks import check_integer, check_positive, keep_plain
-from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.noise import check_scale
-from pcqr.plan import Plan, counted
+from pcqr.plan import Context, Plan, Stage, counted
 from pcqr.records.directions import MOST_COORDINATES
 
 MOST_POINTS = 2**20
@@ -23,7 +22,7 @@ _SLIP = 2.0**-50
 
 
 @dataclass(frozen=True)
-class PartiesStage(Document):
+class PartiesStage(Stage):
     """Vote on M public points, learn from the shares of the votes, add noise to the weights, publish.
 
     Parameters
@@ -53,7 +52,7 @@ class PartiesStage(Document):
     ----------
     sensitivity : float
         S, by which one replaced record moves all weights together at most, in units of 1/`grid` (proofs/parties.md).
-    event : DiscreteGaussianEvent
+    release : DiscreteGaussianEvent
         What the release is to an accountant.
 
     Raises
@@ -68,7 +67,7 @@ class PartiesStage(Document):
     ...     records=30_000, parties=300, points=2_000, coordinates=100, penalty=0.01, curvature=0.25, steps=200,
     ...     scale=2.0**20, grid=2**20,
     ... )
-    >>> round(stage.sensitivity / stage.grid, 3), round(stage.event.noise_multiplier, 3)  # √g/(λP) = 1/6
+    >>> round(stage.sensitivity / stage.grid, 3), round(stage.release.noise_multiplier, 3)  # √g/(λP) = 1/6
     (0.167, 6.0)
     """
 
@@ -136,9 +135,20 @@ class PartiesStage(Document):
         return rounded_up(self.grid * (moved + 2.0 * self.slip) / self.penalty + math.sqrt(self.numbers))
 
     @property
-    def event(self) -> DiscreteGaussianEvent:
+    def release(self) -> DiscreteGaussianEvent:
         """What the release is to an accountant."""
         return DiscreteGaussianEvent(self.scale / self.sensitivity)
+
+    def event(self, context: Context) -> DiscreteGaussianEvent:  # noqa: ARG002
+        return self.release
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        return ((-(-self.records // self.parties), self.parties),)
+
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        votes = f"{counted(self.parties, 'party', 'parties')} on {counted(self.points, 'public row')}"
+        made = f"linear classifiers over {self.coordinates} dense coordinates"
+        return f"{made}, by the soft votes of {votes}, with noise on the weights"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,17 +175,5 @@ class PartiesPlan(Plan):
     student: PartiesStage
 
     @property
-    def concentration(self) -> float | None:
-        """(S/σ)²/2: one integer vector with discrete Gaussian noise. None for a plan that does something else, too."""
-        ratio = self.student.sensitivity / self.student.scale
-        return rounded_up(ratio * ratio / 2.0) if type(self) is PartiesPlan else None
-
-    def work(self, records: int) -> tuple[tuple[int, int], ...]:
-        return (*super().work(records), (-(-self.student.records // self.student.parties), self.student.parties))
-
-    @property
-    def origin(self) -> tuple[str, PartiesStage]:
-        stage = self.student
-        votes = f"{counted(stage.parties, 'party', 'parties')} on {counted(stage.points, 'public row')}"
-        words = f"linear classifiers over {stage.coordinates} dense coordinates, by the soft votes of {votes}, with noise on the weights"
-        return words, stage
+    def stages(self) -> Stage:
+        return self.student

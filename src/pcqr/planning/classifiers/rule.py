@@ -50,8 +50,9 @@ class Construction:
     """None without a linear classifier. Two: pilots on both choose between them."""
 
     @property
-    def has_pilots(self) -> bool:
-        return len(self.maps) > 1
+    def tree_share(self) -> float:
+        """The share of ε that the tree has, if there is one."""
+        return TREE_SHARE if self.maps else 1.0
 
 
 def choose(records: int, epsilon: float, method: Choice = "auto") -> Construction:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pcqr import registry
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import DrawPlan, DrawStage, Plan, Prediction, UniversalPlan, VotingPlan
+from pcqr.plan import DrawStage, Plan, Prediction, PublishedPlan, UniversalPlan, VotingPlan
 from pcqr.planning import plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.expected import model
 from pcqr.planning.request import Request
@@ -146,14 +146,14 @@ def plan_unv_priv_cl(request: Request, start: Knobs | None) -> UniversalPlan:
     return plan_universal(request, "calibrated", start)
 
 
-def plan_sspp(request: Request, start: Knobs | None) -> DrawPlan:  # noqa: ARG001 - nothing is searched for
+def plan_sspp(request: Request, start: Knobs | None) -> PublishedPlan:  # noqa: ARG001 - nothing is searched for
     if request.public is None and not request.hypotheses.is_fixed:
         raise InfeasiblePlan("There are no public points to make a class of.", "public unlabelled points (--public P)")
     return plan_semi_private(request)
 
 
-def sspp_expected(request: Request, plan: DrawPlan) -> Prediction:
-    return Prediction(0.0, published_excess(request, plan.publish, request.public), 0.0)
+def sspp_expected(request: Request, plan: PublishedPlan) -> Prediction:
+    return Prediction(0.0, published_excess(request, plan.draw, request.public), 0.0)
 
 
 def unv_priv_cl_expected(request: Request, plan: UniversalPlan) -> Prediction | None:

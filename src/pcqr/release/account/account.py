@@ -299,23 +299,21 @@ class Account:
                 "Its (ε, δ) does not hold for what was released. Release nothing more on this table.",
             )
 
-    def covers(self, guarantee: Guarantee, *, concentration: float | None = None) -> bool:
+    def covers(self, guarantee: Guarantee) -> bool:
         """Would a release with this guarantee fit now? Nothing is charged, and another may come first."""
         try:
-            self.left_after(guarantee, concentration=concentration)
+            self.left_after(guarantee)
         except AccountExhausted:
             return False
         return True
 
-    def left_after(self, guarantee: Guarantee, *, concentration: float | None = None) -> Tally:
+    def left_after(self, guarantee: Guarantee) -> Tally:
         """Return what would remain after a release with this guarantee. Nothing is charged, and another may come first.
 
         Parameters
         ----------
         guarantee : Guarantee
             Of the release.
-        concentration : float or None, default None
-            ρ, as for `charge`.
 
         Returns
         -------
@@ -330,22 +328,21 @@ class Account:
             When the guarantee is about another unit, or its randomness was seeded.
         """
         _check(guarantee, self.unit)
-        price, spent = self.filter.price(guarantee, concentration), self.spent
+        price, spent = self.filter.price(guarantee), self.spent
         if not (spent + price).within(self.filter.limit):
             raise self._exhausted(price, spent, self.filter.limit)
         return self.filter.limit - (spent + price)
 
-    def charge(self, guarantee: Guarantee, what: str, *, concentration: float | None = None, **facts: Fact) -> Charge:
+    def charge(self, guarantee: Guarantee, what: str, **facts: Fact) -> Charge:
         """Charge a release, whole, before its first random draw. When this returns, the charge is on disk for ever.
 
         Parameters
         ----------
         guarantee : Guarantee
-            Of the release, whose parameters are now fixed.
+            Of the release, whose parameters are now fixed. Its ρ, where it has one, must be of a release that is ρ-zCDP
+            by a proof of its own, in one piece or answer by answer (proofs/account.md).
         what : str
             What is run, in a few public words.
-        concentration : float or None, default None
-            ρ, if the release is ρ-zCDP by a proof of its own, in one piece or answer by answer (proofs/account.md).
         **facts : str, int, float or None
             Further public facts to be kept beside it. Never anything that depends on the records.
 
@@ -370,7 +367,7 @@ class Account:
         with self._open(writing=True) as ledger, ledger.turn() as turn:
             terms = Terms.read(turn.at([FIRST])[FIRST], self.place)
             _check(guarantee, terms.unit)
-            price = terms.rule.price(guarantee, concentration)
+            price = terms.rule.price(guarantee)
             spent, count = read_state(turn.state)
             if not (spent + price).within(terms.rule.limit):
                 raise self._exhausted(price, spent, terms.rule.limit)

@@ -39,8 +39,8 @@ class Filter(ABC):
         """What all releases together may cost."""
 
     @abstractmethod
-    def price(self, guarantee: Guarantee, concentration: float | None = None) -> Tally:
-        """What a release costs that has this guarantee and, where `concentration` is proved, is ρ-zCDP with that ρ."""
+    def price(self, guarantee: Guarantee) -> Tally:
+        """Return what a release with this guarantee costs."""
 
     @abstractmethod
     def largest_epsilon(self, left: Tally) -> str:
@@ -65,7 +65,7 @@ class BasicFilter(Filter):
     def limit(self) -> Tally:
         return Tally(exact(self.epsilon), exact(self.delta))
 
-    def price(self, guarantee: Guarantee, concentration: float | None = None) -> Tally:  # noqa: ARG002
+    def price(self, guarantee: Guarantee) -> Tally:
         return Tally(exact(guarantee.epsilon), exact(guarantee.delta))
 
     def largest_epsilon(self, left: Tally) -> str:
@@ -121,10 +121,10 @@ class ConcentratedFilter(Filter):
     def limit(self) -> Tally:
         return Tally(exact(self.rho), exact(self.delta) - exact(self.conversion))
 
-    def price(self, guarantee: Guarantee, concentration: float | None = None) -> Tally:
-        if concentration is not None:
-            check_positive("concentration", concentration)  # below 0 it would fill the account up
-            return Tally(exact(concentration))
+    def price(self, guarantee: Guarantee) -> Tally:
+        """Return ρ where the guarantee has one (proofs/account.md), else ε²/2 and δ."""
+        if guarantee.rho is not None:
+            return Tally(exact(guarantee.rho))
         return Tally(exact(guarantee.epsilon) ** 2 / 2, exact(guarantee.delta))
 
     def largest_epsilon(self, left: Tally) -> str:

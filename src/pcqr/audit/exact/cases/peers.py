@@ -79,7 +79,7 @@ def noisy_answer_case(noise: NoisyMax, teachers: int, labels: int, delta: float 
     plan = NoisyMaxStage(teachers, teachers, 1, noise, labels)
     name = f"Noisy max, one answer: {noise}, k = {teachers}, {labels} labels"
     votes = neighbouring_votes(teachers, labels)
-    return Case.once(name, noisy_max_guarantee(plan, delta), votes, partial(_answer, noise), plan.event)
+    return Case.once(name, noisy_max_guarantee(plan, delta), votes, partial(_answer, noise), plan.answer)
 
 
 def gibbs_case(stage: GibbsStage, public: int | None, neighbours: Pairs) -> Case:
@@ -231,7 +231,7 @@ def student_case(labels: int, points: int, parties: int = 3, delta: float = 0.01
     name += f"σ = {plan.scale:.4g}, δ = {delta:g}"
     neighbours = neighbouring_ballots(labels, points, parties)
     start = partial(Shown, partial(_student, plan, vectors))
-    return SumCase(name, parties_guarantee(plan, delta), neighbours, start, event=plan.event)
+    return SumCase(name, parties_guarantee(plan, delta), neighbours, start, event=plan.release)
 
 
 def neighbouring_ballots(labels: int, points: int, parties: int) -> list[tuple[tuple[Votes, ...], tuple[Votes, ...]]]:

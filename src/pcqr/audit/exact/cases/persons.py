@@ -24,7 +24,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import DrawStage, VoteStage
+from pcqr.plan import Context, DrawStage, VoteStage, account
 from pcqr.records import InMemory, Persons
 
 Person = tuple[Record, ...]
@@ -105,6 +105,9 @@ def person_cases(*, full: bool) -> Iterator[Case]:
         yield about_persons(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
     plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
     yield about_persons(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
-    claimed, short = ag_priv_cl_guarantee(plan, Thresholds(), 1), replacing_the_last_person((ONCE, ONCE), LASTS[:4])
+    claimed, short = (
+        account(plan, Context(Thresholds(), plan.records, 1)),
+        replacing_the_last_person((ONCE, ONCE), LASTS[:4]),
+    )
     name = "AgPrivCl, one row of each: Thresholds, n = 3, k = 3, η = 0.5"
     yield about_persons(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))

@@ -31,7 +31,8 @@ from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import DrawStage, VoteStage
+from pcqr.plan import Context, DrawStage, VoteStage, account
+from pcqr.planning.releases import universal_guarantee
 
 PUBLIC = np.array([[0.0], [1.0], [2.0]])
 
@@ -57,7 +58,7 @@ def publication_cases(*, full: bool) -> Iterator[Case]:
 def sspp_case(hypotheses: HypothesisClass, plan: DrawStage, public: Points | None, neighbours: Pairs) -> Case:
     """Publication alone. What is shown is the whole hypothesis, cuts and all, and not just its labels."""
     records = len(neighbours[0][0].records)
-    claimed = sspp_guarantee(plan, hypotheses, records, 1, None if public is None else public.shape[0])
+    claimed = account(plan, Context(hypotheses, records, 1, None if public is None else public.shape[0]))
     stop = getattr(hypotheses, "stop", 0.0)
     told = type(hypotheses).__name__ + (f"(stop={stop:g})" if stop else "")
     name = f"SSPP: {told}, n = {records}, η = {plan.inverse_temperature:g}"
@@ -91,7 +92,7 @@ def unv_priv_cl_case(
     hypotheses: HypothesisClass, vote: VoteStage, publish: DrawStage, neighbours: Pairs, rounds: int
 ) -> Case:
     """The whole transcript: answers by votes, the published hypothesis, answers by it."""
-    claimed = unv_priv_cl_guarantee(vote, publish, hypotheses, 1)
+    claimed = universal_guarantee(vote, publish, Context(hypotheses, vote.records, 1))
     name = (
         f"UnvPrivCl: {type(hypotheses).__name__}, n = {vote.records}, n' = {vote.subsample}, k = {vote.teachers}, "
         f"published after {publish.after_queries} at η = {publish.inverse_temperature:g}"

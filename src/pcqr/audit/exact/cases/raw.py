@@ -18,7 +18,7 @@ from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.trees import DecisionTrees
-from pcqr.plan import DrawStage
+from pcqr.plan import Context, DrawStage, account
 from pcqr.records import Encoded
 from pcqr.schema import Column, Schema
 
@@ -71,7 +71,7 @@ def raw_case(neighbours: Sequence[tuple[RawTable, RawTable]]) -> Case:
     """A published tree that asks who the customer is: the table is encoded and the tree drawn, both as shipped."""
     count = len(neighbours[0][0].records)
     name = f"Schema, then SSPP: DecisionTrees on raw tables, n = {count}, η = {PLAN.inverse_temperature:g}"
-    claimed = sspp_guarantee(PLAN, TREES, count, len(SCHEMA.features), None)
+    claimed = account(PLAN, Context(TREES, count, len(SCHEMA.features)))
     return Case.once(name, claimed, neighbours, partial(published_tree, SCHEMA))
 
 

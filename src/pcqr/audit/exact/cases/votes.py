@@ -36,7 +36,7 @@ from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.mechanisms.stability import StabilityTest
-from pcqr.plan import Answer, VoteStage
+from pcqr.plan import Answer, Context, VoteStage, account
 
 QUERIES: tuple[Place, ...] = (0.0, 1.0, 2.0)
 PUBLIC = np.array([[0.0], [1.5]])
@@ -110,13 +110,13 @@ def _started(
 def sub_samp_case(
     hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int, menu: Sequence[Place] = QUERIES
 ) -> Case:
-    claimed, prepare = sub_samp_guarantee(plan), partial(_sub_samp, hypotheses, plan)
+    claimed, prepare = account(plan, Context(hypotheses, plan.records, 1)), partial(_sub_samp, hypotheses, plan)
     name, limit = _title("SubSamp", hypotheses, plan), plan.sparse_vector.queries
     return votes_case(name, claimed, neighbours, prepare, limit, rounds, menu)
 
 
 def ag_priv_cl_case(hypotheses: HypothesisClass, plan: VoteStage, neighbours: Pairs, rounds: int) -> Case:
-    claimed, prepare = ag_priv_cl_guarantee(plan, hypotheses, 1), partial(_ag_priv_cl, hypotheses, plan)
+    claimed, prepare = account(plan, Context(hypotheses, plan.records, 1)), partial(_ag_priv_cl, hypotheses, plan)
     name, limit = _title("AgPrivCl", hypotheses, plan), plan.sparse_vector.queries
     return votes_case(name, claimed, neighbours, prepare, limit, rounds)
 

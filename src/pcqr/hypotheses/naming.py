@@ -1,0 +1,33 @@
+"""Names of classes in words, for model cards and dry runs. Public facts alone."""
+
+from __future__ import annotations
+
+from pcqr.hypotheses.combinatorics import Combinatorics
+from pcqr.hypotheses.halfspaces import Halfspaces
+from pcqr.hypotheses.intervals import Intervals
+from pcqr.hypotheses.rectangles import Rectangles
+from pcqr.hypotheses.stumps import Stumps
+from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.unions import UnionsOfIntervals
+
+_NAMES: dict[type[Combinatorics], str] = {
+    Thresholds: "thresholds",
+    Intervals: "intervals",
+    Stumps: "decision stumps",
+    Rectangles: "axis-aligned rectangles",
+    Halfspaces: "half-planes",
+}
+
+
+def name_of(hypotheses: Combinatorics, records: int) -> str:
+    """Return what `hypotheses` is called, with the depth that trees have for n = `records`."""
+    if isinstance(hypotheses, UnionsOfIntervals):
+        return f"unions of at most {hypotheses.r} intervals"
+    if not isinstance(hypotheses, DecisionTrees):
+        return _NAMES.get(type(hypotheses), type(hypotheses).__name__)
+    depth = hypotheses.depth_for(records) if hypotheses.is_fixed else hypotheses.depth
+    size = "" if depth is None else f" of depth {depth}"
+    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"
+    stop = f", stopping prior {hypotheses.stop:g}" if hypotheses.stop else ""
+    return f"decision trees{size}{asked}{stop}"
