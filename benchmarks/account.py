@@ -24,7 +24,6 @@ from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.release import Account
-from pcqr.release.account import concentration
 from pcqr.release.account.filters import Filter, new_filter
 
 PAGE, PICTURE = Path("docs/account.md"), Path("docs/images/account.png")
@@ -45,7 +44,7 @@ def tree(epsilon: float, _: float = 0.0) -> Plan:
 def linear(epsilon: float, delta: float = EACH) -> Plan:
     request = Request(records=RECORDS, features=1, hypotheses=_TREES, budget=Budget(epsilon, delta))
     features = FeatureMap(PredicateVectors.of(_TREES.predicates or (), 1), None, WHOLE_SHARE)
-    return plan_published(request, "linear", (features,))
+    return plan_published(request, "linear", {"plain": features})
 
 
 def votes(epsilon: float, delta: float = EACH) -> Plan:
@@ -65,7 +64,7 @@ KINDS: dict[str, Callable[..., Plan]] = {
 
 def fitting(plan: Plan, rule: Filter) -> int:
     """How many releases with this plan fit."""
-    price, limit = rule.price(plan.guarantee, concentration(plan)), rule.limit
+    price, limit = rule.price(plan.guarantee), rule.limit
     counts = [limit.loss // price.loss]
     if price.delta:
         counts.append(limit.delta // price.delta)
@@ -94,7 +93,7 @@ def draw(path: Path = PICTURE) -> None:
             ("AgnosticRelease", "Stumps", votes, 0.5),
         ):
             plan = made(epsilon, DRAWN)
-            account.charge(plan.guarantee, what, concentration=concentration(plan), hypotheses=hypotheses)
+            account.charge(plan.guarantee, what, hypotheses=hypotheses)
         draw_account(path, account)
 
 

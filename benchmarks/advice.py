@@ -245,8 +245,8 @@ def table(root: Path = Path()) -> str:
             ends = dict.fromkeys(f"{end:.1f}" for end in (min(losses), max(losses))) if losses else ("–",)
             row.append(" to ".join(ends).replace("-", "−"))
         rows.append(row)
-    linears = [f"{low:,.0f}" + ("" if low == high else f" to {high:,.0f}") for low, high in COLUMNS]
-    return markdown(["way, n·ε =", *linears], rows)
+    bands = [f"{low:,.0f}" + ("" if low == high else f" to {high:,.0f}") for low, high in COLUMNS]
+    return markdown(["way, n·ε =", *bands], rows)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Does the audit catch every bug of the zoo, every time, and how often does it cry wolf?
+"""Does the audit catch every broken mechanism, every time, and how often does it cry wolf?
 
     python -m benchmarks.audit [--repeats 20] [--audits 200] [--json FILE]
     python -m benchmarks.audit --picture [--redraw]
@@ -7,7 +7,7 @@ Each bug that only runs can show is audited `repeats` times as `pcqr audit --fas
 operating system (there is no seed to set: the real code path has none). Bugs with an exact law are computed once: the
 verifier draws nothing, so that every repetition would give the same figure.
 
-False alarms are counted over `audits` audits of correct mechanisms, the zoo's twins and the shipped subjects in turn,
+False alarms are counted over `audits` audits of correct mechanisms, the correct twins and the shipped subjects in turn,
 and over as many of one whose ε is attained by likely events, so that nothing but the level keeps it from being flagged.
 The level is high enough for some to be expected; the count is compared with the binomial 99 % limit.
 
@@ -29,11 +29,11 @@ from pathlib import Path
 from scipy.stats import binom
 
 from benchmarks.accuracy import show, wide_console, write_json
+from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import verify
 from pcqr.audit.report import FAST, LEVEL, make_report
 from pcqr.audit.statistical import Subject, Submit, audit, processes
 from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.audit.zoo import ZOO, Bug, exact_case
 from pcqr.cli.audit_picture import Line, draw, lines_of
 
 RESULTS = Path("benchmarks/results/audit.json")
@@ -123,13 +123,13 @@ def main() -> None:
         return
     console = wide_console()
     with processes(2) as submit, console.status("auditing"):
-        caught = [catch(bug, options.repeats, submit) for bug in ZOO]
+        caught = [catch(bug, options.repeats, submit) for bug in BROKEN]
         alarms = {
             "twins and shipped subjects": cry_wolf(
-                [*(bug.correct for bug in ZOO), *shipped_subjects(full=True)], options.audits, submit
+                [*(bug.correct for bug in BROKEN), *shipped_subjects(full=True)], options.audits, submit
             ),
             "a twin that attains its claim": cry_wolf(
-                [bug.correct for bug in ZOO if bug.name == "float Laplace"], options.audits, submit
+                [bug.correct for bug in BROKEN if bug.name == "float Laplace"], options.audits, submit
             ),
         }
     false_alarms = {what: asdict(counted) for what, counted in alarms.items()}

@@ -1,12 +1,12 @@
-"""Are the probabilities of a private linear classifier to be trusted? UCI Adult, on test rows that no part of the fit has seen.
+"""Can the probabilities of a private linear classifier be trusted? UCI Adult, test rows that no part of the fit saw.
 
     python -m benchmarks.calibration [--fast] [--redraw]
 
-2,000 rows of the test part are public; the linear classifier is fitted on the 32,561 training records (replace-one, δ = 10⁻⁶); the
-other 14,281 test rows are asked. A bin holds the rows whose probability of >50K lies in a tenth of [0, 1]: where
+2,000 rows of the test part are public. The linear classifier is fitted on the 32,561 training records (replace-one,
+δ = 10⁻⁶) and scored on the other 14,281 test rows. A bin holds the rows whose probability of >50K lies in a tenth of [0, 1]: where
 probabilities are right, so many of its rows earn that much. Beside the log-loss (natural logarithm, less is better) of
 `predict_proba` stands that of the plain logistic function of the margins, and of the share of >50K among all rows.
-Then a linear classifier with ferns at the last ε is drawn as `PublishedModel.draw` and `importances` draw it.
+Then a linear classifier of mostly ferns at the last ε is drawn as `PublishedModel.draw` and `importances` draw it.
 
 Randomness is seeded so that a run can be repeated; neither accuracy nor calibration depends on it.
 """
@@ -25,13 +25,17 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, wide_console, write_json
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.algorithms.linear import descend, linear_guarantee
+from pcqr.algorithms.published import publish
 from pcqr.datasets import load_adult
 from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, entitle, mark_in_percent, note, picture, tidy
 from pcqr.entropy import SeededEntropy
+from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel
-from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map, plan_linear
-from pcqr.planning.classifiers.recipes import ferned
+from pcqr.plan import Budget
+from pcqr.planning import Request
+from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
+from pcqr.planning.classifiers.published import Maps, plan_published
+from pcqr.planning.classifiers.recipes import rarest_for, recipe_for
 from pcqr.records import InMemory
 
 EPSILONS = (0.1, 1.0, 4.0)
@@ -103,16 +107,19 @@ def main() -> None:
 
 
 def with_ferns(epsilon: float) -> tuple[PublishedModel, Floats]:
-    """The linear classifier with hardly anything but ferns, whatever pilots would say, and the public rows."""
+    """Return a linear classifier of mostly ferns, whatever pilots would choose, and the public rows."""
     data = load_adult()
     public = data.X_test[np.random.default_rng(0).permutation(data.y_test.size)[:PUBLIC]]
-    n, recipe = data.y_train.size, ferned(data.y_train.size, epsilon)
-    predicates = linear_predicates(recipe.rarest, n, public, data.schema)
-    features = make_feature_map(recipe, predicates, public.shape[1], public, data.schema)
-    plan = plan_linear(n, features, recipe, epsilon, DELTA)
-    linear = descend(features, InMemory(data.X_train, data.y_train), plan, SeededEntropy(1))
-    promised = linear_guarantee(plan, DELTA).drawn_with(private_entropy=False)
-    return PublishedModel(linear, data.label_names, data.schema, promised), public
+    n, columns = data.X_train.shape
+    predicates = linear_predicates(rarest_for(n, epsilon), n, public, data.schema)
+    recipe = recipe_for("mostly ferns", n, epsilon)
+    maps: Maps = {"mostly ferns": make_feature_map(recipe, predicates, columns, public, data.schema)}
+    trees = DecisionTrees().prepared(public, data.schema)
+    request = Request(records=n, features=columns, hypotheses=trees, budget=Budget(epsilon, DELTA))
+    plan = plan_published(request, "linear", maps, public=public)
+    found = publish(plan.stage, trees, InMemory(data.X_train, data.y_train), SeededEntropy(1), maps=maps, public=public)
+    promised = plan.guarantee.drawn_with(private_entropy=False)
+    return PublishedModel(found, data.label_names, data.schema, promised), public
 
 
 def measure(epsilon: float) -> Calibration:

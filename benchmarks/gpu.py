@@ -5,10 +5,10 @@
     python -m benchmarks.gpu measure --from FOLDER --out FILE      the same on a GPU, where numpy and torch suffice
     python -m benchmarks.gpu page [--cpu FILE --gpu FILE …]        both compared; the tables of docs/scaling.md
 
-Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *linear*: the
-linear on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with noise that is
-handed in (whole numbers of about the planned size, by a public generator); how long its real noise takes to draw is
-timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned for them.
+Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *linear*: a
+linear classifier on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with
+noise that is handed in (whole numbers of about the planned size, by a public generator); how long its real noise takes
+to draw is timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned for them.
 *votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make.
 """
 
@@ -46,7 +46,7 @@ PAGE = Path("docs/scaling.md")
 DEPTH, PREDICATES, ETA = 5, 86, 0.5
 DRAWS = 20
 TEACHERS, ASKED = 10_001, 10_000
-HEADS = {"linear": 2, "classes": 7}
+LINEARS = {"linear": 2, "classes": 7}
 """The tasks with a linear classifier, and their number of classes."""
 REPEATS = 3
 TASKS = ("trees", "linear", "classes", "votes", "limits")
@@ -153,12 +153,10 @@ def ensembles(questions: NDArray[np.float64], features: int) -> dict[str, Any]:
 
 
 def prepare(data: Path, to: Path) -> None:
-    from pcqr.algorithms.piloted import FERNED  # noqa: PLC0415
-
     from benchmarks import classes  # noqa: PLC0415
     from benchmarks.tables import load  # noqa: PLC0415
     from pcqr import PrivateClassifier  # noqa: PLC0415
-    from pcqr.plan import PilotedPlan  # noqa: PLC0415
+    from pcqr.plan import parts_of  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)
     adult = load("adult", data)
@@ -171,13 +169,12 @@ def prepare(data: Path, to: Path) -> None:
     assert (short == task.X).all()
     assert (task.X == kinds.X).all()
     np.savez_compressed(to / "covertype.npz", X=short, linear=task.y, classes=kinds.y)
-    for name, labels in HEADS.items():
+    for name, labels in LINEARS.items():
         learner = PrivateClassifier(1.0, classes=tuple(range(labels)))
-        rehearsal = learner.rehearse(len(task.y), task.public)
-        if not isinstance(rehearsal.plan, PilotedPlan):
-            raise TypeError("Covertype at ε = 1 is large enough for pilots.")
-        (to / f"{name}.features.json").write_text(rehearsal.maps[FERNED].to_json(), encoding="utf-8")
-        plan = planned(rehearsal.plan.piloted.linears[FERNED])
+        found = learner.dry_run(len(task.y), task.public)
+        (to / f"{name}.features.json").write_text(found.maps["mostly ferns"].to_json(), encoding="utf-8")
+        stages = [stage for stage in parts_of(found.plan.stage, LinearStage) if stage.features == "mostly ferns"]
+        plan = planned(stages[-1])  # the pilot is before it
         (to / f"{name}.plan.json").write_text(json.dumps(plan) + "\n", encoding="utf-8")
 
 
@@ -227,7 +224,7 @@ class Inputs:
     def read(cls, folder: Path) -> Inputs:
         adult, covertype = np.load(folder / "adult.npz"), np.load(folder / "covertype.npz")
         X, linears = covertype["X"].astype(np.float64), {}
-        for name, labels in HEADS.items():
+        for name, labels in LINEARS.items():
             features = FeatureMap.from_json((folder / f"{name}.features.json").read_text(encoding="utf-8"))
             plan = json.loads((folder / f"{name}.plan.json").read_text(encoding="utf-8"))
             linears[name] = LinearTask(InMemory(X, covertype[name], labels), features, plan)
@@ -302,7 +299,7 @@ def measure(inputs: Inputs, device: str, tasks: Sequence[str]) -> dict[str, Any]
     if "trees" in tasks:
         adult = OnDevice(inputs.adult, device)
         told["trees"] = [grown(adult, inputs.trees, watch()) for _ in range(REPEATS)]
-    for name in HEADS.keys() & set(tasks):
+    for name in LINEARS.keys() & set(tasks):
         task = inputs.linears[name]
         noise, records = list(task.noise()), OnDevice(task.records, device)
         told[name] = [task.taught(records, iter(noise), watch()) for _ in range(REPEATS)]
@@ -366,7 +363,7 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
     plan, rows = here["linear"]["plan"], []
     for name, parts, words in (
         ("trees", ("count", "weigh", "draw"), f"a tree of depth {DEPTH} on Adult, {PREDICATES} predicates"),
-        *((name, ("vectors", "steps"), _linear_words(name, here[name]["plan"])) for name in HEADS),
+        *((name, ("vectors", "steps"), _linear_words(name, here[name]["plan"])) for name in LINEARS),
         ("votes", ("trees",), f"votes of {TEACHERS:,} trees of depth 2 on {ASKED:,} rows"),
         ("votes", ("linear",), f"votes of {TEACHERS:,} linear classifiers on {ASKED:,} rows"),
     ):
@@ -385,8 +382,9 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
     told = (
         f"GPU: {there['device']} ({there['versions']}). Once a process, and not in the table: importing torch,",
         f"{there['import_torch']:.1f} s, and the first use of the device, {there['first_use']:.1f} s.",
-        f"CPU: {here['machine']}. The real noise of the first linear classifier, {plan['steps']} × {plan['coordinates']:,} draws",
-        f"from the operating system's randomness, takes {here['noise']:.1f} core seconds there.",
+        f"CPU: {here['machine']}. The real noise of the first linear classifier,",
+        f"{plan['steps']} × {plan['coordinates']:,} draws from the operating system's randomness, takes",
+        f"{here['noise']:.1f} core seconds there.",
         f"Most memory on the GPU: {largest}. At the limits: {held}.",
     )
     put_between(PAGE, "gpu machine", "\n".join(told))
@@ -394,7 +392,7 @@ def page(cpu: Path | None, gpu: Sequence[Path]) -> None:
 
 def _linear_words(name: str, plan: dict[str, Any]) -> str:
     size = f"{plan['ferns']} ferns of depth {plan['depth']}, {plan['steps']} steps, noise handed in"
-    return f"the linear classifier on covertype, {HEADS[name]} classes, {size}"
+    return f"the linear classifier on covertype, {LINEARS[name]} classes, {size}"
 
 
 def main() -> None:

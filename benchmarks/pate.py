@@ -120,7 +120,7 @@ def costs(run: Published) -> tuple[float, float, float]:
         one = 1.0 / noise.scale**2 if isinstance(noise, GaussianMax) else 2.0 / noise.scale**2
         rho = run.answered * one
         answers = NoisyMaxStage(TEACHERS, TEACHERS, run.answered, noise, run.labels)
-        steps, stated = [Repeated(answers.event, run.answered)], noisy_max_guarantee(answers, run.delta)
+        steps, stated = [Repeated(answers.answer, run.answered)], noisy_max_guarantee(answers, run.delta)
     formula = rho + 2.0 * math.sqrt(-rho * math.log(run.delta))
     return formula, compose(steps, run.delta, accountant="Rényi").epsilon, stated.epsilon
 

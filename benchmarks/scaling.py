@@ -6,9 +6,9 @@
     python -m benchmarks.scaling page                                     the tables and the picture of docs/scaling.md
 
 Ten columns are numbers, ten are texts of 2 to 16 categories. *Counts*: of all sets of at most three of the predicates
-that trees have here. *Sums*: of the vectors of a linear classifier, the same for all sizes, at twenty weights. Seconds are those
-of the processor, all threads together, so that other work on the machine is not in them; memory is the largest that the
-whole process had. `measure` and `publish` add to benchmarks/results/scaling.json.
+that trees have here. *Sums*: of the vectors of a linear classifier, the same for all sizes, at twenty weights. Seconds
+are those of the processor, all threads together, so that other work on the machine is not in them; memory is the
+largest that the whole process had. `measure` and `publish` add to benchmarks/results/scaling.json.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pcqr.planning.classifiers.piloted import recipes
 
 from benchmarks.pages import put_between
 from pcqr.datasets import read_table
 from pcqr.drawing import BOLD, MUTED, NAME, SUBSAMP, VOTES, entitle, picture, tidy
 from pcqr.hypotheses import DecisionTrees
 from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
+from pcqr.planning.classifiers.recipes import rarest_for, recipe_for
 from pcqr.records import ParquetTable
 from pcqr.records.parted import Spool
 from pcqr.schema import Schema
@@ -47,7 +47,7 @@ ROWS = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 GROUP, GROUPS_A_FILE = 1 << 18, 4
 CATEGORIES = (2, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 PUBLIC_ROWS, PUBLIC, LABEL, NAMES = 5_000, "public.parquet", "label", ("no", "yes")
-DEPTH, WEIGHTS, HEAD_RECORDS = 3, 20, 10_000_000
+DEPTH, WEIGHTS, PLANNED_RECORDS = 3, 20, 10_000_000
 METHODS = {"tree": ("--method", "tree"), "auto": ("--delta", "1e-6")}
 
 
@@ -99,9 +99,9 @@ def measured(folder: Path, size: int, what: str) -> dict[str, float]:
         begin = time.process_time()
         records.conjunctions(predicates, DEPTH)
     else:
-        recipe = recipes(HEAD_RECORDS, 1.0)[2]
-        questions = linear_predicates(recipe.rarest, HEAD_RECORDS, public, schema)
-        features = make_feature_map(recipe, questions, public.shape[1], public, schema)
+        recipe = recipe_for("mostly ferns", PLANNED_RECORDS, 1.0)
+        predicates = linear_predicates(rarest_for(PLANNED_RECORDS, 1.0), PLANNED_RECORDS, public, schema)
+        features = make_feature_map(recipe, predicates, public.shape[1], public, schema)
         shape = (1, features.size), (1, features.count, 1 << features.depth)
         dense, cells = (np.zeros(each, dtype=np.int32) for each in shape)
         few.gradient_sums(features, 1 << 20).total(dense, cells)

@@ -129,7 +129,7 @@ def steps(task: Task, seeds: int) -> Iterator[tuple[str, Any]]:
 def inverse_temperature(hypotheses: DecisionTrees, epsilon: float, records: int, features: int) -> float:
     """The η that `SemiPrivateLearner(…, epsilon)` plans with: ε/2 less the numerical slack."""
     request = Request(records=records, features=features, hypotheses=hypotheses, budget=Budget(epsilon))
-    return plan_semi_private(request).publish.inverse_temperature
+    return plan_semi_private(request).draw.inverse_temperature
 
 
 def without_privacy(task: Task) -> Iterator[tuple[str, float]]:

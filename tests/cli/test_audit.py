@@ -13,17 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 from pcqr.audit import report
+from pcqr.audit.broken import BROKEN
 from pcqr.audit.exact import Case, Finding, Witness, shipped_cases, verify
 from pcqr.audit.report import FAST, Report, Row, make_report, tightest
 from pcqr.audit.statistical import Audited, Event
 from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.audit.zoo import ZOO
 from pcqr.cli import audit
 from pcqr.cli.main import app
 from pcqr.guarantee import Guarantee
 
 CLAIM = Guarantee(1.0, 1e-6)
-BUG = ZOO[0]
+BUG = BROKEN[0]
 
 
 def finding(epsilon: float, name: str = "shipped") -> Finding:
@@ -60,7 +60,7 @@ def invoke(tmp_path: Path, *options: str) -> Any:
 
 @pytest.mark.slow
 def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: Path) -> None:
-    """`make test` has its parts: every shipped case in tests/audit/exact, every bug in tests/audit/zoo."""
+    """`make test` has its parts: every shipped case in tests/audit/exact, every bug in tests/audit/broken."""
     result = invoke(tmp_path, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -68,7 +68,7 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
     assert told["refuted"] == told["escaped"] == []
     assert told["effort"]["name"] == "fast"
     rows = {row["name"]: row for row in told["rows"]}
-    for bug in ZOO:
+    for bug in BROKEN:
         assert bug.caught_by in rows[bug.name]["flagged_by"]
     shipped = [row for row in told["rows"] if row["part"] == "shipped"]
     algorithms = ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl")
@@ -92,11 +92,11 @@ def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkey
         "Head step: 2 classes, p = 2, 3",
     )
     cases = tuple(case for case in shipped_cases() if case.name.startswith(names))
-    bugs = tuple(bug for bug in ZOO if bug.name in ("float Laplace", "shows the noisy distance"))
+    bugs = tuple(bug for bug in BROKEN if bug.name in ("float Laplace", "shows the noisy distance"))
     subjects = [subject for subject in shipped_subjects() if subject.name.startswith("SubSamp")]
     monkeypatch.setattr(report, "shipped_cases", lambda **_: cases)
     monkeypatch.setattr(report, "shipped_subjects", lambda **_: subjects)
-    monkeypatch.setattr(report, "ZOO", bugs)
+    monkeypatch.setattr(report, "BROKEN", bugs)
     result = invoke(tmp_path, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -158,7 +158,7 @@ def test_every_row_has_a_name_of_its_own() -> None:
     """The report is put together by names: a second row of the same name would vanish."""
     names = [case.name for case in shipped_cases(full=True)]
     names += [subject.name for subject in shipped_subjects(full=True)]
-    names += [bug.name for bug in ZOO]
+    names += [bug.name for bug in BROKEN]
     assert len(set(names)) == len(names)
 
 
@@ -175,7 +175,7 @@ def test_a_shipped_mechanism_that_breaks_is_refuted(monkeypatch: pytest.MonkeyPa
     assert not verify(broken).passed
     monkeypatch.setattr(report, "shipped_cases", lambda **_: (broken,))
     monkeypatch.setattr(report, "shipped_subjects", lambda **_: [])
-    monkeypatch.setattr(report, "ZOO", ())
+    monkeypatch.setattr(report, "BROKEN", ())
     told = make_report(replace(FAST, runs=10, witness_runs=2000))
     assert [row.name for row in told.refuted] == ["Shipped: broken"]
     assert told.refuted[0].flagged_by == ("exact", "statistical")

@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.audit import kept_lines
 from pcqr import drawing
+from pcqr.audit.broken import BROKEN
 from pcqr.audit.exact import Finding, Witness
 from pcqr.audit.report import FAST, Report, Row
 from pcqr.audit.statistical import Audited, Event
-from pcqr.audit.zoo import ZOO
 from pcqr.cli.audit_picture import HIGHEST, INFINITY, LOWEST, Line, _position, _told, draw, lines_of
 from pcqr.drawing import PUBLISHED, WARNING
 from pcqr.guarantee import Guarantee
@@ -38,7 +38,7 @@ def row(name: str, exact: float | None, bound: float | None = None, *, bug: bool
     witness = Witness(0, 1, (None,), ("s",))
     finding = None if exact is None else Finding(name, claim, exact, 2e-6 if exact > 1 else 0.0, witness, (), 0.0)
     audited = None if bound is None else Audited(bound, 1e-6, 100, 30, 1, Event(frozenset({"s"}), False))
-    return Row(name, claim, finding, audited, ZOO[0] if bug else None)
+    return Row(name, claim, finding, audited, BROKEN[0] if bug else None)
 
 
 def test_a_row_says_what_is_exact_and_what_is_claimed(tmp_path: Path) -> None:
@@ -116,6 +116,6 @@ def test_no_word_of_the_stored_picture_is_cut_or_covers_another(
 
 def test_what_is_stored_is_what_the_page_shows() -> None:
     lines = kept_lines(ROOT)
-    assert [line.name for line in lines if line.is_bug] == [bug.name for bug in ZOO]
+    assert [line.name for line in lines if line.is_bug] == [bug.name for bug in BROKEN]
     assert all(line.is_flagged == line.is_bug for line in lines)
     assert {line.exact for line in lines} >= {None, math.inf}

@@ -1,12 +1,12 @@
 """What noisy sums say about the weights of a linear classifier: the mean of a posterior, of public things alone.
 
-A noisy sum of slopes at weights θ_t says how far from them the best weights are, if it is known how vectors vary, and
-that public rows without labels tell. So a few sums do what a long descent does, and what noise hides can be shrunk:
-each column has a variance of its own, found from the same sums (empirical Bayes: MacKay 1992, Tipping 2001).
+Public rows without labels say how vectors vary. Then a noisy sum of gradients at weights θ_t says how far from them the
+best weights are, so that a few sums do what a long descent does. Each column has a variance of its own, found from the
+same sums (empirical Bayes: MacKay 1992, Tipping 2001), so that effects which the noise hides are shrunk.
 
     labels     P(1 | x) = p(θ·φ(x)), p the probabilities that belong to the cut slope (`LinearClassifier.predict_proba`)
     sums       s_t = E[φ·slope at θ_t] + what is random in it: the noise that was drawn, and which rows are public
-    prior      effects e = B·θ of questions on the margin; those of column g are N(0, v_g) each
+    prior      effects e = B·θ of predicates on the margin; those of column g are N(0, v_g) each
     variances  v_g ~ inverse gamma of shape a and scale b, by expectation and maximisation
 
 Everything that a sum says enters by its tangent at the latest mean (Gauss and Newton). All is post-processing of noisy
@@ -44,7 +44,7 @@ MOST_COORDINATES, MOST_ROWS = 400, 2_500
 
 
 def allows_empirical_bayes(features: FeatureMap) -> bool:
-    """Can noisy sums on this map be understood so? Predicates alone, with directions from many public rows.
+    """Can noisy sums on this map be used so? Predicates alone, with directions from many public rows.
 
     A function of public things.
     """
@@ -75,7 +75,7 @@ class EmpiricalBayes:
     Raises
     ------
     ParameterError
-        When `features` cannot be understood so, or there are no public rows.
+        When `features` do not allow it, or there are no public rows.
     """
 
     def __init__(self, features: FeatureMap, public: Points | None) -> None:
@@ -98,10 +98,6 @@ class EmpiricalBayes:
         self._variances = self._first_variances()
         self._sums: list[_Sum] = []
         self.features, self.weights = features, np.zeros(features.size)
-
-    def return_to_zero(self) -> None:
-        """Let the next sum be taken at weights 0 again: those of a weak pilot may be far off. No sum is forgotten."""
-        self.weights = np.zeros_like(self.weights)
 
     def add(self, mean: Floats, deviation: float) -> None:
         """Take a noisy mean of slopes and vectors at the present `weights`, and move these.

@@ -1,11 +1,11 @@
-"""The private linear classifier: noisy sums on a public integer feature map with a dense part and ferns, and weights made of them.
+"""The private linear classifier: noisy sums on a public integer feature map, and the weights that follow from them.
 
 Steps of full-batch gradient descent, after Song, Chaudhuri, Sarwate 2013 and Bassily, Smith, Thakurta 2014, without
 sampling. Two classes: the loss is the logistic one of the margin s·θ·φ, ‖φ‖ ≤ 1 and s = ±1 the label, made linear below
 margin 0: its slope is cut at ½, which keeps it convex and halves what one record can do. Several classes: the residual
 of the softmax, doubled and cut to norm 1. Each step sums one integer vector of norm at most M a record
-(`pcqr.records.gradient_sums.GradientSums`) and adds discrete Gaussian noise to every coordinate. All that follows from the
-noisy sums is public, so that few of them may also be understood together, as `pcqr.algorithms.empirical_bayes` does. Proof:
+(`pcqr.records.gradient_sums.GradientSums`) and adds discrete Gaussian noise to every coordinate. All that follows from
+the noisy sums is public, so that the weights may also be a posterior mean (`pcqr.algorithms.empirical_bayes`). Proof:
 proofs/linear.md.
 """
 
@@ -44,23 +44,20 @@ def descend(
     plan: LinearStage,
     entropy: Entropy,
     *,
-    start: LinearClassifier | None = None,
-    evidence: EmpiricalBayes | None = None,
-    called: str = "linear",
+    public: Points | None = None,
+    called: str = "linear classifier",
 ) -> LinearClassifier:
-    """Make the noisy sums and return the linear classifier to publish: `linear_guarantee` holds for it.
+    """Make the noisy sums and return the linear classifier to publish. `pcqr.plan.account` states the guarantee.
 
-    Steps begin at 0, or at the weights of `start`, a linear classifier on the same map that was released before. The weights are the
-    mean of those after each of the last quarter of the steps (`last_quarter`); cells are then rounded to 8 bits. Where
-    they are a posterior's, sums are added to `evidence` instead, which may have some already, and the weights are
-    those that it speaks for in the end. Whoever listens to its progress hears of it as `called`.
+    Steps begin at 0. The weights are the mean of those after each of the last quarter of the steps (`last_quarter`);
+    cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum, and the
+    `public` rows say how vectors vary. Progress is reported under the name `called`.
     """
     check_records(features, records, plan)
-    check_empirical_bayes(features, plan, evidence)
-    weights = np.zeros((plan.blocks, plan.coordinates)) if start is None else _weights_of(start, features, plan)
+    posterior = EmpiricalBayes(features, public) if plan.is_empirical_bayes else None
     with under_way(f"{called}, vectors of the records"):
         sums = records.gradient_sums(features, plan.bound)
-    descent, kept = _descent(sums, plan, weights, evidence), last_quarter(plan.steps)
+    descent, kept = _descent(sums, plan, posterior), last_quarter(plan.steps)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):
         total = descent.total()
         descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
@@ -85,9 +82,10 @@ class _Descent(Protocol):
         """The mean of the `kept` weights."""
 
 
-def _descent(sums: GradientSums, plan: LinearStage, start: Floats, evidence: EmpiricalBayes | None) -> _Descent:
-    if evidence is not None:
-        return _Inference(sums, plan, evidence)
+def _descent(sums: GradientSums, plan: LinearStage, posterior: EmpiricalBayes | None) -> _Descent:
+    if posterior is not None:
+        return _Inference(sums, plan, posterior)
+    start = np.zeros((plan.blocks, plan.coordinates))
     if isinstance(sums, DeviceGradientSums):
         found: _Descent = sums.descent(start, plan.step_size / plan.sensitivity, plan.momentum, LARGEST_WEIGHT)
         return found
@@ -97,9 +95,8 @@ def _descent(sums: GradientSums, plan: LinearStage, start: Floats, evidence: Emp
 class _OnHost:
     def __init__(self, sums: GradientSums, plan: LinearStage, start: Floats) -> None:
         self._sums, self._plan, self._weights = sums, plan, start
-        self._shape = plan.blocks, plan.coordinates
-        self._velocity, self._average = np.zeros((2, *self._shape))
-        self._rounded = np.rint(start * GRID).astype(np.int32)
+        self._velocity, self._average = np.zeros((2, *start.shape))
+        self._rounded = np.zeros(start.shape, dtype=np.int32)
 
     def total(self) -> Integers:
         parts = self._sums.total(*_parts(self._rounded, self._plan))
@@ -107,7 +104,7 @@ class _OnHost:
 
     def advance(self, total: Integers, noise: Integers) -> None:
         rate = self._plan.step_size / self._plan.sensitivity
-        noisy = total + noise.reshape(self._shape)
+        noisy = total + noise.reshape(total.shape)
         _advance(noisy, rate, self._plan.momentum, GRID, self._velocity, self._weights, self._rounded)
 
     def keep(self) -> None:
@@ -119,11 +116,10 @@ class _OnHost:
 
 
 class _Inference:
-    """Sums at the weights that `evidence` speaks for."""
+    """Sums at the mean of the posterior so far."""
 
-    def __init__(self, sums: GradientSums, plan: LinearStage, evidence: EmpiricalBayes) -> None:
-        self._sums, self._plan, self._evidence = sums, plan, evidence
-        evidence.return_to_zero()
+    def __init__(self, sums: GradientSums, plan: LinearStage, posterior: EmpiricalBayes) -> None:
+        self._sums, self._plan, self._posterior = sums, plan, posterior
 
     def total(self) -> Integers:
         dense = np.rint(self.mean(1) * GRID).astype(np.int32)
@@ -131,26 +127,13 @@ class _Inference:
 
     def advance(self, total: Integers, noise: Integers) -> None:
         largest = float(self._plan.sensitivity * self._plan.records)  # of the sum, slopes being at most ½
-        self._evidence.add((total[0] + noise) / largest, self._plan.scale / largest)
+        self._posterior.add((total[0] + noise) / largest, self._plan.scale / largest)
 
     def keep(self) -> None:
-        """The last weights are those of all sums."""
+        """Do nothing: the last weights are those of all sums."""
 
     def mean(self, kept: int) -> Floats:  # noqa: ARG002
-        return self._evidence.weights[None]
-
-
-def empirical_bayes_for(features: FeatureMap, plan: LinearStage, public: Points | None) -> EmpiricalBayes | None:
-    """What the sums of `plan` are added to: of the `public` rows, where its linear classifier is a posterior's."""
-    return EmpiricalBayes(features, public) if plan.is_empirical_bayes else None
-
-
-def check_empirical_bayes(features: FeatureMap, plan: LinearStage, evidence: EmpiricalBayes | None) -> None:
-    """Raises where there is none for a plan that needs it, or it is of another map."""
-    if (evidence is not None) != plan.is_empirical_bayes:
-        raise ParameterError("evidence", "that of public rows for a posterior, none for steps", evidence)
-    if evidence is not None and evidence.features != features:
-        raise ParameterError("evidence", "on the same feature map", "another one")
+        return self._posterior.weights[None]
 
 
 @compiled
@@ -172,15 +155,6 @@ def _advance(
 def _parts(weights: NDArray[N], plan: LinearStage) -> tuple[NDArray[N], NDArray[N]]:
     """The dense weights (blocks, p) and those of the cells (blocks, L, 2^d)."""
     return weights[:, : plan.dense], weights[:, plan.dense :].reshape(plan.blocks, plan.ferns, 1 << plan.depth)
-
-
-def _weights_of(linear: LinearClassifier, features: FeatureMap, plan: LinearStage) -> Floats:
-    """Those of a released linear, as a descent has them. Within ±`LARGEST_WEIGHT`: it came from one."""
-    if linear.feature_map != features or linear.classes != plan.classes:
-        raise ParameterError("start", "a linear classifier on the same feature map, for as many classes", "another one")
-    cells = linear.tables * np.array(linear.scales)[:, None, None]
-    found: Floats = np.concatenate([np.array(linear.weights), cells.reshape(plan.blocks, -1)], axis=1)
-    return np.clip(found, -LARGEST_WEIGHT, LARGEST_WEIGHT)
 
 
 def check_records(features: FeatureMap, records: Records, plan: LinearStage) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
-from pcqr.algorithms.linear import check_records, descend, empirical_bayes_for
+from pcqr.algorithms.linear import check_records, descend
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
@@ -97,9 +97,8 @@ class _Run:
         if self.tree is not None:
             features = features.beside(self.tree.root, self.public, stage.whitening, labels=labels)
             stage = replace(stage, dense=features.size)
-        prior = empirical_bayes_for(features, stage, self.public)
         called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
-        found = descend(features, self.records, stage, self.entropy, evidence=prior, called=called)
+        found = descend(features, self.records, stage, self.entropy, public=self.public, called=called)
         self.linears.append(found)
         return found
 

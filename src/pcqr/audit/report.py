@@ -1,4 +1,4 @@
-"""The whole audit: every shipped mechanism under both auditors, and the zoo, which must not pass."""
+"""The whole audit: every shipped mechanism under both auditors, and the broken ones, which must not pass."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import Case, Finding, Session, shipped_cases, verify
 from pcqr.audit.statistical import Audited, Subject, Submit, audit, here
 from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.audit.zoo import ZOO, Bug, exact_case
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 
@@ -113,17 +113,17 @@ def make_report(effort: Effort, *, submit: Submit = here, stage: Stage = lambda 
     """Verify what can be computed, then audit by runs, on the worst neighbours that were found where some were."""
     started = time.monotonic()
     cases = {case.name: case for case in shipped_cases(full=effort.thorough)}
-    bugs = [exact_case(bug.broken) for bug in ZOO if bug.caught_by == "exact"]
+    bugs = [exact_case(bug.broken) for bug in BROKEN if bug.caught_by == "exact"]
     exact = {finding.name: finding for finding in _verified([*cases.values(), *bugs], submit, stage)}
 
     shipped = [exact[name] for name in cases]
     run_too = shipped if effort.thorough else tightest(shipped)
     known = {finding.name: _at_witness(cases[finding.name], finding) for finding in run_too}
     if effort.thorough:
-        known |= {bug.name: bug.broken for bug in ZOO if bug.caught_by == "exact"}
+        known |= {bug.name: bug.broken for bug in BROKEN if bug.caught_by == "exact"}
     declared = shipped_subjects(full=effort.thorough)
     unknown = {subject.name: subject for subject in declared}
-    unknown |= {bug.name: bug.broken for bug in ZOO if bug.caught_by == "statistical"}
+    unknown |= {bug.name: bug.broken for bug in BROKEN if bug.caught_by == "statistical"}
     level = LEVEL / (len(known) + len(unknown))
     audited = {
         **_audited("where the law is known", known, effort.witness_runs, level, submit, stage),
@@ -133,7 +133,7 @@ def make_report(effort: Effort, *, submit: Submit = here, stage: Stage = lambda 
     rows = (
         *(Row(name, case.claimed, exact[name], audited.get(name)) for name, case in cases.items()),
         *(Row(subject.name, subject.claim, None, audited[subject.name]) for subject in declared),
-        *(Row(bug.name, bug.broken.claim, exact.get(bug.name), audited.get(bug.name), bug) for bug in ZOO),
+        *(Row(bug.name, bug.broken.claim, exact.get(bug.name), audited.get(bug.name), bug) for bug in BROKEN),
     )
     return Report(rows, effort, LEVEL, time.monotonic() - started)
 

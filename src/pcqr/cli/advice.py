@@ -13,7 +13,7 @@ from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
 from pcqr.guarantee import Guarantee
 from pcqr.planning.questions.advice import Advice, Advised, Situation
-from pcqr.planning.questions.measured import EmpiricalBayes
+from pcqr.planning.questions.measured import Measured
 
 _NEEDS = {
     "public rows": "public rows without labels",
@@ -98,7 +98,7 @@ def _notes(advice: Advice) -> tuple[str, ...]:
     return (*advice.notes, f"{' '.join(caveats)} The command needs --accept-weak-guarantee.")
 
 
-def _expected(found: EmpiricalBayes) -> str:
+def _expected(found: Measured) -> str:
     """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
     low, high = found.strength
     where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = {low:,.0f}"

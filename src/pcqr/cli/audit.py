@@ -62,7 +62,7 @@ def _row(row: Row) -> dict[str, Any]:
     finding, audited, bug = row.finding, row.audited, row.bug
     return {
         "name": row.name,
-        "part": "shipped" if bug is None else "zoo",
+        "part": "shipped" if bug is None else "broken",
         "claim": {"epsilon": row.claim.epsilon, "delta": row.claim.delta, "proof": row.claim.proof},
         "exact": None
         if finding is None
@@ -116,7 +116,7 @@ def _print(report: Report, notice: str) -> None:
     if not console.is_terminal:
         console = Console(width=FILE_WIDTH)
     console.print(_table("Shipped: must pass", [row for row in report.rows if row.bug is None]))
-    console.print(_table("The zoo of bugs: must be flagged", [row for row in report.rows if row.bug is not None]))
+    console.print(_table("Broken mechanisms: must be flagged", [row for row in report.rows if row.bug is not None]))
     shipped = sum(row.bug is None for row in report.rows)
     runs = sum(2 * row.audited.runs for row in report.rows if row.audited is not None)
     console.print(

@@ -69,8 +69,10 @@ class Line:
 
 
 def lines_of(report: Report) -> list[Line]:
-    """The zoo and, of what is shipped, the case of each algorithm nearest to its claim, what only runs can judge, and
-    all that was flagged."""
+    """Return the lines of the picture: of each shipped algorithm the case nearest to its claim, and all bugs.
+
+    Cases that only runs can judge and all that was flagged are among them.
+    """
     nearest = {
         finding.name for finding in tightest(row.finding for row in report.rows if row.bug is None and row.finding)
     }
@@ -84,7 +86,7 @@ def lines_of(report: Report) -> list[Line]:
 def draw(path: Path, lines: Sequence[Line]) -> None:
     """Write the picture to `path`. Needs the extra `plot`."""
     shipped, bugs = [line for line in lines if not line.is_bug], [line for line in lines if line.is_bug]
-    blocks = [("Shipped: nothing may pass the line", shipped), ("The zoo of bugs: each must pass it", bugs)]
+    blocks = [("Shipped: nothing may pass the line", shipped), ("Broken mechanisms: each must pass it", bugs)]
     blocks = [(title, block) for title, block in blocks if block]
     rows = sum(len(block) + 1 for _, block in blocks) + len(blocks) - 1
     height = HEAD + ROW * rows + FOOT

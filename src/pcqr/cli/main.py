@@ -235,10 +235,10 @@ def demo(job: jobs.Demo, /, *, as_json: bool) -> None:
 def audit(job: jobs.Audit, /, *, as_json: bool) -> None:
     """Check, on this machine, that what is installed is as private as it claims, and that the check can fail.
 
-    The exact law of small cases and many runs of the real code are compared with every claim; a zoo of broken
-    mechanisms must be flagged. Nothing private is needed or touched.
+    The exact law of small cases and many runs of the real code are compared with every claim. Every broken
+    mechanism must be flagged. Nothing private is needed or touched.
 
-    Exit codes: 0 all as expected; 1 something shipped was flagged, or a bug of the zoo escaped; 2 bad input.
+    Exit codes: 0 all as expected; 1 something shipped was flagged, or a broken mechanism was not; 2 bad input.
     """
     from pcqr.cli.audit import run  # noqa: PLC0415
 

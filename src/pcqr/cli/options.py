@@ -128,17 +128,18 @@ Workers = Annotated[
 ]
 Label = Annotated[str, typer.Option(help="The column of the private records that holds the label.")]
 PublishedMethod = Annotated[
-    Literal["auto", "tree", "linear", "asked", "counted"] | None,
+    Literal["auto", "tree", "linear"] | None,
     typer.Option(
-        help="What to publish; asked, counted: a tree or a linear classifier, by private questions. "
-        "Default: tree, or with --delta auto, which chooses from n and ε."
+        help="What to publish. tree: a decision tree. linear: a linear classifier. auto: a tree where n·ε is below "
+        "3,000, else a linear classifier with a tree beside it. Default: auto with --delta, tree without."
     ),
 ]
 LinearReads = Annotated[
     Literal["auto", "predicates", "dense"],
     typer.Option(
-        help="What a linear classifier reads: the answers to public questions, or the columns themselves (dense), as an encoder "
-        "of images or texts made them. auto: dense where there are more than 100 numbers and nothing else."
+        help="What a linear classifier reads. predicates: public predicates such as age > 30. dense: the columns "
+        "themselves, as an encoder of images or texts made them. auto: dense for a table of more than 100 numeric "
+        "columns and nothing else."
     ),
 ]
 Device = Annotated[

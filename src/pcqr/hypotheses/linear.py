@@ -1,4 +1,4 @@
-"""The published linear classifier: θ·φ(x), φ the public integer feature map of `pcqr.records.feature_map`, dense part and ferns.
+"""The published linear classifier: θ·φ(x), φ the public integer feature map of `pcqr.records.feature_map`.
 
 What is published are the weights after the noise. Those of the dense part are rounded to multiples of 2⁻²⁰, those of
 cells, of which there may be millions, to 8 bits with one scale for each block: the noise in them is far larger. A
@@ -94,7 +94,7 @@ class LinearClassifier(Hypothesis):
 
     @classmethod
     def of(cls, feature_map: FeatureMap, classes: int, dense: Floats, cells: Floats) -> LinearClassifier:
-        """The linear classifier with the weights `dense`[k, j] and `cells`[k, l, c], these rounded to 8 bits, to be published."""
+        """Return the classifier with the weights `dense`[k, j] and `cells`[k, l, c], rounded to be published: cells to 8 bits."""
         weights = tuple(map(tuple, _rounded(dense).tolist()))
         largest = np.abs(cells).max(axis=(1, 2), initial=0.0)
         scales = largest / LARGEST_CELL

@@ -1,4 +1,4 @@
-"""The stages of the private linear classifier: T noisy sums of one bounded integer vector a record, and a comparison."""
+"""The stages of the private linear classifier: noisy sums of one bounded integer vector a record, and a comparison."""
 
 from __future__ import annotations
 

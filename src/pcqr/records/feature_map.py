@@ -1,4 +1,4 @@
-"""The feature map of the linear classifier: a dense vector and the cells of ferns, each with its share of the squared norm.
+"""The feature map of the linear classifier: a dense vector and cells of ferns, each with its share of the squared norm.
 
 φ(x) = (√a·v(x)/‖v(x)‖, √((1−a)/L)·one-hot cells of L ferns),   a = share/256,   ‖φ‖ ≤ 1
 

@@ -1,4 +1,4 @@
-"""Exact sums of one bounded integer vector a record: all that the linear classifier's descent asks of them (proofs/linear.md)."""
+"""Exact sums of one bounded integer vector a record, for the linear classifier (proofs/linear.md)."""
 
 from __future__ import annotations
 

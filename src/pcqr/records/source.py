@@ -155,7 +155,7 @@ class Records(ABC):
         return int(found.sum())
 
     def check_room(self, maps: Sequence[FeatureMap]) -> None:  # noqa: B027
-        """Refuse where there is no room for the sums of a linear classifier with any of these feature maps. Public numbers decide.
+        """Raise if there is no room for the sums of a linear classifier on one of `maps`. Public numbers decide.
 
         Asked before anything is charged. What lies in memory has no answer to give.
         """

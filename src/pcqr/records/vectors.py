@@ -1,4 +1,4 @@
-"""Dense integer vectors of records, v(x) of the linear classifier's feature map: from public predicates or from the columns.
+"""Dense integer vectors of records, v(x) of a feature map: from public predicates or from the columns.
 
 Row by row, each by itself, and the same integers on every machine (proofs/linear.md). All about the maps is public.
 """

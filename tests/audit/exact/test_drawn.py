@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pcqr.release.account.concentration import _of_stacked
 
 from pcqr.accounting import BoundedRangeEvent
 from pcqr.algorithms.linear import linear_guarantee
@@ -25,7 +26,6 @@ from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import discrete_gaussians, discrete_laplace, weighted_choice
 from pcqr.plan import StackedStage
-from pcqr.release.account.concentration import _of_stacked
 
 PLAN = stacked_plan(records=4, multiplier=2.0, tree=0.5)
 FOUR, DELTA = one_more(4), 0.001

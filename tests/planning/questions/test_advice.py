@@ -11,7 +11,7 @@ from support.situations import situations
 
 from pcqr.errors import ParameterError
 from pcqr.planning.questions.advice import ENOUGH_QUERIES, TIE, WAYS, Situation, advise
-from pcqr.planning.questions.measured import evidence
+from pcqr.planning.questions.measured import measured_near
 
 ASKED = Situation(records=20_000, columns=12, epsilon=1.0, queries=500)
 
@@ -20,7 +20,7 @@ def test_with_a_schema_a_classifier_is_published() -> None:
     found = advise(ASKED)
     assert found.best.way.key == "published"
     assert found.best.source == "schema"
-    assert found.best.measured == evidence("published from schema", 20_000.0)
+    assert found.best.measured == measured_near("published from schema", 20_000.0)
     assert any(note.startswith("Assumed: a schema can be written down") for note in found.notes)
     assert any("they can serve as public rows: add --public queries.csv" in note for note in found.notes)
 
@@ -29,7 +29,7 @@ def test_with_public_rows_it_is_measured_with_public_rows() -> None:
     found = advise(replace(ASKED, public=2_000))
     assert found.best.way.key == "published"
     assert found.best.source == "public rows"
-    assert found.best.measured == evidence("published", 20_000.0)
+    assert found.best.measured == measured_near("published", 20_000.0)
     assert not any("schema" in note for note in found.notes)
 
 

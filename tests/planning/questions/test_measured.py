@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.advice import METHODS, SUMMARY, summary
-from pcqr.planning.questions.measured import NEAR, cells, evidence
+from pcqr.planning.questions.measured import NEAR, cells, measured_near
 
 ROOT = Path(__file__).parents[3]
 WAYS = sorted({cell.way for cell in cells()})
@@ -27,7 +27,7 @@ def test_every_way_was_measured_on_several_tables() -> None:
 
 @given(st.sampled_from(WAYS), st.floats(1.0, 1e9))
 def test_the_evidence_is_near_or_said_to_be_far(way: str, strength: float) -> None:
-    found = evidence(way, strength)
+    found = measured_near(way, strength)
     assert found is not None
     near = [cell for cell in found.cells if strength / NEAR <= cell.strength <= strength * NEAR]
     assert found.extrapolated == (not near)
@@ -41,14 +41,14 @@ def test_the_evidence_is_near_or_said_to_be_far(way: str, strength: float) -> No
 
 def test_what_is_far_takes_the_nearest_cells() -> None:
     most = max(cell.strength for cell in cells() if cell.way == "published")
-    found = evidence("published", 1e9)
+    found = measured_near("published", 1e9)
     assert found is not None
     assert found.extrapolated
     assert found.strength[1] == most
 
 
 def test_what_was_never_measured_has_no_evidence() -> None:
-    assert evidence("oracle", 1_000.0) is None
+    assert measured_near("oracle", 1_000.0) is None
 
 
 def test_ranges_are_those_of_the_cells() -> None:

@@ -17,11 +17,6 @@ def steps_of_sums(predicates: int, labels: int, depth: int) -> float:
     return math.comb(predicates, depth - 1) * 2.0 ** (depth - 1) * predicates * labels * 20.0
 
 
-def steps_of_fewest(records: int, predicates: int, labels: int, depth: int) -> float:
-    """As many words to count, and 2^(D−1)·C(B, D) pairs of leaves, some 3·(C + D) steps each: the fewest mistakes."""
-    return math.comb(predicates, depth) * (records / 64.0 + labels + 3.0 * 2.0 ** (depth - 1) * (labels + depth))
-
-
 def bytes_of_draw(predicates: int, labels: int, depth: int) -> int:
     """A block of records, and the tables of a draw: 4 bytes a set and class, 12 a value, for all s + r ≤ D."""
     sets = [math.comb(predicates, size) for size in range(depth + 1)]

@@ -1,4 +1,4 @@
-"""Dense features: when a linear classifier reads the columns themselves, as an encoder made them, and not questions about them.
+"""Dense features: when a linear classifier reads the columns themselves, as an encoder made them, and not predicates.
 
 Only public things decide: the number of columns, the schema, the public rows. Never the private records. The constants
 were settled on MNIST, with its test images in view: trust other data more.
@@ -30,9 +30,9 @@ MOST_DIRECTIONS, ROWS_A_DIRECTION, FEWEST_DIRECTIONS = 300, 4, 25
 def is_dense(columns: int, schema: Schema | None, public: Points | None = None) -> bool:
     """Do tables of so many encoded `columns` have dense features by default? More than 100 numbers, and nothing else.
 
-    A declared category says that the table is one of questions. So do gaps: where a column may have them and there are
+    A declared category says that the table is one for predicates. So do gaps: where a column may have them and there are
     no `public` rows, or where public rows have them. A column that has one or two values in the public rows does not
-    count as a number. A table that is too wide for a dense vector is one of questions, too.
+    count as a number. A table that is too wide for a dense vector is one for predicates, too.
     """
     if not DENSE_ABOVE < columns < MOST_COORDINATES:
         return False

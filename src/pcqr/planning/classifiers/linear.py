@@ -1,4 +1,4 @@
-"""Plans for the private linear classifier: the feature map by a rule on n·ε, noise from (ε, δ), steps from n and the noise.
+"""Plans for the private linear classifier: the feature map by n·ε, noise from (ε, δ), steps from n and the noise.
 
 Only public numbers, public rows and the schema enter. What (ε, δ) allow all T sums together is one number μ: noise of
 σ = 2M·√T/μ on each. The gradients g, which are the sums scaled to sensitivity 1, then carry noise of √T/μ each and 1/μ
@@ -44,7 +44,7 @@ _PRECISION = 1e-6  # relative, of the noise
 
 
 def linear_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
-    """The public questions of the dense part: by public rows, else by the schema. None without both."""
+    """The public predicates of the dense part: by public rows, else by the schema. None without both."""
     most = min(MOST_PREDICATES, max(1, MOST_ENTRIES // records))
     if public is not None:
         return predicates_of_points(public, CUTS, most, rarest_category=rarest)
@@ -79,7 +79,7 @@ def make_feature_map(
 def stage_for(
     name: MapName, records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0
 ) -> LinearStage:
-    """Return the stage on the map `name`: the sums that `recipe` asks for at Gaussian-DP parameter μ = `mu`, and steps."""
+    """Return the stage on the map `name`: sums at the Gaussian-DP parameter μ = `mu`, and the steps of `recipe`."""
     if recipe.is_empirical_bayes:
         steps, momentum, step_size = recipe.least_steps, 0.0, 0.0
     else:
@@ -102,7 +102,7 @@ def stage_for(
 
 
 def noise_scale(steps: int, mu: float) -> float:
-    """σ = 2M·√T/μ: T = `steps` sums with it have the strength μ together."""
+    """Return σ = 2M·√T/μ: T = `steps` sums with it have the Gaussian-DP parameter μ together."""
     scale = 2.0 * LARGEST_TERM * math.sqrt(steps) / mu
     if scale > LARGEST_SCALE:
         raise InfeasiblePlan("The noise is larger than can be drawn.", "a larger ε or δ")
@@ -124,7 +124,7 @@ def largest_mu(
 ) -> float:
     """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
 
-    A part is (its strength as a share of μ, the numbers in one of its sums). How many sums it has does not matter but
+    A part is (its share of μ, the numbers in one of its sums). How many sums it has does not matter but
     to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
     draws of √T times the scale are as far from continuous noise.
     """

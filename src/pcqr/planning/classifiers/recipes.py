@@ -16,7 +16,7 @@ descent would drown directions that hardly vary, and for empirical Bayes."""
 LITTLE_BELOW, BAYES_SUMS = 5_000.0, 2
 
 RAREST = ((0.0, 0.03), (12_000.0, 0.01), (30_000.0, 0.0025))
-"""(n·ε from which on, the least share of the public rows at which a category is asked for)."""
+"""(n·ε from which on, the least share of the public rows at which a category is a predicate)."""
 
 CELLS_A_RECORD = 16.0
 MOST_FERNS, FEWEST_FERNS = 400, 50
@@ -44,13 +44,13 @@ class Recipe:
 
 
 DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.3)
-"""Columns through directions of public rows: the vectors are centred, so that the loss is flat and steps may be long."""
+"""Columns through directions of public rows. The vectors are centred, so that the loss is flat and steps may be long."""
 
 DENSE_AS_IT_IS = replace(DENSE, noise=1.0, largest_step=12.0)
 
 
 def rarest_for(records: int, epsilon: float) -> float:
-    """Return the least share of the public rows at which a category is asked for: the rarer, the more noise there is."""
+    """Return the least share of the public rows at which a category is a predicate: the smaller n·ε, the larger."""
     return max((least, share) for least, share in RAREST if least <= records * epsilon)[1]
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pcqr import registry
 from pcqr.checks import check_delta, check_integer, check_positive
-from pcqr.planning.questions.measured import EmpiricalBayes, evidence, queries_measured
+from pcqr.planning.questions.measured import Measured, measured_near, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
 
@@ -140,7 +140,7 @@ class Advised:
 
     way: Way
     source: Source | None
-    measured: EmpiricalBayes | None
+    measured: Measured | None
     alike: bool
 
 
@@ -180,7 +180,7 @@ def _advised(way: Way, situation: Situation) -> Advised:
     source = situation.source if way.trees else None
     is_derived = source in ("schema", "queries")
     key = f"published from {source}" if way.name == PUBLISHED and is_derived else way.key
-    found = evidence(key, situation.strength)
+    found = measured_near(key, situation.strength)
     return Advised(way, source, found, alike=found is not None and (way.name == PUBLISHED or not is_derived))
 
 
@@ -201,7 +201,7 @@ def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
 
 
 def _lost(key: str, situation: Situation) -> str:
-    found = evidence(key, situation.strength)
+    found = measured_near(key, situation.strength)
     return "–" if found is None else f"{100.0 * found.mean_loss:.1f}"
 
 

@@ -41,7 +41,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class EmpiricalBayes:
+class Measured:
     """The least and the most of each figure over the cells near n·ε; `tables` are their names.
 
     `extrapolated`: nothing was measured near, and these are the nearest cells.
@@ -74,7 +74,7 @@ class EmpiricalBayes:
     def mean_loss(self) -> float:
         return math.fsum(cell.loss for cell in self.cells) / len(self.cells)
 
-    def beside(self, other: EmpiricalBayes) -> tuple[float, float] | None:
+    def beside(self, other: Measured) -> tuple[float, float] | None:
         """(mean loss, that of `other`) over the cells where both were measured; None where there are none."""
         theirs = {(cell.table, cell.records, cell.epsilon): cell.loss for cell in other.cells}
         pairs = [
@@ -88,17 +88,17 @@ class EmpiricalBayes:
         return math.fsum(ours) / len(pairs), math.fsum(others) / len(pairs)
 
 
-def evidence(way: str, strength: float) -> EmpiricalBayes | None:
+def measured_near(way: str, strength: float) -> Measured | None:
     """What was measured of `way` near n·ε = `strength`, or next to it where nothing was. None: it never was."""
     known = [cell for cell in cells() if cell.way == way]
     if not known:
         return None
     near = [cell for cell in known if strength / NEAR <= cell.strength <= strength * NEAR]
     if near:
-        return EmpiricalBayes(tuple(near), extrapolated=False)
+        return Measured(tuple(near), extrapolated=False)
     nearest = min((cell.strength for cell in known), key=lambda other: abs(math.log(other / strength)))
     beside = tuple(cell for cell in known if nearest / NEAR <= cell.strength <= nearest * NEAR)
-    return EmpiricalBayes(beside, extrapolated=True)
+    return Measured(beside, extrapolated=True)
 
 
 @cache

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcqr.accounting import Repeated, compose
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.statistical.transcripts import SparseVectorRun
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.neighbours import AWAY, LINE_VECTORS, PUBLIC, small_stage
 from pcqr.audit.exact.cases.tables import Record, Table
 from pcqr.audit.exact.cases.votes import as_point
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.peers.knn.algorithm import IndividualVotes, individual_guarantee
 from pcqr.peers.knn.plan import IndividualStage

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.statistical.transcripts import Table, VotesRun
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError
 from pcqr.hypotheses.thresholds import Thresholds

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from pcqr.algorithms.sspp import sspp
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.raw import NUMBER, PLAN, SCHEMA, TREES, RawTable, published_tree
 from pcqr.audit.shown import in_full
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.plan import Context, account
 from pcqr.records import InMemory

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.statistical.transcripts import STABLE, UNSTABLE, SparseVectorRun
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, RunningSparseVector, SparseVector
 

@@ -12,6 +12,7 @@ from pcqr.algorithms.asked import asked_guarantee
 from pcqr.algorithms.contest import contest_guarantee
 from pcqr.algorithms.linear import linear_guarantee, shape_of
 from pcqr.algorithms.stacked import stacked_guarantee
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.classifiers import (
     IN_QUESTION,
     ONE_CUT,
@@ -25,7 +26,6 @@ from pcqr.audit.exact.cases.classifiers import (
 )
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearStage

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from pcqr.algorithms.sspp import sspp
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.statistical.transcripts import UNSTABLE, Table
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcqr.audit.zoo.base import Bug, bug
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import discrete_laplace

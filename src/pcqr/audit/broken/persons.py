@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.committees import PollSession
 from pcqr.audit.exact.cases.persons import Person, PersonTable
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.sums import HalfSpace
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.noise import discrete_gaussians
 from pcqr.peers.parties.algorithm import parties_guarantee

@@ -10,16 +10,16 @@ from types import ModuleType
 
 import pytest
 
+from pcqr.audit.broken import BROKEN, Bug, exact_case
+from pcqr.audit.broken.floats import fingerprint
+from pcqr.audit.broken.sparse_vectors import opposed
 from pcqr.audit.exact import Finding, verify
 from pcqr.audit.statistical import Subject, audit
-from pcqr.audit.zoo import ZOO, Bug, exact_case
-from pcqr.audit.zoo.floats import fingerprint
-from pcqr.audit.zoo.sparse_vectors import opposed
 from pcqr.entropy import SeededEntropy
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 
-EXACT = [bug for bug in ZOO if bug.caught_by == "exact"]
-STATISTICAL = [bug for bug in ZOO if bug.caught_by == "statistical"]
+EXACT = [bug for bug in BROKEN if bug.caught_by == "exact"]
+STATISTICAL = [bug for bug in BROKEN if bug.caught_by == "statistical"]
 
 
 def exactly(subject: Subject) -> Finding:
@@ -27,7 +27,7 @@ def exactly(subject: Subject) -> Finding:
 
 
 def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
-    assert [bug.name for bug in ZOO] == [
+    assert [bug.name for bug in BROKEN] == [
         "no query noise",
         "query noise reused",
         "noise ignores E",
@@ -59,7 +59,7 @@ def test_the_zoo_has_every_bug_that_was_asked_for() -> None:
         "private value in an error",
         "type from all cells",
     ]
-    assert all(bug.wrong.endswith(".") for bug in ZOO)
+    assert all(bug.wrong.endswith(".") for bug in BROKEN)
 
 
 @pytest.mark.parametrize("bug", EXACT, ids=lambda bug: bug.name)
@@ -98,7 +98,7 @@ def test_the_statistical_auditor_passes_the_twin(bug: Bug) -> None:
     assert not correct.refutes(bug.correct.claim)
 
 
-@pytest.mark.parametrize("bug", ZOO, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", BROKEN, ids=lambda bug: bug.name)
 def test_bug_and_twin_make_the_same_claim_and_can_be_sent_to_other_processes(bug: Bug) -> None:
     assert bug.broken.claim == bug.correct.claim
     for subject in (bug.broken, bug.correct):
@@ -124,7 +124,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "audit.md").read_text(encoding="utf
 
 
 def test_the_page_on_the_audit_lists_every_bug() -> None:
-    for bug in ZOO:
+    for bug in BROKEN:
         assert f"| {bug.name} | {bug.wrong} | {bug.source} | {bug.caught_by} |" in PAGE
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.tables import Table, as_points
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee

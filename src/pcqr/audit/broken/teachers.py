@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.committees import PollSession
 from pcqr.audit.exact.cases.tables import Table as PlainTable
 from pcqr.audit.statistical.transcripts import Table, VotesRun
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Labels, Points

@@ -22,7 +22,7 @@ tables          a column's type chosen from all cells
 
 from __future__ import annotations
 
-from pcqr.audit.zoo import (
+from pcqr.audit.broken import (
     buffers,
     classifiers,
     floats,
@@ -37,9 +37,9 @@ from pcqr.audit.zoo import (
     universal,
     votes,
 )
-from pcqr.audit.zoo.base import Bug, exact_case
+from pcqr.audit.broken.base import Bug, exact_case
 
-ZOO: tuple[Bug, ...] = (
+BROKEN: tuple[Bug, ...] = (
     *sparse_vectors.BUGS,
     *votes.BUGS,
     *neighbours.BUGS,
@@ -55,4 +55,4 @@ ZOO: tuple[Bug, ...] = (
     *tables.BUGS,
 )
 
-__all__ = ["ZOO", "Bug", "exact_case"]
+__all__ = ["BROKEN", "Bug", "exact_case"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.samplers import Sampler
-from pcqr.audit.zoo.base import Bug, bug
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import IntegerArray, discrete_laplace, discrete_laplaces
