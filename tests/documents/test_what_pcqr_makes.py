@@ -31,7 +31,7 @@ from pcqr.hypotheses import (
 )
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.plan import BatchCost
+from pcqr.plan import BatchCost, ComparisonStage, DrawStage, LinearStage, Stage
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(300, 2))
@@ -59,11 +59,20 @@ def test_plans_of_peers() -> None:
     assert_kept(Plan, NoisyMaxAggregate(Thresholds(), epsilon=1.0, queries=50).plan(20_000, 1))
 
 
-@pytest.mark.parametrize("method", ["tree", "linear", "counted"])
+@pytest.mark.parametrize(
+    ("method", "epsilon", "kinds"),
+    [
+        ("tree", 2.0, {DrawStage}),
+        ("linear", 2.0, {LinearStage}),
+        ("auto", 20.0, {DrawStage, LinearStage}),
+        ("auto", 600.0, {DrawStage, LinearStage, ComparisonStage}),
+    ],
+)
 def test_classifiers_that_are_published_at_once(
-    method: Literal["tree", "linear", "counted"],
+    method: Literal["auto", "tree", "linear"], epsilon: float, kinds: set[type[Stage]]
 ) -> None:
-    learner = PrivateClassifier(epsilon=2.0, delta=1e-6, method=method, entropy=0).fit(X, Y, public=PUBLIC)
+    learner = PrivateClassifier(epsilon=epsilon, delta=1e-6, method=method, entropy=0).fit(X, Y, public=PUBLIC)
+    assert set(map(type, learner.plan_.stage.within())) == kinds
     assert_kept(Plan, learner.plan_)
     assert_kept(Hypothesis, learner.hypothesis_)
     assert_kept(Guarantee, learner.guarantee_)

@@ -45,7 +45,7 @@ DIRECTIONS = Directions.of(np.array([[0, 1], [-2, 3], [LARGEST_COORDINATE, -LARG
 DENSE = PredicateVectors((Predicate(0, 0.5), Predicate(1, 27.5)), (128, 256), (-128, 0), 2, DIRECTIONS)
 FERNS = Ferns((Predicate(0, 0.5), Predicate(1, 27.5), Predicate(1, -1e300), Predicate(0, 0.1)), 2, 2)
 PHI_AND_FERNS = FeatureMap(DENSE, FERNS, 77)
-HEAD = LinearClassifier.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
+LINEAR = LinearClassifier.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
 
 EXAMPLES: dict[str, Any] = {
     "unit": Unit.person(5),
@@ -67,7 +67,7 @@ EXAMPLES: dict[str, Any] = {
     "column-vectors": ColumnVectors((0.1, -1e300, 0.0), (1 / 3, 0.0, 5e-324), 3, 256, DIRECTIONS),
     "ferns": FERNS,
     "feature-map": PHI_AND_FERNS,
-    "linear": HEAD,
+    "linear-classifier": LINEAR,
     "fixed-vote": FixedVote(0),
     "usage": Usage(None, 3),
     "answer": Answer("cat", "stable", Usage(7, 2), Usage(None, 3), beyond_plan=True),
@@ -104,6 +104,7 @@ guarantees = st.builds(
     st.booleans(),
     units,
     st.lists(texts, max_size=2).map(tuple),
+    rho=st.none() | st.floats(0, 1e300),
 )
 usages = st.builds(Usage, st.none() | counts, st.none() | counts, st.none() | counts)
 predicates = st.builds(Predicate, st.integers(0, 2), finite)
@@ -201,7 +202,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "column-vectors": column_vectors(),
     "ferns": ferns(),
     "feature-map": make_feature_map(),
-    "linear": linears(),
+    "linear-classifier": linears(),
     "fixed-vote": st.builds(FixedVote, st.integers(0, 1)),
     "usage": usages,
     "answer": st.builds(

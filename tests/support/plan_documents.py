@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -22,48 +22,37 @@ from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.plan import (
     Aim,
-    AskedPlan,
-    AskedStage,
+    Branch,
     Budget,
-    ContestStage,
-    CountedPlan,
-    CountedStage,
-    DrawPlan,
+    ComparisonStage,
     DrawStage,
-    LinearPlan,
     LinearStage,
-    PilotedPlan,
-    PilotedStage,
     Prediction,
-    StackedStage,
+    PublishedPlan,
+    Sequence,
+    Stage,
     UniversalPlan,
     VoteStage,
     VotingPlan,
 )
+from pcqr.plan.linear import MapName
 from pcqr.unit import PRESENCE, RECORD
 
 AIM = Aim(300, 0.1, 0.05)
 PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)
 ONE_SIDED = OneSidedSparseVector(40, 2.5, 7.5, 3)
 VOTE = VoteStage(10_000, 5_000, 101, 0.3, ONE_SIDED, copies=None, public=50)
-HEAD = LinearStage(435_759, 230, 400, 13, 26, 80, 2**24, 1e9 / 3, 0.9, 0.1, classes=7, seed=3)
-PLAIN, MIXED = (
-    replace(HEAD, ferns=ferns, depth=depth, share=share) for ferns, depth, share in ((0, 0, 256), (9, 9, 128))
-)
-ASKED = AskedStage(0.02, 2, 100_000, 150_000, 0.1 / 3, 2, replace(PLAIN, classes=2))
-PILOT = replace(PLAIN, dense=150, steps=25, scale=2e9 / 3, classes=2)
-STACKED = StackedStage(0.1 / 3, 2, 1e-9 / 3, 0.55, replace(PLAIN, dense=231, scale=4e9 / 3, classes=2))
-CONTEST = ContestStage(PILOT, 1, 1e8 / 7, 8_716, 0.1 / 3, 2, replace(PLAIN, classes=2), 1e-9 / 3)
-COUNTED = CountedStage(0.05, 800, 0.2, 2, 65_000, replace(PLAIN, dense=90, classes=2), STACKED)
-PILOTED = PilotedStage((PLAIN, replace(HEAD, steps=60)), 1e8 / 3, -3_486, 0, (PLAIN, MIXED, HEAD))
+LINEAR = LinearStage(435_759, 230, 400, 13, 13, 80, 2**24, 1e9 / 3, 0.9, 0.1, 7, 3, "mostly ferns", 0.55)
+SOME = replace(LINEAR, ferns=200, depth=9, share=128, features="some ferns")
+COMPARISON = ComparisonStage(435_759, 2**24, 1e8 / 3, -3_486)
+OPTIONS = Branch((SOME, LINEAR))
+PILOTS = tuple(replace(linear, steps=25, scale=2e9 / 3) for linear in (SOME, LINEAR))
+PILOTED = Sequence((DrawStage(0.1 / 3), *PILOTS, COMPARISON, OPTIONS))
 INDIVIDUAL = IndividualStage(58_000, 10, 2_000, 8, 0.036, 1e9 / 3, 0.6, 2**31, 1_000, 16_000)
 CONFIDENT = ConfidentMaxStage(60_000, 250, 640, 286, ConfidentMax(200, 150.5, 40.25), 10)
 PARTIES = PartiesStage(30_561, 385, 2_000, 145, 0.023, 0.04426, 11, 1e8 / 3, 2**30, 3)
-PROMISE: dict[str, Any] = {
-    "mode": "calibrated",
-    "budget": Budget(1.0, 1e-6),
-    "guarantee": Guarantee(0.999, 1e-6, proof="ag_priv_cl", steps=("sparse vector",)),
-}
+STATED = Guarantee(0.999, 1e-6, proof="ag_priv_cl", steps=("sparse vector",))
+PROMISE: dict[str, Any] = {"mode": "calibrated", "budget": Budget(1.0, 1e-6), "guarantee": STATED}
 
 EXAMPLES: dict[str, Any] = {
     "one-sided-sparse-vector": ONE_SIDED,
@@ -85,12 +74,10 @@ EXAMPLES: dict[str, Any] = {
     "pupil-stage": PupilStage(175, 0.9, 20),
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
-    "linear-stage": HEAD,
-    "piloted-stage": PILOTED,
-    "stacked-stage": STACKED,
-    "contest-stage": CONTEST,
-    "question-stage": ASKED,
-    "counted-stacked-stage": COUNTED,
+    "linear-stage": LINEAR,
+    "comparison-stage": COMPARISON,
+    "sequence": PILOTED,
+    "branch": OPTIONS,
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
@@ -100,11 +87,7 @@ EXAMPLES: dict[str, Any] = {
     "confident-max-plan": ConfidentMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT),
     "interactive-max-plan": InteractiveMaxPlan(**PROMISE, aim=AIM, vote=CONFIDENT, pupil=PupilStage(175, 0.9, 20)),
     "parties-plan": PartiesPlan(**PROMISE, student=PARTIES),
-    "draw-plan": DrawPlan(**PROMISE, publish=DrawStage(0.2)),
-    "linear-plan": LinearPlan(**PROMISE, linear=HEAD),
-    "piloted-plan": PilotedPlan(**PROMISE, piloted=PILOTED),
-    "asked-plan": AskedPlan(**PROMISE, asked=ASKED),
-    "counted-linear-plan": CountedPlan(**PROMISE, counted=COUNTED),
+    "published-plan": PublishedPlan(**PROMISE | {"guarantee": replace(STATED, rho=0.1 / 3)}, stage=PILOTED),
 }
 
 whole = st.integers(1, 2**63 - 1)
@@ -147,47 +130,16 @@ def linears(draw: st.DrawFn) -> LinearStage:
         draw(st.floats(1e-300, 1e300)),
         draw(st.integers(2, 127)),
         draw(counts),
+        draw(st.sampled_from(get_args(MapName))),
+        draw(st.floats(0.0, 1.0, exclude_min=True)),
     )
 
 
 @st.composite
-def piloted(draw: st.DrawFn, classes: st.SearchStrategy[int] | None = None) -> PilotedStage:
-    last = draw(linears().filter(lambda linear: 0 < linear.share < 256))
-    last = last if classes is None else replace(last, classes=draw(classes))
-    first, mixed = replace(last, ferns=0, depth=0, share=256), replace(last, share=draw(st.integers(1, 255)))
-    mixed_from = draw(st.integers(-last.records, last.records))
-    ferned_from = draw(st.integers(mixed_from, last.records))
-    pilots = first, replace(last, steps=draw(whole), step_size=draw(st.floats(1e-300, 1e300)))
-    return PilotedStage(pilots, draw(scales), mixed_from, ferned_from, (first, mixed, last))
-
-
-@st.composite
-def asked(draw: st.DrawFn) -> AskedStage:
-    limits, linear = (draw(whole), draw(counts), draw(counts)), replace(draw(linears()), classes=2)
-    return AskedStage(draw(st.floats(1e-14, 1e300)), *limits, draw(temperatures), draw(whole), linear)
-
-
-@st.composite
-def stacked(draw: st.DrawFn) -> StackedStage:
-    slack, whitening = draw(st.floats(0.0, 1.0)), draw(st.floats(0.0, 1.0, exclude_min=True))
-    return StackedStage(draw(temperatures), draw(whole), slack, whitening, replace(draw(linears()), classes=2))
-
-
-@st.composite
-def contests(draw: st.DrawFn) -> ContestStage:
-    pilot, linear = (replace(draw(linears()), classes=2) for _ in range(2))
-    pilot = replace(pilot, records=linear.records, bound=linear.bound)
-    limit = draw(st.integers(-linear.records, linear.records))
-    slack = draw(st.floats(0.0, 1.0))
-    return ContestStage(pilot, draw(whole), draw(scales), limit, draw(temperatures), draw(whole), linear, slack)
-
-
-@st.composite
-def counted(draw: st.DrawFn) -> CountedStage:
-    last: StackedStage | PilotedStage = draw(stacked() | piloted(st.just(2)))
-    careful = replace(draw(linears()), classes=2, records=last.records)
-    tree, depth = draw(temperatures), draw(whole)
-    return CountedStage(draw(st.floats(1e-14, 1e300)), draw(counts), tree, depth, draw(counts), careful, last)
+def comparisons(draw: st.DrawFn) -> ComparisonStage:
+    records = draw(st.integers(1, 2**31 - 1))
+    lead = draw(st.integers(-records, records))
+    return ComparisonStage(records, 2 ** draw(st.integers(0, 24)), draw(scales), lead)
 
 
 @st.composite
@@ -206,12 +158,22 @@ def votes(draw: st.DrawFn) -> VoteStage:
     )
 
 
+def several(parts: st.SearchStrategy[Stage]) -> st.SearchStrategy[tuple[Stage, ...]]:
+    return st.lists(parts, min_size=2, max_size=4).map(tuple)
+
+
+def composed(parts: st.SearchStrategy[Stage]) -> st.SearchStrategy[Stage]:
+    return st.builds(Sequence, several(parts)) | st.builds(Branch, several(parts))
+
+
 @st.composite
 def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
     teachers, records = sorted((draw(whole), draw(whole)))
     labels = draw(st.just(2) | st.integers(2, 127))
     return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential | laplace), labels)
 
+
+stages = st.recursive(draws | linears() | comparisons() | votes(), composed, max_leaves=6)
 
 sampled = st.builds(
     SampledStage,
@@ -310,11 +272,9 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "parties-stage": students(),
     "draw-stage": draws,
     "linear-stage": linears(),
-    "piloted-stage": piloted(),
-    "stacked-stage": stacked(),
-    "contest-stage": contests(),
-    "question-stage": asked(),
-    "counted-stacked-stage": counted(),
+    "comparison-stage": comparisons(),
+    "sequence": st.builds(Sequence, several(stages)),
+    "branch": st.builds(Branch, several(stages)),
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
@@ -324,9 +284,5 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "confident-max-plan": plans(ConfidentMaxPlan, aimed=True, vote=confident_votes()),
     "interactive-max-plan": plans(InteractiveMaxPlan, aimed=True, vote=confident_votes(), pupil=pupils),
     "parties-plan": plans(PartiesPlan, student=students()),
-    "draw-plan": plans(DrawPlan, publish=draws),
-    "linear-plan": plans(LinearPlan, linear=linears()),
-    "piloted-plan": plans(PilotedPlan, piloted=piloted()),
-    "asked-plan": plans(AskedPlan, asked=asked()),
-    "counted-linear-plan": plans(CountedPlan, counted=counted()),
+    "published-plan": plans(PublishedPlan, stage=stages),
 }

@@ -1,8 +1,7 @@
 """Which classes have documents, and under which tag: the only classes that reading one can ever make.
 
-A tag is never given to another class and never taken away, since documents are kept for years; those that were dropped
-before the first version are in `RETIRED`. Classes may move: the table says where they are now. They are looked up when
-a document needs them, so this room stands below all of them.
+A tag is never given to another class and never taken away, since documents are kept for years. Classes may move: the
+table says where they are now. They are looked up when a document needs them, so this room stands below all of them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _HOMES = {
     "column-vectors": "pcqr.records.vectors:ColumnVectors",
     "ferns": "pcqr.records.ferns:Ferns",
     "feature-map": "pcqr.records.feature_map:FeatureMap",
-    "linear": "pcqr.hypotheses.linear:LinearClassifier",
+    "linear-classifier": "pcqr.hypotheses.linear:LinearClassifier",
     "fixed-vote": "pcqr.hypotheses.committees.members:Constant",
     # answers
     "usage": "pcqr.plan.answers:Usage",
