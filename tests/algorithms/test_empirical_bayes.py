@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.releases import Forbidden
+from support.stages import guarantee_of
 
-from pcqr.algorithms import evidence as module
+from pcqr.algorithms import empirical_bayes as module
 from pcqr.algorithms import linear
 from pcqr.algorithms.empirical_bayes import EmpiricalBayes, _chances, _slopes, allows_empirical_bayes
-from pcqr.algorithms.linear import check_empirical_bayes, descend, empirical_bayes_for, linear_guarantee, shape_of
+from pcqr.algorithms.linear import descend, shape_of
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
@@ -31,7 +32,6 @@ from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 Floats = NDArray[np.float64]
-Maps = tuple[FeatureMap, FeatureMap]
 
 M = 2**24
 LARGEST = 2.0**10
@@ -175,26 +175,26 @@ def noisy_mean(phi: Floats, truth: Floats, at: Floats, deviation: float, seed: i
 def test_the_mean_is_that_of_the_formulas(deviation: float, rows: int, columns: int, whitening: float) -> None:
     public = rows_of(rows, columns, 5)
     features = map_of(public, whitening)
-    evidence, plain = EmpiricalBayes(features, public), Plain(features, public)
+    posterior, plain = EmpiricalBayes(features, public), Plain(features, public)
     truth = 3.0 * np.random.default_rng(6).normal(size=features.size)
-    assert not evidence.weights.any()
+    assert not posterior.weights.any()
     for seed in range(3):
-        mean = noisy_mean(plain.phi, truth, evidence.weights, deviation, seed)
-        evidence.add(mean, deviation)
+        mean = noisy_mean(plain.phi, truth, posterior.weights, deviation, seed)
+        posterior.add(mean, deviation)
         plain.add(mean, deviation)
         largest = np.abs(plain.theta).max()
         assert largest > 0.0
-        np.testing.assert_allclose(evidence.weights, plain.theta, rtol=0.0, atol=1e-10 * largest)
+        np.testing.assert_allclose(posterior.weights, plain.theta, rtol=0.0, atol=1e-10 * largest)
 
 
 def test_each_sum_counts_by_its_own_noise() -> None:
-    """As a weak pilot's beside those of its linear classifier."""
-    evidence, plain = EmpiricalBayes(FEATURES, PUBLIC), Plain(FEATURES, PUBLIC)
+    """In whatever order loud and quiet ones come."""
+    posterior, plain = EmpiricalBayes(FEATURES, PUBLIC), Plain(FEATURES, PUBLIC)
     for deviation in (0.1, 0.003, 0.03):
-        mean = noisy_mean(plain.phi, np.full(FEATURES.size, 0.8), evidence.weights, deviation, 8)
-        evidence.add(mean, deviation)
+        mean = noisy_mean(plain.phi, np.full(FEATURES.size, 0.8), posterior.weights, deviation, 8)
+        posterior.add(mean, deviation)
         plain.add(mean, deviation)
-        np.testing.assert_allclose(evidence.weights, plain.theta, rtol=0.0, atol=1e-10 * np.abs(plain.theta).max())
+        np.testing.assert_allclose(posterior.weights, plain.theta, rtol=0.0, atol=1e-10 * np.abs(plain.theta).max())
 
 
 def test_effects_are_moves_of_the_margin_of_a_usual_vector() -> None:
@@ -211,9 +211,9 @@ def test_no_more_rows_are_in_use_than_time_allows(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "MOST_ROWS", 200)
     mean, found = np.full(FEATURES.size, 0.05), []
     for public in (PUBLIC, PUBLIC[:200], PUBLIC[:199]):
-        evidence = EmpiricalBayes(FEATURES, public)
-        evidence.add(mean, 0.01)
-        found.append(evidence.weights.tobytes())
+        posterior = EmpiricalBayes(FEATURES, public)
+        posterior.add(mean, 0.01)
+        found.append(posterior.weights.tobytes())
     assert found[0] == found[1] != found[2]
 
 
@@ -242,7 +242,7 @@ def test_at_these_chances_the_mean_slope_is_0(margins: Floats) -> None:
     assert (np.maximum(up, down) == 0.5).all(), "one of them is cut"
 
 
-def test_chances_are_those_that_a_head_tells() -> None:
+def test_chances_are_those_of_a_linear_classifier() -> None:
     theta = 4.0 * np.random.default_rng(2).normal(size=(1, FEATURES.size))
     published = LinearClassifier.of(FEATURES, 2, theta, np.zeros((1, 0, 1)))
     margins = published.decision_function(PUBLIC)
@@ -275,7 +275,7 @@ def test_of_many_records_and_little_noise_it_finds_the_labels() -> None:
     public, X = rows_of(600, 6, 1), rows_of(5_000, 6, 2)
     features, y = map_of(public), (X[:, 0] > 0.3).astype(np.int8)
     plan = a_plan(5_000, multiplier=1.0, features=features)
-    found = descend(features, InMemory(X, y), plan, SeededEntropy(0), evidence=EmpiricalBayes(features, public))
+    found = descend(features, InMemory(X, y), plan, SeededEntropy(0), public=public)
     fresh = rows_of(2_000, 6, 3)
     assert np.mean(found.predict(fresh) == (fresh[:, 0] > 0.3)) > 0.99
 
@@ -287,8 +287,8 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
     records = InMemory(X, (X[:, 0] + X[:, 1] > 0.5).astype(np.int8))
     plan = a_plan(2_000, multiplier=10.0, features=features)
     largest = 2.0 * M * 2_000
-    evidence, alike = EmpiricalBayes(features, public), Plain(features, public, adapts=False)
-    descend(features, records, plan, SeededEntropy(4), evidence=evidence)
+    alike = Plain(features, public, adapts=False)
+    found = descend(features, records, plan, SeededEntropy(4), public=public)
     entropy = SeededEntropy(4)
     for _ in range(2):
         at = np.rint(alike.theta * GRID).astype(np.int32)[None]
@@ -296,7 +296,7 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
         alike.add((total + discrete_gaussians(plan.scale, features.size, entropy)) / largest, plan.scale / largest)
     sizes = [
         np.array([np.linalg.norm(alike.B[group] @ theta) for group in alike.groups[:-1]])
-        for theta in (evidence.weights, alike.theta)
+        for theta in (np.array(found.weights[0]), alike.theta)
     ]
     left = sizes[0] / sizes[1]
     assert left[:2].min() > 1.3 * left[2:].max()
@@ -307,9 +307,9 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
 def test_where_noise_hides_everything_weights_stay_near_0(sums: int) -> None:
     records = some_records(100)
     plan = replace(a_plan(100, sums), scale=2.0**50)
-    found = descend(FEATURES, records, plan, SeededEntropy(1), evidence=EmpiricalBayes(FEATURES, PUBLIC))
+    found = descend(FEATURES, records, plan, SeededEntropy(1), public=PUBLIC)
     assert 0.0 <= np.abs(found.weights).max() < 0.01
-    little = descend(FEATURES, records, a_plan(100, sums), SeededEntropy(1), evidence=EmpiricalBayes(FEATURES, PUBLIC))
+    little = descend(FEATURES, records, a_plan(100, sums), SeededEntropy(1), public=PUBLIC)
     assert np.abs(little.weights).max() > 0.1
 
 
@@ -317,16 +317,16 @@ def test_where_noise_hides_everything_weights_stay_near_0(sums: int) -> None:
 # The sums
 
 
-def by_hand(records: InMemory, plan: LinearStage, evidence: EmpiricalBayes, entropy: SeededEntropy) -> LinearClassifier:
-    """The first sum is taken at 0, each other one at the weights that evidence stated after the one before."""
+def by_hand(records: InMemory, plan: LinearStage, entropy: SeededEntropy) -> LinearClassifier:
+    """The first sum is taken at 0, each other one at the posterior's mean after the one before."""
+    posterior = EmpiricalBayes(FEATURES, PUBLIC)
     sums, nothing = records.gradient_sums(FEATURES, M), np.zeros((1, 0, 1), dtype=np.int32)
-    evidence.weights = np.zeros(FEATURES.size)
     for _ in range(plan.steps):
-        at = np.rint(np.clip(evidence.weights, -LARGEST, LARGEST) * GRID).astype(np.int32)[None]
+        at = np.rint(np.clip(posterior.weights, -LARGEST, LARGEST) * GRID).astype(np.int32)[None]
         total = sums.total(at, nothing)[0][0]
         noise = discrete_gaussians(plan.scale, FEATURES.size, entropy)
-        evidence.add((total + noise) / (2.0 * M * records.size), plan.scale / (2.0 * M * records.size))
-    return LinearClassifier.of(FEATURES, 2, np.clip(evidence.weights, -LARGEST, LARGEST)[None], np.zeros((1, 0, 1)))
+        posterior.add((total + noise) / (2.0 * M * records.size), plan.scale / (2.0 * M * records.size))
+    return LinearClassifier.of(FEATURES, 2, np.clip(posterior.weights, -LARGEST, LARGEST)[None], np.zeros((1, 0, 1)))
 
 
 @pytest.mark.parametrize("sums", [1, 2, 5])
@@ -334,18 +334,15 @@ def by_hand(records: InMemory, plan: LinearStage, evidence: EmpiricalBayes, entr
 def test_a_run_is_a_loop_by_hand_on_the_same_noise(sums: int, multiplier: float) -> None:
     records, plan = some_records(500), a_plan(500, sums, multiplier=multiplier)
     entropies = SeededEntropy(5), SeededEntropy(5)
-    both = EmpiricalBayes(FEATURES, PUBLIC), EmpiricalBayes(FEATURES, PUBLIC)
-    found = descend(FEATURES, records, plan, entropies[0], evidence=both[0])
-    assert found == by_hand(records, plan, both[1], entropies[1])
-    assert both[0].weights.tobytes() == both[1].weights.tobytes()
+    found = descend(FEATURES, records, plan, entropies[0], public=PUBLIC)
+    assert found == by_hand(records, plan, entropies[1])
     assert entropies[0].bytes(64) == entropies[1].bytes(64), "nothing else is drawn"
-    np.testing.assert_allclose(found.weights[0], both[0].weights, atol=1.0 / GRID)
 
 
 def test_a_run_with_plain_sums_and_a_plain_posterior() -> None:
     """No part of it is the library's but vectors and noise."""
     records, plan = some_records(400), a_plan(400, 3)
-    found = descend(FEATURES, records, plan, SeededEntropy(7), evidence=EmpiricalBayes(FEATURES, PUBLIC))
+    found = descend(FEATURES, records, plan, SeededEntropy(7), public=PUBLIC)
     entropy, plain, phi = SeededEntropy(7), Plain(FEATURES, PUBLIC), Plain(FEATURES, records.X).phi
     for _ in range(plan.steps):
         up, down = pulls(phi @ plain.theta)
@@ -357,7 +354,7 @@ def test_a_run_with_plain_sums_and_a_plain_posterior() -> None:
 
 @pytest.mark.parametrize("sums", [1, 3])
 def test_every_coordinate_of_every_sum_has_a_draw(sums: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sums that evidence is given, less their noise, are those at the weights that it stated before."""
+    """The sums that a posterior is given, less their noise, are those at the mean that it had before."""
     drawn: list[NDArray[np.int64]] = []
     stated: list[Floats] = []
     given_sums: list[tuple[Floats, float]] = []
@@ -375,7 +372,7 @@ def test_every_coordinate_of_every_sum_has_a_draw(sums: int, monkeypatch: pytest
     monkeypatch.setattr(linear, "discrete_gaussians", watched_draws)
     monkeypatch.setattr(EmpiricalBayes, "add", watched_sums)
     records, plan = some_records(200), a_plan(200, sums, multiplier=2.0)
-    descend(FEATURES, records, plan, SeededEntropy(2), evidence=EmpiricalBayes(FEATURES, PUBLIC))
+    descend(FEATURES, records, plan, SeededEntropy(2), public=PUBLIC)
     assert [noise.size for noise in drawn] == [plan.coordinates] * sums
     assert sum(noise.size for noise in drawn) == plan.draws
     assert len(set(np.concatenate(drawn).tolist())) == plan.draws
@@ -386,36 +383,16 @@ def test_every_coordinate_of_every_sum_has_a_draw(sums: int, monkeypatch: pytest
         assert deviation == plan.scale / largest == 2.0 / 200
 
 
-def test_evidence_is_kept_from_one_run_to_the_next() -> None:
-    """All sums count, though the second run begins at 0 again."""
-    records, entropies = some_records(300), (SeededEntropy(3), SeededEntropy(3))
-    both = EmpiricalBayes(FEATURES, PUBLIC), EmpiricalBayes(FEATURES, PUBLIC)
-    for plan in (a_plan(300, 1, multiplier=6.0), a_plan(300, 2)):
-        found = descend(FEATURES, records, plan, entropies[0], evidence=both[0])
-        assert found == by_hand(records, plan, both[1], entropies[1])
-    forgetful = SeededEntropy(3)
-    descend(FEATURES, records, a_plan(300, 1, multiplier=6.0), forgetful, evidence=EmpiricalBayes(FEATURES, PUBLIC))
-    afresh = descend(FEATURES, records, a_plan(300, 2), forgetful, evidence=EmpiricalBayes(FEATURES, PUBLIC))
-    assert afresh != found
-
-
-def test_evidence_returns_to_0_and_forgets_nothing() -> None:
-    """The plain one, at 0 with a sum from before."""
-    evidence, plain = EmpiricalBayes(FEATURES, PUBLIC), Plain(FEATURES, PUBLIC)
-    for seed in range(2):
-        evidence.return_to_zero()
-        assert not evidence.weights.any()
-        plain.theta = np.zeros(FEATURES.size)
-        mean = noisy_mean(plain.phi, np.full(FEATURES.size, 0.8), evidence.weights, 0.02, seed)
-        evidence.add(mean, 0.02)
-        plain.add(mean, 0.02)
-        np.testing.assert_allclose(evidence.weights, plain.theta, rtol=0.0, atol=1e-10 * np.abs(plain.theta).max())
-    assert len(plain.sums) == 2
+def test_each_run_begins_anew() -> None:
+    records, plan = some_records(300), a_plan(300)
+    first = descend(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC)
+    assert descend(FEATURES, records, plan, SeededEntropy(4), public=PUBLIC) != first
+    assert descend(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC) == first
 
 
 def test_a_posterior_costs_what_steps_cost() -> None:
     plan = a_plan(400, 2)
-    assert linear_guarantee(plan, 1e-6) == linear_guarantee(replace(plan, momentum=0.5, step_size=0.1), 1e-6)
+    assert guarantee_of(plan, 400) == guarantee_of(replace(plan, momentum=0.5, step_size=0.1), 400)
 
 
 @pytest.mark.parametrize(
@@ -427,47 +404,42 @@ def test_weights_go_no_farther_than_tangents_may_be_trusted(
     """The margin of no public row moves by more than 3 at one tangent, and what is no number counts as 0."""
     monkeypatch.setattr(module, "TANGENTS", 1)
     monkeypatch.setattr(EmpiricalBayes, "_posterior", lambda self, *_: np.full(self.weights.size, target))
-    evidence = EmpiricalBayes(FEATURES, PUBLIC)
-    evidence.add(np.zeros(FEATURES.size), 1.0)
+    posterior = EmpiricalBayes(FEATURES, PUBLIC)
+    posterior.add(np.zeros(FEATURES.size), 1.0)
     if farthest is None:
-        assert (evidence.weights == target).all()
+        assert (posterior.weights == target).all()
         return
-    margins = Plain(FEATURES, PUBLIC).phi @ evidence.weights
+    margins = Plain(FEATURES, PUBLIC).phi @ posterior.weights
     assert np.abs(margins).max() == pytest.approx(farthest)
-    assert np.abs(evidence.weights).max() <= LARGEST
+    assert np.abs(posterior.weights).max() <= LARGEST
 
 
 def test_weights_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_STEP", 1e9)
     monkeypatch.setattr(EmpiricalBayes, "_posterior", lambda self, *_: np.full(self.weights.size, -1e5))
-    evidence = EmpiricalBayes(FEATURES, PUBLIC)
-    evidence.add(np.zeros(FEATURES.size), 1.0)
-    assert (evidence.weights == -LARGEST).all()
+    posterior = EmpiricalBayes(FEATURES, PUBLIC)
+    posterior.add(np.zeros(FEATURES.size), 1.0)
+    assert (posterior.weights == -LARGEST).all()
 
 
 def test_a_run_goes_on_after_weights_that_are_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if rounding had left an inverse without a value: no warning, all weights are 0, and later sums count."""
-    evidence = EmpiricalBayes(FEATURES, PUBLIC)
+    posterior = EmpiricalBayes(FEATURES, PUBLIC)
     with monkeypatch.context() as patched:
         patched.setattr(module, "inverse", lambda matrix: np.full_like(matrix, np.nan))
-        found = descend(FEATURES, some_records(50), a_plan(50, 3), SeededEntropy(0), evidence=evidence)
-    assert not evidence.weights.any()
+        found = descend(FEATURES, some_records(50), a_plan(50, 3), SeededEntropy(0), public=PUBLIC)
+        posterior.add(np.full(FEATURES.size, 0.1), 0.01)
+    assert not posterior.weights.any()
     assert found.weights == ((0.0,) * FEATURES.size,)
-    evidence.add(np.full(FEATURES.size, 0.1), 0.01)
-    assert evidence.weights.any()
+    posterior.add(np.full(FEATURES.size, 0.1), 0.01)
+    assert posterior.weights.any()
 
 
 def test_public_rows_of_another_population_do_no_harm() -> None:
     """Records far from all public rows, of one label: undamped steps would end anywhere."""
     records = InMemory(np.full((400, PUBLIC.shape[1]), 1.5), np.ones(400))
     for seed in range(5):
-        found = descend(
-            FEATURES,
-            records,
-            a_plan(400, 2, multiplier=4.0),
-            SeededEntropy(seed),
-            evidence=EmpiricalBayes(FEATURES, PUBLIC),
-        )
+        found = descend(FEATURES, records, a_plan(400, multiplier=4.0), SeededEntropy(seed), public=PUBLIC)
         assert found.predict(records.X).all()
 
 
@@ -480,11 +452,11 @@ def test_where_public_rows_and_sums_lie_changes_no_bit() -> None:
     generator = np.random.default_rng(4)
     means, found, kept = generator.normal(size=(2, FEATURES.size)) / 20.0, set(), []
     for offset in range(8):
-        evidence = EmpiricalBayes(map_of(at_offset(PUBLIC, offset)), at_offset(PUBLIC, 7 - offset))
+        posterior = EmpiricalBayes(map_of(at_offset(PUBLIC, offset)), at_offset(PUBLIC, 7 - offset))
         weights = []
         for k, mean in enumerate(means):
-            evidence.add(at_offset(mean, (3 * offset + k) % 8), 0.01)
-            weights.append(evidence.weights.tobytes())
+            posterior.add(at_offset(mean, (3 * offset + k) % 8), 0.01)
+            weights.append(posterior.weights.tobytes())
             other = EmpiricalBayes(ALIKE, PUBLIC[: 60 + 7 * offset])
             other.add(generator.normal(size=ALIKE.size), 0.1)
             kept.append(np.linalg.inv(generator.normal(size=(11 + offset, 11 + offset))) @ np.ones(11 + offset))
@@ -492,12 +464,11 @@ def test_where_public_rows_and_sums_lie_changes_no_bit() -> None:
     assert len(found) == 1
 
 
-def test_a_head_is_the_same_wherever_public_rows_and_records_lie() -> None:
+def test_a_linear_classifier_is_the_same_wherever_public_rows_and_records_lie() -> None:
     some, plan, found = some_records(120), a_plan(120), []
     for offset in range(4):
-        evidence = empirical_bayes_for(FEATURES, plan, at_offset(PUBLIC, offset))
         records = InMemory(at_offset(some.X, 2 * offset + 1), some.y)
-        found.append(descend(FEATURES, records, plan, SeededEntropy(1), evidence=evidence))
+        found.append(descend(FEATURES, records, plan, SeededEntropy(1), public=at_offset(PUBLIC, offset)))
     assert all(each == found[0] for each in found)
 
 
@@ -505,33 +476,19 @@ def test_a_head_is_the_same_wherever_public_rows_and_records_lie() -> None:
 # What is refused, before noise is drawn
 
 
-def test_evidence_and_plan_have_to_fit() -> None:
-    records, posterior, steps = some_records(50), a_plan(50), some_steps(50)
-    evidence = EmpiricalBayes(FEATURES, PUBLIC)
-    assert shape_of(ALIKE) == shape_of(FEATURES)
-    for plan, wrong, told in (
-        (posterior, None, "evidence must be that of public rows for a posterior, none for steps"),
-        (steps, evidence, "evidence must be that of public rows for a posterior, none for steps"),
-        (posterior, EmpiricalBayes(ALIKE, PUBLIC), "evidence must be on the same feature map"),
-    ):
-        with pytest.raises(ParameterError, match=told):
-            descend(FEATURES, records, plan, Forbidden(), evidence=wrong)
-        with pytest.raises(ParameterError, match=told):
-            check_empirical_bayes(FEATURES, plan, wrong)
-    check_empirical_bayes(FEATURES, posterior, evidence)
-    check_empirical_bayes(map_of(PUBLIC), posterior, evidence)
-    check_empirical_bayes(FEATURES, steps, None)
-    assert not evidence.weights.any()
+@pytest.mark.parametrize("public", [None, PUBLIC[:0], PUBLIC[:, :3]], ids=["none", "no row", "three columns"])
+def test_empirical_bayes_needs_public_rows_as_the_map_was_made_of(public: Floats | None) -> None:
+    told = "public must be public rows of 4 columns, as the map was made of"
+    with pytest.raises(ParameterError, match=told):
+        descend(FEATURES, some_records(50), a_plan(50), Forbidden(), public=public)
+    with pytest.raises(ParameterError, match=told):
+        EmpiricalBayes(FEATURES, public)
 
 
-def test_there_is_evidence_where_a_plan_needs_it() -> None:
-    assert empirical_bayes_for(FEATURES, some_steps(50), PUBLIC) is None
-    assert empirical_bayes_for(FEATURES, some_steps(50), None) is None
-    found = empirical_bayes_for(FEATURES, a_plan(50), PUBLIC)
-    assert isinstance(found, EmpiricalBayes)
-    assert found.features == FEATURES
-    with pytest.raises(ParameterError, match="public must be public rows of 4 columns, as the map was made of"):
-        empirical_bayes_for(FEATURES, a_plan(50), None)
+def test_steps_do_without_public_rows() -> None:
+    records, steps = some_records(50), some_steps(50)
+    expected = descend(FEATURES, records, steps, SeededEntropy(0))
+    assert descend(FEATURES, records, steps, SeededEntropy(0), public=PUBLIC) == expected
 
 
 DENSE = FEATURES.dense
@@ -551,13 +508,13 @@ FERNS = Ferns.of(PUBLIC, range(4), count=5, depth=2, seed=0)
     ],
     ids=["with ferns", "ferns alone", "as it is", "few rows", "no rows", "columns", "columns as they are"],
 )
-def test_other_maps_have_no_evidence(features: FeatureMap) -> None:
+def test_other_maps_have_no_empirical_bayes(features: FeatureMap) -> None:
     assert not allows_empirical_bayes(features)
     with pytest.raises(ParameterError, match="features must be a feature map of predicates, seen through public"):
         EmpiricalBayes(features, PUBLIC)
     if features.ferns is None:
-        with pytest.raises(ParameterError, match="evidence must be"):
-            descend(features, some_records(50), a_plan(50, features=features), Forbidden())
+        with pytest.raises(ParameterError, match="features must be a feature map of predicates, seen through public"):
+            descend(features, some_records(50), a_plan(50, features=features), Forbidden(), public=PUBLIC)
 
 
 def wide_map(size: int) -> FeatureMap:

@@ -1,4 +1,4 @@
-"""The private linear classifier's descent: the loop against a plain one on the same noise, its guarantee, and what is refused."""
+"""DP gradient descent: the loop against a plain one on the same noise, its guarantee, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.releases import Forbidden
+from support.stages import guarantee_of
 
-from pcqr.accounting import PureEvent, concentrated_epsilon
+from pcqr.accounting import Composed, PureEvent, concentrated_epsilon
 from pcqr.algorithms import linear
 from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT
-from pcqr.algorithms.linear import descend, linear_guarantee, shape_of
+from pcqr.algorithms.linear import descend, shape_of
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearStage
+from pcqr.plan import LinearStage, composition
 from pcqr.records import InMemory
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
@@ -68,13 +69,11 @@ def phi_of(features: FeatureMap, X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate(parts, axis=1)
 
 
-def plain_descent(
-    features: FeatureMap, records: InMemory, plan: LinearStage, seed: int, start: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def plain_descent(features: FeatureMap, records: InMemory, plan: LinearStage, seed: int) -> NDArray[np.float64]:
     """The same with matrices and floats, on the same noise."""
     entropy, phi = SeededEntropy(seed), phi_of(features, records.X)
-    theta, path = np.zeros((plan.blocks, phi.shape[1])) if start is None else start, []
-    velocity = np.zeros_like(theta)
+    theta, velocity = np.zeros((2, plan.blocks, phi.shape[1]))
+    path = []
     for _ in range(plan.steps):
         margins = phi @ theta.T
         if plan.classes == 2:
@@ -108,43 +107,6 @@ def test_the_loop_is_gradient_descent_with_this_noise(features: FeatureMap, clas
     cells = plain[:, features.size :]
     np.testing.assert_allclose(found.weights, plain[:, : features.size], atol=0.01 * np.abs(plain).max())
     np.testing.assert_allclose(theta_of(found)[:, features.size :], cells, atol=0.02 * np.abs(plain).max())
-
-
-@EACH_MAP
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_descent_may_begin_where_another_ended(features: FeatureMap, classes: int) -> None:
-    """Its first sum is that at the weights of the first linear classifier, and no velocity comes with them."""
-    records = InMemory(*some_records(300, 1, classes), classes)
-    plan = a_plan(features, 300, 3, multiplier=5.0, classes=classes)
-    first = descend(features, records, plan, SeededEntropy(5))
-    kept = theta_of(first).copy()
-    found = descend(features, records, plan, SeededEntropy(6), start=first)
-    plain, cold = (plain_descent(features, records, plan, 6, start) for start in (kept, None))
-    np.testing.assert_allclose(theta_of(found), plain, atol=0.02 * np.abs(plain).max())
-    assert np.abs(theta_of(found) - cold).max() > 0.1 * np.abs(plain).max()
-    assert (theta_of(first) == kept).all()
-    assert descend(features, records, plan, SeededEntropy(6), start=first) == found
-
-
-@EACH_MAP
-def test_a_descent_from_nothing_begins_at_0(features: FeatureMap) -> None:
-    records, plan = InMemory(*some_records(100, 1)), a_plan(features, 100, 3)
-    nothing = LinearClassifier.of(
-        features, 2, np.zeros((1, features.size)), np.zeros((1, features.count, 1 << features.depth))
-    )
-    expected = descend(features, records, plan, SeededEntropy(6))
-    assert descend(features, records, plan, SeededEntropy(6), start=nothing) == expected
-
-
-def test_a_descent_begins_at_no_head_on_another_map() -> None:
-    X, y = some_records(100, 1)
-    other = FeatureMap(DENSE, Ferns.of(PUBLIC, range(3), count=24, depth=3, seed=2), 128)
-    assert shape_of(other) == shape_of(BOTH)
-    elsewhere = descend(other, InMemory(X, y), a_plan(other, 100, 1), SeededEntropy(0))
-    of_three = descend(BOTH, InMemory(X, y, 3), a_plan(BOTH, 100, 1, classes=3), SeededEntropy(0))
-    for start in (elsewhere, of_three):
-        with pytest.raises(ParameterError, match="start must be a linear classifier on the same feature map"):
-            descend(BOTH, InMemory(X, y), a_plan(BOTH, 100, 1), Forbidden(), start=start)
 
 
 def test_the_order_of_the_records_does_not_matter() -> None:
@@ -235,7 +197,7 @@ def test_the_guarantee_is_that_of_all_steps_at_twice_the_bound(classes: int) -> 
     plan = a_plan(BOTH, 50, 40, multiplier=30.0, classes=classes)
     assert plan.draws == 40 * (DENSE.size + 24 * 8) * (1 if classes == 2 else 3)
     mu = math.sqrt(40) / 30.0
-    stated = linear_guarantee(plan, 1e-6)
+    stated = guarantee_of(plan, 50, 1e-6)
     assert stated.epsilon == pytest.approx(fine_gaussian_epsilon(mu, 1e-6, plan.scale, plan.draws), rel=1e-9)
     assert (stated.delta, stated.proof) == (1e-6, "linear")
     assert stated.epsilon < concentrated_epsilon(mu**2 / 2, 1e-6)
@@ -245,7 +207,7 @@ def test_all_draws_are_accounted_for() -> None:
     """On a coarse grid the number of cells shows in ε."""
     plan = replace(a_plan(BOTH, 50, 7), bound=512, scale=2e4)
     mu = math.sqrt(7) * 1024 / 2e4
-    stated = linear_guarantee(plan, 1e-4)
+    stated = guarantee_of(plan, 50, 1e-4)
     assert stated.epsilon == pytest.approx(fine_gaussian_epsilon(mu, 1e-4, 2e4, plan.draws), rel=1e-9)
     assert stated.epsilon > 1.0000001 * fine_gaussian_epsilon(mu, 1e-4, 2e4, 7 * DENSE.size)
 
@@ -258,9 +220,9 @@ def test_the_shift_of_all_steps_is_rounded_up(steps: int, monkeypatch: pytest.Mo
         asked.append(shift)
         return math.inf
 
-    monkeypatch.setattr(linear, "fine_gaussian_epsilon", watched)
+    monkeypatch.setattr(composition, "fine_gaussian_epsilon", watched)
     plan = a_plan(BOTH, 50, steps, multiplier=30.85)
-    linear_guarantee(plan, 1e-6)
+    guarantee_of(plan, 50, 1e-6)
     squared = steps * (Fraction(plan.sensitivity) / Fraction(plan.scale)) ** 2
     (shift,) = asked
     assert squared * (1 + Fraction(18, 10**13)) < Fraction(shift) ** 2 < squared * (1 + Fraction(1, 10**11))
@@ -269,10 +231,10 @@ def test_the_shift_of_all_steps_is_rounded_up(steps: int, monkeypatch: pytest.Mo
 def test_on_a_coarse_grid_the_guarantee_is_that_of_zcdp() -> None:
     plan = replace(a_plan(BOTH, 50, 40), bound=8, scale=600.0)
     rho = 40 * 16**2 / (2 * 600.0**2)
-    assert linear_guarantee(plan, 1e-6).epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)
+    assert guarantee_of(plan, 50, 1e-6).epsilon == pytest.approx(concentrated_epsilon(rho, 1e-6), rel=1e-9)
 
 
 def test_other_releases_beside_the_sums_are_paid_for() -> None:
     plan = a_plan(BOTH, 50, 40, multiplier=30.0)
-    alone, beside = linear_guarantee(plan, 1e-6), linear_guarantee(plan, 1e-6, beside=(PureEvent(0.05),))
+    alone, beside = guarantee_of(plan, 50, 1e-6), composition.account_for(Composed((plan.sums, PureEvent(0.05))), 1e-6)
     assert alone.epsilon < beside.epsilon <= alone.epsilon + 0.05 * (1 + 1e-9)

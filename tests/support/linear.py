@@ -1,4 +1,4 @@
-"""The linear classifier's sums in plain Python integers, one record at a time, as in proofs/linear.md; and small feature maps."""
+"""Sums of a linear classifier in plain Python integers, record by record (proofs/linear.md), and small feature maps."""
 
 from __future__ import annotations
 
