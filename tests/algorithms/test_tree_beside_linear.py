@@ -1,4 +1,4 @@
-"""A linear classifier beside a tree: the run against its parts, what a neighbour moves, the stated figures, and what it learns."""
+"""A linear classifier beside a tree: the run against its parts, what a neighbour moves, refusals, what it learns."""
 
 from __future__ import annotations
 
@@ -11,26 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pcqr.algorithms.stacked import check_stacked, may_use_empirical_bayes, most_coordinates, stacked, stacked_guarantee
-from pcqr.planning.classifiers.stacked import plan_stacked
-from support.either import BUDGETS, COLUMNS, MAP, PREDICATES, TREES, bits, exact_delta, request_for
 from support.releases import Forbidden
+from support.stages import COLUMNS, MAP, PREDICATES, TREES, beside_tree, bits, plan_beside_tree, planned
 
-from pcqr.accounting import BoundedRangeEvent, Event, PureEvent, Repeated, compose
-from pcqr.algorithms import sspp as drawing
-from pcqr.algorithms import stacked as module
-from pcqr.algorithms.empirical_bayes import EmpiricalBayes
+from pcqr.algorithms import published as module
 from pcqr.algorithms.linear import descend, shape_of
+from pcqr.algorithms.published import may_use_empirical_bayes, most_coordinates, publish
 from pcqr.algorithms.sspp import sspp
-from pcqr.entropy import SeededEntropy
+from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.errors import DataError, ParameterError
-from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.hypotheses.trees import DecisionTree
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
-from pcqr.plan import DrawStage, LinearStage, StackedStage
-from pcqr.planning.classifiers.linear import plan_linear
-from pcqr.planning.classifiers.recipes import plain
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.plan import DrawStage, LinearStage, Sequence
+from pcqr.planning.classifiers.recipes import recipe_for
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons, Records
 from pcqr.records.arrays import Points
@@ -42,14 +35,14 @@ from pcqr.records.gradient_sums import GRID
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
-DELTA, COUNT = 1e-6, PureEvent(0.03)
+DELTA = 1e-6
 PUBLIC = bits(300)
 SEEN = FeatureMap(PredicateVectors.of(PREDICATES, COLUMNS, PUBLIC, 0.4), None, 256)
 FERNED = FeatureMap(MAP.dense, Ferns((*PREDICATES, PREDICATES[0]), 2, COLUMNS), 128)
 MAPS: dict[str, tuple[FeatureMap, Points | None]] = {
     "no public rows": (MAP, None),
     "public rows": (MAP, PUBLIC),
-    "a posterior": (SEEN, PUBLIC),
+    "empirical Bayes": (SEEN, PUBLIC),
     "ferns": (FERNED, None),
     "ferns and public rows": (FERNED, PUBLIC),
 }
@@ -59,8 +52,33 @@ ROOT = Split(PREDICATES[0], Leaf(0), Split(PREDICATES[3], Leaf(0), Leaf(1)))
 
 def plan_for(
     records: int, epsilon: float, delta: float = DELTA, features: FeatureMap = MAP, public: Points | None = None
-) -> StackedStage:
-    return plan_stacked(request_for(records, epsilon, delta), TREES, features, delta, 0.3, public=public)
+) -> Sequence:
+    return Sequence(beside_tree(plan_beside_tree(records, epsilon, delta, features, public)))
+
+
+def altered(stage: Sequence, eta: float | None = None, **changes: Any) -> Sequence:
+    """With another η, and other numbers of the linear classifier."""
+    draw, linear = beside_tree(stage)
+    return Sequence((draw if eta is None else DrawStage(eta), replace(linear, **changes)))
+
+
+def linear_of(stage: Sequence) -> LinearStage:
+    return beside_tree(stage)[1]
+
+
+def run(
+    trees: DecisionTrees,
+    features: FeatureMap,
+    records: Records,
+    stage: Sequence,
+    entropy: Entropy,
+    *,
+    public: Points | None = None,
+) -> LinearClassifier:
+    maps = {linear_of(stage).features: features}
+    found = publish(stage, trees, records, entropy, maps=maps, public=public)
+    assert isinstance(found, LinearClassifier)
+    return found
 
 
 def crossed(records: int) -> InMemory:
@@ -81,22 +99,28 @@ def wider_by(tree: DecisionTree, X: Points) -> NDArray[np.float64]:
 
 
 def in_parts(
-    features: FeatureMap, X: Points, records: Any, plan: StackedStage, seed: int, public: Points | None
+    features: FeatureMap,
+    X: Points,
+    records: Any,
+    stage: Sequence,
+    seed: int,
+    public: Points | None,
+    trees: DecisionTrees = TREES,
 ) -> tuple[DecisionTree, LinearClassifier]:
-    """The tree, and then a linear classifier on a table that has one more column: what the tree says. `records` are made of tables.
+    """The tree, and then a linear classifier on a table with one more column, the tree's label, on the run's noise.
 
-    On the noise that the run has.
+    `records` are made of tables.
     """
-    entropy = SeededEntropy(seed)
-    tree = sspp(replace(TREES, depth=plan.depth), records(X), None, DrawStage(plan.tree), entropy)
+    entropy, (draw, planned) = SeededEntropy(seed), beside_tree(stage)
+    tree = sspp(trees, records(X), None, draw, entropy)
     assert isinstance(tree, DecisionTree)
     shown = None if public is None else wider_by(tree, public)
-    dense = PredicateVectors.of((*PREDICATES, Predicate(COLUMNS, 0.5)), COLUMNS + 1, shown, plan.whitening)
+    asked = (*PREDICATES, *(Predicate(COLUMNS, label + 0.5) for label in range(trees.labels - 1)))
+    dense = PredicateVectors.of(asked, COLUMNS + 1, shown, planned.whitening)
     ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
     flat = FeatureMap(dense, ferns, features.share)
-    linear = replace(plan.linear, dense=flat.size)
-    evidence = EmpiricalBayes(flat, shown) if linear.is_empirical_bayes else None
-    return tree, descend(flat, records(wider_by(tree, X)), linear, entropy, evidence=evidence)
+    linear = replace(planned, dense=flat.size)
+    return tree, descend(flat, records(wider_by(tree, X)), linear, entropy, public=shown)
 
 
 def check_parts(found: LinearClassifier, tree: DecisionTree, linear: LinearClassifier) -> None:
@@ -110,51 +134,45 @@ def check_parts(found: LinearClassifier, tree: DecisionTree, linear: LinearClass
 def test_a_run_is_its_parts_on_the_same_noise(name: str, seed: int) -> None:
     features, public = MAPS[name]
     records = crossed(1_000)
-    plan = plan_for(1_000, 4.0, features=features, public=public)
-    assert plan.linear.is_empirical_bayes is (name == "a posterior")
-    plan = replace(plan, tree=0.01)  # so that η shows
-    tree, linear = in_parts(features, records.X, lambda X: InMemory(X, records.y), plan, seed, public)
-    found = stacked(TREES, features, records, plan, SeededEntropy(seed), public=public)
+    planned = plan_for(1_000, 4.0, features=features, public=public)
+    assert linear_of(planned).is_empirical_bayes is (name == "empirical Bayes")
+    stage = altered(planned, eta=0.01)  # so that η shows
+    tree, linear = in_parts(features, records.X, lambda X: InMemory(X, records.y), stage, seed, public)
+    found = run(TREES, features, records, stage, SeededEntropy(seed), public=public)
     check_parts(found, tree, linear)
-    assert found == stacked(TREES, features, records, plan, SeededEntropy(seed), public=public)
+    assert found == run(TREES, features, records, stage, SeededEntropy(seed), public=public)
     assert (found.predict(records.X) == linear.predict(wider_by(tree, records.X))).all()
 
 
 @pytest.mark.parametrize("public", [None, PUBLIC], ids=["no public rows", "public rows"])
 @pytest.mark.parametrize("features", [MAP, FERNED], ids=["predicates", "ferns"])
 def test_three_classes_have_two_more_coordinates(features: FeatureMap, public: Points | None) -> None:
-    """The run against a tree, and then a linear classifier on a table whose last column is the tree's label."""
     X = bits(900)
     y = (X[:, 0] + (X[:, 0] != X[:, 1])).astype(np.int8)  # needs two columns at once
     trees, records = replace(TREES, labels=3), InMemory(X, y, 3)
-    request = replace(request_for(900, 6.0, DELTA), hypotheses=trees)
-    plan = plan_stacked(request, trees, features, DELTA, 0.3, public=public)
-    assert stacked_guarantee(plan, trees, COLUMNS, DELTA).within(6.0, DELTA)
-    assert plan.linear.dense == most_coordinates(features, 3) == most_coordinates(features) + 1
-    entropy = SeededEntropy(3)
-    tree = sspp(replace(trees, depth=plan.depth), records, None, DrawStage(plan.tree), entropy)
-    assert isinstance(tree, DecisionTree)
-    asked = (*PREDICATES, Predicate(COLUMNS, 0.5), Predicate(COLUMNS, 1.5))
-    shown = None if public is None else wider_by(tree, public)
-    dense = PredicateVectors.of(asked, COLUMNS + 1, shown, plan.whitening)
-    ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
-    flat = FeatureMap(dense, ferns, features.share)
-    linear = descend(flat, InMemory(wider_by(tree, X), y, 3), replace(plan.linear, dense=flat.size), entropy)
-    found = stacked(trees, features, records, plan, SeededEntropy(3), public=public)
+    plan = plan_beside_tree(900, 6.0, DELTA, features, public, trees)
+    assert plan.guarantee.within(6.0, DELTA)
+    stage = Sequence(beside_tree(plan))
+    assert linear_of(stage).dense == most_coordinates(features, 3) == most_coordinates(features) + 1
+    tree, linear = in_parts(features, X, lambda table: InMemory(table, y, 3), stage, 3, public, trees)
+    found = run(trees, features, records, stage, SeededEntropy(3), public=public)
     check_parts(found, tree, linear)
     assert (found.predict(X) == y).mean() > 0.9
 
 
-def test_the_temperature_and_the_depth_are_the_plans() -> None:
-    """At η = 0 trees are drawn blindly, at a large one it is the best: trees of several coins, at their own depth."""
-    records, plan = crossed(400), plan_for(400, 8.0)
-    cold = {stacked(TREES, MAP, records, replace(plan, tree=9.0), SeededEntropy(s)).feature_map.tree for s in range(4)}
-    hot = [stacked(TREES, MAP, records, replace(plan, tree=0.0), SeededEntropy(s)).feature_map.tree for s in range(4)]
+def test_the_temperature_is_the_plans_and_the_depth_is_that_of_the_class() -> None:
+    """At η = 0 trees are drawn blindly, at a large one it is the best: trees of several coins."""
+    records, stage = crossed(400), plan_for(400, 8.0)
+    cold, hot = (
+        [run(TREES, MAP, records, altered(stage, eta=eta), SeededEntropy(s)).feature_map.tree for s in range(4)]
+        for eta in (9.0, 0.0)
+    )
     for tree in cold:
         assert tree is not None
         assert (DecisionTree(tree, COLUMNS).predict(records.X) == records.y).all()
     assert len(set(hot)) > 1
-    shallow = stacked(TREES, MAP, records, replace(plan, tree=9.0, depth=1), SeededEntropy(0)).feature_map.tree
+    stumps = replace(TREES, depth=1)
+    shallow = run(stumps, MAP, records, altered(stage, eta=9.0), SeededEntropy(0)).feature_map.tree
     assert shallow is None or DecisionTree(shallow, COLUMNS).depth == 1
 
 
@@ -166,11 +184,10 @@ def test_a_tree_that_says_one_thing_leaves_the_map_as_it_is(
     features, public = MAPS[name]
     monkeypatch.setattr(module, "sspp", lambda *_: DecisionTree(root, COLUMNS))
     records, plan = majority(500), plan_for(500, 8.0, features=features, public=public)
-    found = stacked(TREES, features, records, plan, SeededEntropy(3), public=public)
-    evidence = EmpiricalBayes(features, public) if plan.linear.is_empirical_bayes else None
-    linear = replace(plan.linear, dense=features.size)
+    found = run(TREES, features, records, plan, SeededEntropy(3), public=public)
+    linear = replace(linear_of(plan), dense=features.size)
     assert found.feature_map == features
-    assert found == descend(features, records, linear, SeededEntropy(3), evidence=evidence)
+    assert found == descend(features, records, linear, SeededEntropy(3), public=public)
 
 
 @EACH_MAP
@@ -179,21 +196,21 @@ def test_so_does_one_that_says_the_same_of_all_public_rows(name: str, monkeypatc
     far = Split(Predicate(0, 7.0), Leaf(1), Leaf(0))
     monkeypatch.setattr(module, "sspp", lambda *_: DecisionTree(far, COLUMNS))
     records, plan = majority(500), plan_for(500, 8.0, features=features, public=public)
-    found = stacked(TREES, features, records, plan, SeededEntropy(3), public=public)
+    found = run(TREES, features, records, plan, SeededEntropy(3), public=public)
     assert found.feature_map.tree == (far if public is None else None)
 
 
 @EACH_MAP
 @pytest.mark.parametrize("root", [ROOT, Split(PREDICATES[1], Leaf(0), Leaf(1)), Split(PREDICATES[1], Leaf(1), Leaf(0))])
 def test_no_tree_leads_to_more_coordinates_than_there_is_room_for(name: str, root: Split) -> None:
-    """Also one that repeats a question of the map, and one that says its opposite."""
+    """Also one that repeats a predicate of the map, and one that says its opposite."""
     features, public = MAPS[name]
     found = features.beside(root, public, 0.4)
     assert found.size <= most_coordinates(features) == COLUMNS + 2
     assert (found.ferns is None) == (features.ferns is None)
 
 
-def test_a_map_of_more_directions_than_questions_has_room_by_itself() -> None:
+def test_a_map_of_more_directions_than_predicates_has_room_by_itself() -> None:
     """Where the tree says nothing, the map is the one that was given."""
     matrix = np.arange((COLUMNS + 1) * 9, dtype=np.int16).reshape(COLUMNS + 1, 9)
     dense = PredicateVectors(PREDICATES, (256,) * COLUMNS, (-256,) * COLUMNS, COLUMNS, Directions.of(matrix, 3))
@@ -202,25 +219,25 @@ def test_a_map_of_more_directions_than_questions_has_room_by_itself() -> None:
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_labels_that_are_all_alike_end_in_a_head_as_well(label: int) -> None:
+def test_labels_that_are_all_alike_end_in_a_linear_classifier_as_well(label: int) -> None:
     records, plan = InMemory(bits(500), np.full(500, label, dtype=np.int8)), plan_for(500, 8.0)
-    found = stacked(TREES, MAP, records, plan, SeededEntropy(0))
+    found = run(TREES, MAP, records, plan, SeededEntropy(0))
     assert found.feature_map.tree is None
     assert (found.predict(records.X) == label).all()
 
 
 def test_who_listens_hears_of_the_sums_whatever_the_tree_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same stages, as often, and the tree before the sums."""
-    records, plan = crossed(300), plan_for(300, 8.0)
+    records, plan = crossed(300), plan_for(300, 12.0)
     heard: list[list[Progress]] = []
     for seed, eta in ((0, 0.0), (1, 9.0)):
         told: list[Progress] = []
         with reporting(told.append):
-            stacked(TREES, MAP, records, replace(plan, tree=eta), SeededEntropy(seed))
+            run(TREES, MAP, records, altered(plan, eta=eta), SeededEntropy(seed))
         heard.append(told)
     assert heard[0] == heard[1]
     stages = [each.stage for each in heard[0]]
-    assert stages[-1] == "linear, noisy sums"
+    assert stages[-1] == "linear classifier, noisy sums"
     drawn: list[int] = []
 
     def watched(trees: Any, *others: Any) -> Any:
@@ -230,18 +247,18 @@ def test_who_listens_hears_of_the_sums_whatever_the_tree_is(monkeypatch: pytest.
     monkeypatch.setattr(module, "sspp", watched)
     told = []
     with reporting(told.append):
-        stacked(TREES, MAP, records, plan, SeededEntropy(0))
+        run(TREES, MAP, records, plan, SeededEntropy(0))
     assert drawn == [0]
 
 
 # What a neighbour moves -----------------------------------------------------------------------------------------------
 
 M = 1 << 24
-questions = st.sampled_from(PREDICATES)
+asked = st.sampled_from(PREDICATES)
 sides: st.SearchStrategy[Node] = st.recursive(
-    st.builds(Leaf, st.integers(0, 1)), lambda below: st.builds(Split, questions, below, below), max_leaves=8
+    st.builds(Leaf, st.integers(0, 1)), lambda below: st.builds(Split, asked, below, below), max_leaves=8
 )
-splits = st.builds(Split, questions, sides, sides)
+splits = st.builds(Split, asked, sides, sides)
 row = st.lists(st.integers(0, 1), min_size=COLUMNS + 1, max_size=COLUMNS + 1)
 NAMES = st.sampled_from(sorted(MAPS))
 
@@ -321,113 +338,21 @@ def test_nor_does_a_person(name: str, root: Split, people: list[Rows], other: Ro
 def test_a_run_on_persons_is_its_parts_on_the_same_noise() -> None:
     X, whose = bits(900), np.arange(900) // 3
     y = (X[:, 0] != X[:, 1]).astype(np.int8)
-    plan = replace(plan_for(300, 8.0), tree=0.05)
+    plan = altered(plan_for(300, 12.0), eta=0.05)
 
     def persons(table: Points) -> Persons:
         return Persons(InMemory(table, y), whose)
 
     tree, linear = in_parts(MAP, X, persons, plan, 4, None)
-    check_parts(stacked(TREES, MAP, persons(X), plan, SeededEntropy(4)), tree, linear)
+    check_parts(run(TREES, MAP, persons(X), plan, SeededEntropy(4)), tree, linear)
 
 
 def test_persons_of_one_row_are_records() -> None:
     records, plan = crossed(200), plan_for(200, 20.0)
     persons = Persons(records, np.arange(200))
     assert persons.whole == 64
-    found = [stacked(TREES, MAP, each, plan, SeededEntropy(2)) for each in (persons, records)]
+    found = [run(TREES, MAP, each, plan, SeededEntropy(2)) for each in (persons, records)]
     assert found[0] == found[1]
-
-
-# The stated figures ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("beside", [(), (COUNT,)], ids=["alone", "after a count"])
-@pytest.mark.parametrize(("records", "epsilon", "delta"), BUDGETS)
-def test_the_stated_figures_hold_and_are_used_up(
-    records: int, epsilon: float, delta: float, beside: tuple[PureEvent, ...]
-) -> None:
-    """In closed form, at 400 places of the interval."""
-    count = tuple(PureEvent(event.epsilon * epsilon) for event in beside)
-    plan = plan_stacked(request_for(records, epsilon, delta), TREES, MAP, delta, 0.3, beside=count)
-    stated = stacked_guarantee(plan, TREES, COLUMNS, delta, beside=count)
-    assert stated.within(epsilon, delta)
-    assert (stated.proof, stated.delta) == ("stacked", delta)
-    pure = [event.epsilon for event in count]
-    assert 0.99 * delta < exact_delta([plan.linear], pure, stated.epsilon, ranged=2 * plan.tree) <= delta
-
-
-@pytest.mark.parametrize("beside", [(), (COUNT,), (COUNT, PureEvent(0.2))])
-@pytest.mark.parametrize("eta", [0.01, 0.15, 0.5])
-def test_on_a_fine_grid_the_figure_is_that_of_continuous_noise_beside_a_range(
-    beside: tuple[PureEvent, ...], eta: float
-) -> None:
-    """The interval is 2η + 4λ long, `slack` being 2λ."""
-    plan = replace(plan_for(10_000, 1.0), tree=eta, slack=0.01)
-    linear = plan.linear
-    shift = math.sqrt(linear.steps) * linear.sensitivity / linear.scale * (1 + 1e-12)
-    pure = [event.epsilon for event in beside]
-    by_hand = fine_gaussian_epsilon(shift, DELTA, linear.scale, linear.draws, pure, ranged=2 * eta + 0.02)
-    stated = stacked_guarantee(plan, TREES, COLUMNS, DELTA, beside=beside)
-    assert stated.epsilon == pytest.approx(by_hand, rel=1e-9)
-    assert any("one of bounded range" in step for step in stated.steps)
-    assert any("a tree, and noisy sums for the linear classifier beside it" in step for step in stated.steps)
-
-
-@pytest.mark.parametrize("beside", [(), (COUNT,)])
-@pytest.mark.parametrize("eta", [0.0, 0.1, 1.0])
-def test_on_a_coarse_grid_it_is_that_of_renyi_composition(beside: tuple[PureEvent, ...], eta: float) -> None:
-    plan = plan_for(10_000, 1.0)
-    linear = replace(plan.linear, bound=1, scale=60.0, steps=20)
-    coarse = replace(plan, tree=eta, slack=1e-3, linear=linear)
-    events: list[Event] = [BoundedRangeEvent(2 * eta + 2e-3), Repeated(linear.event, 20), *beside]
-    by_hand = compose(events, DELTA, accountant="Rényi")
-    stated = stacked_guarantee(coarse, TREES, COLUMNS, DELTA, beside=beside)
-    assert stated.epsilon == pytest.approx(by_hand.epsilon, rel=1e-9)
-    assert stated.delta == DELTA
-
-
-def louder(plan: StackedStage, **changes: Any) -> StackedStage:
-    return replace(plan, linear=replace(plan.linear, **changes))
-
-
-@pytest.mark.parametrize(("records", "epsilon"), [(10_000, 1.0), (100_000, 0.1)])
-def test_less_noise_than_planned_is_not_within_epsilon(records: int, epsilon: float) -> None:
-    plan = plan_for(records, epsilon)
-    linear = plan.linear
-    assert stacked_guarantee(plan, TREES, COLUMNS, DELTA).within(epsilon, DELTA)
-    for change in (
-        replace(plan, tree=1.001 * plan.tree, slack=1.1 * plan.slack),
-        replace(plan, slack=0.001 * epsilon),
-        louder(plan, scale=0.999 * linear.scale),
-        louder(plan, steps=linear.steps + 1),
-    ):
-        assert not stacked_guarantee(change, TREES, COLUMNS, DELTA).within(epsilon, DELTA)
-    assert not stacked_guarantee(plan, TREES, COLUMNS, 0.99 * DELTA).within(epsilon, DELTA)
-
-
-def test_the_tree_is_accounted_for_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At its own η and depth; a slack that is less than 2λ, all of its ε but 2η, is refused."""
-    plan, asked = replace(plan_for(10_000, 1.0), tree=0.1, depth=2, slack=2.81), []
-
-    def dear(*those: Any) -> Guarantee:
-        asked.append(those)
-        return Guarantee(3.0)
-
-    monkeypatch.setattr(drawing, "sspp_guarantee", dear)
-    assert 5.0 < stacked_guarantee(plan, TREES, COLUMNS, DELTA).epsilon < 6.8
-    assert asked == [(DrawStage(0.1), replace(TREES, depth=2), 10_000, COLUMNS, None)]
-    with pytest.raises(ParameterError, match=r"slack must be at least 2\.8 for these trees"):
-        stacked_guarantee(replace(plan, slack=2.79), TREES, COLUMNS, DELTA)
-
-
-def test_a_slack_that_is_too_small_is_refused() -> None:
-    plan = plan_for(10_000, 1.0)
-    for small in (0.0, 0.9 * plan.slack):
-        with pytest.raises(ParameterError, match="slack must be at least"):
-            stacked_guarantee(replace(plan, slack=small), TREES, COLUMNS, DELTA)
-    colder = replace(plan, tree=4.0 * plan.tree)
-    with pytest.raises(ParameterError, match="slack must be at least"):
-        stacked_guarantee(colder, TREES, COLUMNS, DELTA)
 
 
 # What is refused ------------------------------------------------------------------------------------------------------
@@ -437,25 +362,23 @@ def refused(
     kind: type[Exception],
     told: str,
     records: Records,
-    plan: StackedStage,
+    stage: Sequence,
     features: FeatureMap = MAP,
     public: Points | None = None,
     **others: Any,
 ) -> None:
-    """By the check, and by the run before a bit is drawn."""
-    trees = replace(TREES, **others)
+    """Before a bit is drawn."""
     with pytest.raises(kind, match=told):
-        check_stacked(trees, features, records, plan, public)
-    with pytest.raises(kind, match=told):
-        stacked(trees, features, records, plan, Forbidden(), public=public)
+        run(replace(TREES, **others), features, records, stage, Forbidden(), public=public)
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
     records, plan = crossed(400), plan_for(400, 20.0)
-    check_stacked(TREES, MAP, records, plan)
     refused(ParameterError, "plan for 300 records", crossed(300), plan)
-    refused(ParameterError, "a plan for 3 classes", records, plan, labels=3)
-    refused(DataError, "y must be records with 2 labels", InMemory(records.X, records.y, 3), plan)
+    three = InMemory(records.X, records.y, 3)
+    refused(ParameterError, "a plan for 3 classes", three, plan, labels=3)
+    refused(DataError, "y must be records with 3 labels", records, plan, labels=3)
+    refused(DataError, "y must be records with 2 labels", three, plan)
     refused(DataError, "X", InMemory(np.zeros((400, COLUMNS + 1)), records.y), plan)
     refused(ParameterError, "plan for this feature map", records, plan, FERNED)
     refused(ParameterError, "plan for this feature map", records, plan_for(400, 20.0, features=FERNED))
@@ -465,51 +388,51 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn() -> None:
 
 def test_a_map_of_columns_is_refused_before_anything_is_drawn() -> None:
     columns = FeatureMap(ColumnVectors.unknown(COLUMNS), None, 256)
-    plan = louder(plan_for(400, 20.0), dense=columns.size + 9)
+    plan = altered(plan_for(400, 20.0), dense=columns.size + 9)
     refused(ParameterError, "features must be a feature map of predicates", crossed(400), plan, columns)
 
 
 def test_a_plan_without_room_for_the_tree_is_refused_before_anything_is_drawn() -> None:
     """Whatever tree would be drawn: also where it would be a leaf."""
     records, plan = InMemory(bits(400), np.ones(400)), plan_for(400, 20.0)
-    assert plan.linear.dense == COLUMNS + 2
+    assert linear_of(plan).dense == COLUMNS + 2
     for room in (1, COLUMNS, COLUMNS + 1):
-        small = louder(plan, dense=room)
-        refused(
-            ParameterError,
-            f"a linear classifier with room for {COLUMNS + 2} coordinates; received {room}",
-            records,
-            small,
-        )
-    wider = stacked(TREES, MAP, crossed(400), louder(plan, dense=50), SeededEntropy(0))
+        told = f"a linear classifier with room for {COLUMNS + 2} coordinates; received {room}"
+        refused(ParameterError, told, records, altered(plan, dense=room))
+    wider = run(TREES, MAP, crossed(400), altered(plan, dense=50), SeededEntropy(0))
     assert wider.feature_map.size == COLUMNS + 2, "more room does no harm"
 
 
+NO_ROWS = "public must be public rows for empirical Bayes, four for each predicate"
+
+
 @pytest.mark.parametrize("rows", [0, 1, 4 * (COLUMNS + 2) - 1])
-def test_a_posterior_without_public_rows_is_refused_before_anything_is_drawn(rows: int) -> None:
-    plan = plan_for(400, 4.0, features=SEEN, public=PUBLIC)
-    assert plan.linear.is_empirical_bayes
+def test_empirical_bayes_without_public_rows_is_refused_before_anything_is_drawn(rows: int) -> None:
+    plan = plan_for(400, 10.0, features=SEEN, public=PUBLIC)
+    assert linear_of(plan).is_empirical_bayes
     few = PUBLIC[:rows] if rows else None
-    assert not may_use_empirical_bayes(SEEN, few)
-    refused(ParameterError, "public must be public rows for a posterior", crossed(400), plan, SEEN, few)
+    assert not may_use_empirical_bayes(SEEN, few, has_tree=True)
+    assert may_use_empirical_bayes(SEEN, few, has_tree=False)
+    refused(ParameterError, NO_ROWS, crossed(400), plan, SEEN, few)
     enough = PUBLIC[: 4 * (COLUMNS + 2)]
-    assert may_use_empirical_bayes(SEEN, enough)
-    assert stacked(TREES, SEEN, crossed(400), plan, SeededEntropy(0), public=enough).classes == 2
+    assert may_use_empirical_bayes(SEEN, enough, has_tree=True)
+    assert run(TREES, SEEN, crossed(400), plan, SeededEntropy(0), public=enough).classes == 2
 
 
-def test_a_posterior_on_a_map_that_has_none_is_refused_before_anything_is_drawn() -> None:
-    plan = plan_for(400, 4.0, features=SEEN, public=PUBLIC)
-    refused(ParameterError, "public must be public rows for a posterior", crossed(400), plan, MAP, PUBLIC)
+def test_empirical_bayes_on_a_map_that_does_not_allow_it_is_refused_before_anything_is_drawn() -> None:
+    plan = plan_for(400, 10.0, features=SEEN, public=PUBLIC)
+    refused(ParameterError, NO_ROWS, crossed(400), plan, MAP, PUBLIC)
     steps = LinearStage(400, *shape_of(FERNED), 3, M, 6.0 * M, 0.5, 0.05)
-    assert not may_use_empirical_bayes(FERNED, PUBLIC)
+    for has_tree in (False, True):
+        assert not may_use_empirical_bayes(FERNED, PUBLIC, has_tree=has_tree)
     assert not steps.is_empirical_bayes
 
 
 @pytest.mark.parametrize("width", [1, COLUMNS - 1, COLUMNS + 1])
-@pytest.mark.parametrize("name", ["public rows", "a posterior"])
+@pytest.mark.parametrize("name", ["public rows", "empirical Bayes"])
 def test_public_rows_of_another_table_are_refused_before_anything_is_drawn(name: str, width: int) -> None:
     features, public = MAPS[name]
-    plan = plan_for(400, 4.0, features=features, public=public)
+    plan = plan_for(400, 10.0, features=features, public=public)
     refused(DataError, "public", crossed(400), plan, features, np.zeros((100, width)))
     refused(DataError, "public", crossed(400), plan, features, np.zeros((0, COLUMNS)))
     refused(DataError, "public must be finite", crossed(400), plan, features, np.full((100, COLUMNS), np.nan))
@@ -517,16 +440,16 @@ def test_public_rows_of_another_table_are_refused_before_anything_is_drawn(name:
 
 def test_a_map_that_has_a_tree_is_refused_before_anything_is_drawn() -> None:
     features = MAP.beside(ROOT, None, 0.5)
-    plan = louder(plan_for(400, 20.0), dense=50)
+    plan = altered(plan_for(400, 20.0), dense=50)
     refused(ParameterError, "features must be a feature map of predicates", crossed(400), plan, features)
 
 
 def test_trees_that_are_too_large_to_count_are_refused_before_anything_is_drawn() -> None:
-    records, plan = crossed(400), replace(plan_for(400, 20.0), depth=3)
+    records, plan = crossed(400), plan_for(400, 20.0)
     operations = TREES.cost(400, 2) + 1.0
-    refused(ParameterError, "raise operations", records, plan, operations=operations)
-    few = replace(TREES, operations=operations)
-    assert stacked(few, MAP, records, replace(plan, depth=2), SeededEntropy(0)).classes == 2
+    refused(ParameterError, "raise operations", records, plan, depth=3, operations=operations)
+    few = replace(TREES, depth=2, operations=operations)
+    assert run(few, MAP, records, plan, SeededEntropy(0)).classes == 2
 
 
 # What it learns -------------------------------------------------------------------------------------------------------
@@ -539,15 +462,17 @@ def accuracy(hypothesis: LinearClassifier, truth: Any) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("public", [None, PUBLIC], ids=["no public rows", "public rows"])
-def test_it_learns_what_columns_do_together_and_a_head_alone_does_not(seed: int, public: Points | None) -> None:
+def test_it_learns_what_columns_do_together_and_a_linear_classifier_alone_does_not(
+    seed: int, public: Points | None
+) -> None:
     def truth(X: Points) -> Any:
         return X[:, 0] != X[:, 1]
 
     records = crossed(4_000)
-    alone = plan_linear(4_000, MAP, plain(4_000, 2.0), 2.0, DELTA)
+    alone = planned(4_000, MAP, recipe_for("plain", 4_000, 2.0), 2.0, DELTA)
     assert accuracy(descend(MAP, records, alone, SeededEntropy(seed)), truth) <= 0.75
     plan = plan_for(4_000, 2.0, public=public)
-    assert accuracy(stacked(TREES, MAP, records, plan, SeededEntropy(seed), public=public), truth) > 0.95
+    assert accuracy(run(TREES, MAP, records, plan, SeededEntropy(seed), public=public), truth) > 0.95
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -556,17 +481,17 @@ def test_it_learns_what_they_do_by_themselves(seed: int) -> None:
     records, plan = majority(8_000), plan_for(8_000, 2.0, public=PUBLIC)
     best = replace(TREES, depth=3).learn(records.X, records.y)
     assert np.mean(best.predict(records.X) == records.y) < 0.85
-    linear = stacked(TREES, MAP, records, plan, SeededEntropy(seed), public=PUBLIC)
+    linear = run(TREES, MAP, records, plan, SeededEntropy(seed), public=PUBLIC)
     assert accuracy(linear, lambda X: X.sum(axis=1) > 2) > 0.95
     single = InMemory(records.X, records.X[:, 3].astype(np.int8))
-    linear = stacked(TREES, MAP, single, plan, SeededEntropy(seed), public=PUBLIC)
+    linear = run(TREES, MAP, single, plan, SeededEntropy(seed), public=PUBLIC)
     assert accuracy(linear, lambda X: X[:, 3] > 0.5) > 0.95
 
 
-def test_a_posterior_learns_both() -> None:
+def test_empirical_bayes_learns_both() -> None:
     plan = plan_for(3_000, 2.0, features=SEEN, public=PUBLIC)
-    assert plan.linear.is_empirical_bayes
-    together = stacked(TREES, SEEN, crossed(3_000), plan, SeededEntropy(1), public=PUBLIC)
+    assert linear_of(plan).is_empirical_bayes
+    together = run(TREES, SEEN, crossed(3_000), plan, SeededEntropy(1), public=PUBLIC)
     assert accuracy(together, lambda X: X[:, 0] != X[:, 1]) > 0.95
-    each = stacked(TREES, SEEN, majority(3_000), plan, SeededEntropy(1), public=PUBLIC)
+    each = run(TREES, SEEN, majority(3_000), plan, SeededEntropy(1), public=PUBLIC)
     assert accuracy(each, lambda X: X.sum(axis=1) > 2) > 0.9
