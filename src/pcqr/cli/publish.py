@@ -275,7 +275,7 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
         )
         return
     fields = {"guarantee": promise(model.guarantee, records)}
-    fields |= {"drawn from": origin.hypotheses, "public inputs": _public_inputs(model)}
+    fields |= {origin.making.lower(): origin.hypotheses, "public inputs": _public_inputs(model)}
     for line in assumed(model.guarantee.assumptions):
         title, _, assumption = line.partition(": ")
         fields[title.lower()] = assumption

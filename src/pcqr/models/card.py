@@ -97,7 +97,7 @@ def _inputs(model: PublishedModel) -> str:
 def _origin(model: PublishedModel) -> str:
     origin = model.provenance
     facts = (
-        *([f"Drawn from: {_text(origin.hypotheses)}."] if origin.hypotheses else []),
+        *([f"{origin.making}: {_text(origin.hypotheses)}."] if origin.hypotheses else []),
         *(
             [f"Drawn with probability ∝ e^(−η·mistakes), η = {rounded(origin.inverse_temperature)}."]
             if origin.inverse_temperature is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -15,13 +16,17 @@ from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.hypotheses.naming import name_of
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models.linear_tree import asked_of_columns
 from pcqr.models.provenance import Provenance
 from pcqr.plan import Context, DrawStage, Plan, UniversalPlan
+from pcqr.plan.composition import parts_of
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
+
+_ONE_OF = {"stages": "step", "options": "option"}
 
 
 class Learner(Protocol):
@@ -57,14 +62,14 @@ def provenance_of(learner: Learner) -> Provenance:
     draw = _draw(plan)
     has_settings = draw is None and not isinstance(learner.hypothesis_, DecisionTree)  # whose file has none
     return Provenance(
-        hypotheses=(plan.stages if draw is None else draw).words(context),
+        hypotheses=plan.stages.words(context) if draw is None else name_of(learner.hypotheses_, learner.n_records_),
         records=learner.n_records_,
         public_rows=_public_rows(learner),
         predicates=_predicates(learner),
         inverse_temperature=None if draw is None else draw.inverse_temperature,
-        numerical_slack=None if draw is None else _numerical_slack(learner, draw),
+        numerical_slack=_numerical_slack(learner, context),
         versions=current_versions(),
-        settings=tuple(_named(_numbers(plan.stages))) if has_settings else (),
+        settings=tuple(_numbers(asdict(plan.stages))) if has_settings else (),
     )
 
 
@@ -96,20 +101,17 @@ def plain_schema(learner: Learner) -> Schema:
     return Schema(tuple(Column(str(name)) for name in names))
 
 
-def _numbers(stage: Any) -> dict[str, Any]:
-    return asdict(stage)
-
-
-def _named(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each number of a plan with its name, which begins with those of the stages it is in."""
-    for name, value in fields.items():
-        if isinstance(value, dict):
-            yield from _named(value, f"{prefix}{name}_")
-        elif isinstance(value, tuple | list):
-            for place, part in enumerate(value, start=1):
-                yield from _named(part, f"{prefix}{name}_{place}_")
-        else:
-            yield prefix + name, value
+def _numbers(found: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """Yield each number of a stage with its name, which begins with those of the stages it is in."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            key = _ONE_OF.get(key, key)
+            yield from _numbers(value, f"{name}_{key}" if name else key)
+    elif isinstance(found, tuple | list):
+        for place, part in enumerate(found, start=1):
+            yield from _numbers(part, f"{name}_{place}")
+    elif isinstance(found, int | float):
+        yield name, found
 
 
 def _public_rows(learner: Learner) -> int | None:
@@ -120,14 +122,18 @@ def _public_rows(learner: Learner) -> int | None:
     return None if isinstance(learner.plan_, UniversalPlan) else learner.n_public_ or 0
 
 
-def _numerical_slack(learner: Learner, draw: DrawStage) -> float:
-    """2λ of the draw, from public numbers: what is in ε beside 2η or, where ε also paid for votes, the bound itself."""
-    eta, plan = draw.inverse_temperature, learner.plan_
-    if not isinstance(plan, UniversalPlan):
-        return max(0.0, learner.guarantee_.epsilon - 2.0 * eta)
-    return 2.0 * learner.hypotheses_.log_probability_error(
-        learner.n_records_,
-        eta,
-        features=learner.n_features_in_,
-        public=draw.after_queries + (plan.vote.public or 0),
-    )
+def _numerical_slack(learner: Learner, context: Context) -> float | None:
+    """Return 2λ of the draw, from public numbers: what is in ε beside 2η. None where nothing is drawn."""
+    plan: Plan = learner.plan_
+    if isinstance(plan, UniversalPlan):  # ε also paid for votes: the bound itself
+        return 2.0 * learner.hypotheses_.log_probability_error(
+            learner.n_records_,
+            plan.publish.inverse_temperature,
+            features=learner.n_features_in_,
+            public=plan.publish.after_queries + (plan.vote.public or 0),
+        )
+    if isinstance(plan.stages, DrawStage):
+        return max(0.0, learner.guarantee_.epsilon - 2.0 * plan.stages.inverse_temperature)
+    draws = parts_of(plan.stages, DrawStage)
+    slacks = [draw.guarantee(context).epsilon - 2.0 * draw.inverse_temperature for draw in draws]
+    return max(0.0, math.fsum(slacks)) if draws else None

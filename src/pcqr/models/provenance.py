@@ -16,20 +16,20 @@ from pcqr.records.predicates import Predicate
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a model comes from: the class that it was drawn from and how. Public facts, a function of no record.
+    """Where a model comes from: the class that it was drawn from, or the steps that made it. A function of no record.
 
     None stands for unknown.
 
     Parameters
     ----------
     hypotheses : str, default ""
-        The class in words.
+        In words: the class that it was drawn from or, with `settings`, the steps that made it.
     records : int or None, default None
         n, which is public: neighbours have the same n.
     public_rows : int or None, default None
         How many public rows shaped the class; 0 where everything was declared.
     predicates : tuple of Predicate or None, default None
-        The B questions that its trees may ask.
+        The B questions that the model may ask.
     inverse_temperature : float or None, default None
         η of the draw, P(h) ∝ e^{−η·mistakes(h)}.
     numerical_slack : float or None, default None
@@ -69,6 +69,11 @@ class Provenance:
             check_inverse_temperature(self.inverse_temperature)
         if self.numerical_slack is not None and not 0 <= self.numerical_slack < math.inf:
             raise ParameterError("numerical_slack", "a finite number ≥ 0", self.numerical_slack)
+
+    @property
+    def making(self) -> str:
+        """How `hypotheses` is to be introduced."""
+        return "Made by" if self.settings else "Drawn from"
 
     def describe(self, words: Vocabulary, version: int) -> dict[str, Any]:
         """As a dict for a file of this `version`; settings came with version 2."""

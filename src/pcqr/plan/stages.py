@@ -178,7 +178,7 @@ class DrawStage(Stage):
         return ((records, 1),)
 
     def words(self, context: Context) -> str:
-        return name_of(context.hypotheses, context.records)
+        return f"a draw from {name_of(context.hypotheses, context.records)}"
 
     def event(self, context: Context) -> Event:
         """Return the draw's event: pure, ε = 2η + 2λ, with a loss in an interval of length 2η + 4λ.
