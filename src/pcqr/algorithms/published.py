@@ -96,7 +96,7 @@ class _Run:
         features, labels = self.maps[stage.features], self.hypotheses.labels
         if self.tree is not None:
             features = features.beside(self.tree.root, self.public, stage.whitening, labels=labels)
-            stage = replace(stage, dense=features.size)
+        stage = replace(stage, dense=features.size)  # no more than planned: `check`
         called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
         found = descend(features, self.records, stage, self.entropy, public=self.public, called=called)
         self.linears.append(found)
@@ -110,18 +110,18 @@ class _Run:
 
     def check(self, stage: Stage) -> None:
         """Raise where a stage cannot be run, whatever those before it show, before any of them is."""
+        _check_order(stage)
         draws, linears = parts_of(stage, DrawStage), parts_of(stage, LinearStage)
         for draw in draws:
             if draw.inverse_temperature * float(self.records.size) > LARGEST_EXPONENT:
                 raise ParameterError("inverse_temperature", "at most 2**52 / n", draw.inverse_temperature)
         if draws and linears:
             self._check_trees()
-        if self.public is not None and linears:
-            features = self.maps[linears[0].features].features
-            as_points(self.public, features, name="public", owner="the feature map")
         for linear in linears:
             if linear.features not in self.maps:
                 raise ParameterError("maps", f"one called {linear.features!r}", sorted(self.maps))
+            if self.public is not None:
+                as_points(self.public, self.maps[linear.features].features, name="public", owner="the feature map")
             self._check_linear(linear, has_tree=bool(draws))
         for comparison in parts_of(stage, ComparisonStage):
             if comparison.records != self.records.size:
@@ -144,6 +144,29 @@ class _Run:
         check_records(features, self.records, stage)
         if stage.is_empirical_bayes and not may_use_empirical_bayes(features, self.public, has_tree=has_tree):
             raise ParameterError("public", "public rows for empirical Bayes, four for each predicate", "fewer")
+
+
+def _check_order(stage: Stage, before: int = 0) -> int:
+    """Raise where a comparison has not two linear classifiers before it, or is the last of the stages.
+
+    Return how many linear classifiers there are at least after `stage`, of `before` it.
+    """
+    match stage:
+        case Sequence(stages):
+            *first, final = stages
+            for each in first:
+                if not isinstance(each, ComparisonStage):
+                    before = _check_order(each, before)
+                elif before < 2:
+                    raise ParameterError("plan", "two linear classifiers before a comparison", f"{before} of them")
+            return _check_order(final, before)
+        case Branch(options):
+            return min(_check_order(option, before) for option in options)
+        case LinearStage():
+            return before + 1
+        case DrawStage():
+            return before
+    raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
 
 
 def most_coordinates(features: FeatureMap, labels: int = 2) -> int:

@@ -17,6 +17,6 @@ from pcqr.records import Records
 def sspp(
     hypotheses: HypothesisClass, records: Records, public: Points | None, plan: DrawStage, entropy: Entropy
 ) -> Hypothesis:
-    """Draw and return the hypothesis to publish: `sspp_guarantee` holds for it."""
+    """Draw and return the hypothesis to publish. `DrawStage.guarantee` holds for it."""
     eta = plan.inverse_temperature
     return exponential_mechanism(hypotheses, records, eta, public=public, entropy=entropy).hypothesis

@@ -106,4 +106,4 @@ def relabel_guarantee(
     added = relabel_cost(inverse_temperature, fixed=fixed) + 2.0 * error
     members = "a fixed class: R = 2η" if fixed else "the dichotomies of the private points: R = 2·ln(1 + e^η)"
     step = f"relabelling by a draw over {members} = {added:.6g} at η = {inverse_temperature:.6g}"
-    return replace(inner, epsilon=rounded_up(inner.epsilon + added), proof="relabel").explained(step)
+    return replace(inner, epsilon=rounded_up(inner.epsilon + added), proof="relabel", rho=None).explained(step)

@@ -252,11 +252,10 @@ def account_for(event: Event, delta: float) -> Guarantee:
     if isinstance(event, Guarantee):
         return event
     cost = _Cost.of(event)
-    if not cost.sums:
-        return cost.added_up()
-    if cost.stated:
+    if cost.sums and cost.stated:
         raise ParameterError("stage", "one whose noisy sums stand beside draws and pure releases alone", "other stages")
-    return sums_guarantee(cost, delta)
+    stated = sums_guarantee(cost, delta) if cost.sums else cost.added_up()
+    return stated.assuming(*cost.assumptions)
 
 
 @dataclass(frozen=True)
@@ -267,6 +266,7 @@ class _Cost:
     pure: tuple[float, ...] = ()
     ranges: tuple[BoundedRangeEvent, ...] = ()
     stated: tuple[Guarantee, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, event: Event) -> _Cost:
@@ -276,7 +276,7 @@ class _Cost:
             case PureEvent(epsilon):
                 return cls(pure=(epsilon,))
             case BoundedRangeEvent():
-                return cls(ranges=(event,))
+                return cls(ranges=(event,), assumptions=event.alone.assumptions)
             case Guarantee():
                 return cls(stated=(event,))
             case Composed(events):
@@ -287,7 +287,11 @@ class _Cost:
 
     def _and_then(self, other: _Cost) -> _Cost:
         return _Cost(
-            self.sums + other.sums, self.pure + other.pure, self.ranges + other.ranges, self.stated + other.stated
+            self.sums + other.sums,
+            self.pure + other.pure,
+            self.ranges + other.ranges,
+            self.stated + other.stated,
+            self.assumptions + other.assumptions,
         )
 
     def _unranged(self) -> _Cost:
@@ -300,12 +304,13 @@ class _Cost:
             raise ParameterError("options", "stages of noisy sums, draws and pure releases", "other stages")
         sums = tuple(filter(None, (_together(self.sums), _together(other.sums))))
         pure = max(rounded_sum(self.pure), rounded_sum(other.pure))
-        return _Cost((reduce(_larger, sums),) if sums else (), (pure,) if pure else ())
+        largest = (reduce(_larger, sums),) if sums else ()
+        return _Cost(largest, (pure,) if pure else (), assumptions=self.assumptions + other.assumptions)
 
     def added_up(self) -> Guarantee:
         """Basic composition."""
         first, *others = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, self.pure))
-        return first.compose(*others)
+        return first.compose(*others, proof="plans" if others else None)
 
 
 def rounded_sum(figures: tuple[float, ...]) -> float:

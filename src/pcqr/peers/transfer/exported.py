@@ -81,9 +81,9 @@ def exported(folder: Path) -> Lesson:
         reading = Reading.from_json(texts[0])
         rows = [[unescaped(cell) or None for cell in row] for row in csv.reader(StringIO(texts[2], newline=""))]
         places = {str(name): place for place, name in enumerate(reading.classes)}
-        linear, told = rows[0], [row for row in rows[1:] if row[-2] is not None]
+        names, told = rows[0], [row for row in rows[1:] if row[-2] is not None]
         y = np.array([places[str(row[-2])] for row in told], dtype=np.int8)
-        columns = {name: [row[place] for row in told] for place, name in enumerate(linear[:-2]) if name is not None}
+        columns = {name: [row[place] for row in told] for place, name in enumerate(names[:-2]) if name is not None}
         if reading.schema is None:
             X = np.array([[number_of(cell) for cell in row[:-2]] for row in told], dtype=np.float64)
         else:

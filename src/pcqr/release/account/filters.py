@@ -123,7 +123,7 @@ class ConcentratedFilter(Filter):
 
     def price(self, guarantee: Guarantee) -> Tally:
         """Return ρ where the guarantee has one (proofs/account.md), else ε²/2 and δ."""
-        if guarantee.rho is not None:
+        if guarantee.rho:  # 0 may be a ρ that underflowed: ε²/2 has no such limit
             return Tally(exact(guarantee.rho))
         return Tally(exact(guarantee.epsilon) ** 2 / 2, exact(guarantee.delta))
 
