@@ -1,6 +1,6 @@
 """A plan on paper for 10⁹ rows and 10⁴ queries a second: what was measured, multiplied.
 
-    python -m benchmarks.billion measure     rows a second of a published tree and a published linear classifier, one core
+    python -m benchmarks.billion measure     rows a second of published classifiers of both kinds, one core
     python -m benchmarks.billion page        the tables of docs/scaling.md
 
 Nothing here was run at that size. Processor time is that of 10⁷ rows (`benchmarks.scaling`) times a hundred, since
@@ -34,7 +34,7 @@ TIMED_ROWS, ROUNDS = 100_000, 5
 
 
 def measure() -> None:
-    """A tree and a linear classifier on 20 columns: the published ones need no ledger, so that any number of machines can answer."""
+    """Time a tree and a linear classifier on 20 columns. No ledger is needed, so any number of machines can answer."""
     generator = np.random.default_rng(0)
     X, public = generator.normal(size=(TIMED_ROWS, 20)), generator.normal(size=(2_000, 20))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.0).astype(int)

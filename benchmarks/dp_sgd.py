@@ -10,9 +10,9 @@ accelerator makes a day of it minutes. `collect` stores its figures, one line a 
 many of the reported runs had it right; a later run replaces the lines that it makes anew.
 
 The vectors: predicates in standard units by the public rows and a constant, divided by their norm; no whitening, no
-ferns. "few" has the predicates of trees, "many" those of the linear classifier where n·ε is large, with more cuts through a number
-and rarer categories. Clipping, sampling and noise: `benchmarks.private_descent`; settings: `benchmarks.dp_sgd_search`;
-why the noise is doubled: `benchmarks.peers`.
+ferns. "few" has the predicates of trees. "many" has those of the linear classifier where n·ε is large, with more cuts
+through a number and rarer categories. Clipping, sampling and noise: `benchmarks.private_descent`. Settings:
+`benchmarks.dp_sgd_search`. Why the noise is doubled: `benchmarks.peers`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pcqr.records.predicates import Predicates
 from pcqr.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
 
 RAREST = 0.0025
-"""The least share of the public rows at which "many" has a category, as the linear classifier has it where n·ε is large."""
+"""The least share of the public rows at which "many" has a category: that of linear classifiers where n·ε is large."""
 RESULTS = Path("benchmarks/results/dp_sgd.json")
 ROWS = Path("benchmarks/results/dp_sgd_rows.npz")
 

@@ -8,8 +8,8 @@
 Four tasks. *trees*: a tree of depth 5 on UCI Adult, 32,561 records and 86 predicates, counted and drawn. *linear*: a
 linear classifier on covertype, class 2 against the rest, with 400 ferns of depth 13, as it is planned for ε = 1, with
 noise that is handed in (whole numbers of about the planned size, by a public generator); how long its real noise takes
-to draw is timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned for them.
-*votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make.
+to draw is timed on the CPU. *classes*: the same for all seven classes of covertype, with as many ferns as are planned
+for them. *votes*: large ensembles on Adult's rows. Both sides keep hashes of all that they make.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def prepare(data: Path, to: Path) -> None:
     from benchmarks import classes  # noqa: PLC0415
     from benchmarks.tables import load  # noqa: PLC0415
     from pcqr import PrivateClassifier  # noqa: PLC0415
-    from pcqr.plan import parts_of  # noqa: PLC0415
+    from pcqr.plan.composition import parts_of  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)
     adult = load("adult", data)

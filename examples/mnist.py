@@ -1,4 +1,4 @@
-"""Handwritten digits under differential privacy: public scattering features, one private linear classifier on top of them.
+"""Handwritten digits under differential privacy: a private linear classifier on public scattering features.
 
     python examples/mnist.py mnist.parquet [--epsilon 1.0] [--features scattering|pixels]
 
@@ -106,7 +106,7 @@ def cached_scattering(images: Floats, cache: Path) -> Floats:
     return features
 
 
-# The private linear classifier -----------------------------------------------------------------------------------------------------
+# The private linear classifier --------------------------------------------------------------------
 
 
 def read(path: Path) -> tuple[Floats, Floats, int]:

@@ -41,9 +41,9 @@ _NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d
 class Groups:
     """Whose each row is, and how many rows of somebody may count: `fit(X, y, groups=Groups(ids, rows=3))`.
 
-    With `rows` = b a person of r rows counts as min(r, b)/b in the sums that trees and linear classifiers are made of. With b = 1,
-    as for ids alone, everybody counts the same, and a classifier aims at few mistakes a person. A larger b comes nearer
-    to few mistakes a row, with more noise: those who have one row count 1/b. The guarantee is the same.
+    With `rows` = b a person of r rows counts as min(r, b)/b in the sums that trees and linear classifiers are made of.
+    With b = 1, as for ids alone, everybody counts the same, and a classifier aims at few errors a person. A larger b
+    comes nearer to few errors a row, with more noise: those who have one row count 1/b. The guarantee is the same.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ _MOST_DECLARED = 130
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 FEWEST = 10
-"""n·ε below which nothing is published: the likeliest label is hardly likelier than others, whatever the records say."""
+"""n·ε below which nothing is published: it would be noise, whatever the records say."""
 
 
 def _has_margins(classifier: PrivateClassifier) -> bool:

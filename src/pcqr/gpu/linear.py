@@ -1,4 +1,6 @@
-"""The linear classifier's exact sums and its descent on a device: bit for bit those of the CPU (proofs/linear.md, proofs/gpu.md).
+"""A linear classifier's exact sums and descent on a device, bit for bit those of the CPU.
+
+Proofs: proofs/linear.md, proofs/gpu.md.
 
 Whole numbers throughout. Where a product of matrices is used, in float64, every partial sum is an integer below 2⁵³, so
 it is exact in any order. Sums by cell are additions of 64-bit integers, which commute.

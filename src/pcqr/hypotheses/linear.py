@@ -94,7 +94,7 @@ class LinearClassifier(Hypothesis):
 
     @classmethod
     def of(cls, feature_map: FeatureMap, classes: int, dense: Floats, cells: Floats) -> LinearClassifier:
-        """Return the classifier with the weights `dense`[k, j] and `cells`[k, l, c], rounded to be published: cells to 8 bits."""
+        """Return the classifier with the weights `dense`[k, j] and `cells`[k, l, c], rounded: cells to 8 bits."""
         weights = tuple(map(tuple, _rounded(dense).tolist()))
         largest = np.abs(cells).max(axis=(1, 2), initial=0.0)
         scales = largest / LARGEST_CELL

@@ -70,9 +70,9 @@ class Effect:
 class Effects:
     """The effects of all columns that have one, those that matter most to the rows first.
 
-    `rows` is the number of public rows that there were, 0 where rows were made up. `tree` is what a tree beside a linear classifier
-    is worth in each score: the mean score of the rows were the tree to say the score's label of all of them, less the
-    mean were it to say another one.
+    `rows` is the number of public rows that there were, 0 where rows were made up. `tree` is what a tree beside a
+    linear classifier is worth in each score: the mean score of the rows if the tree said the score's label of all of
+    them, less the mean if it said another one.
     """
 
     rows: int

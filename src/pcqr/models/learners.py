@@ -105,8 +105,7 @@ def _numbers(found: Any, name: str = "") -> Iterator[tuple[str, float]]:
     """Yield each number of a stage with its name, which begins with those of the stages it is in."""
     if isinstance(found, dict):
         for key, value in found.items():
-            key = _ONE_OF.get(key, key)
-            yield from _numbers(value, f"{name}_{key}" if name else key)
+            yield from _numbers(value, "_".join(filter(None, (name, _ONE_OF.get(key, key)))))
     elif isinstance(found, tuple | list):
         for place, part in enumerate(found, start=1):
             yield from _numbers(part, f"{name}_{place}")

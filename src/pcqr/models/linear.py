@@ -1,4 +1,4 @@
-"""LinearClassifiers as published models: a scorecard where they are sums over questions, main effects where they are more.
+"""Linear classifiers as published models: a scorecard for sums over questions, main effects for all others.
 
 What a tree beside a linear classifier says moves with many columns at once, so that one is no sum over them.
 """
@@ -44,9 +44,8 @@ class LinearKind(ScoredKind[LinearClassifier]):
     title = "private linear classifier"
     hypothesis = LinearClassifier
     limits = (
-        "Its probabilities are functions of noisy scores, by the loss of a private linear classifier, and of nothing else, so they "
-        "cost nothing. They were not calibrated on the private records; check them against labelled rows of your "
-        "own.",
+        "Its probabilities follow from its noisy scores alone, so they cost nothing. They were not calibrated on the "
+        "private records. Check them against labelled rows of your own.",
         "Its weights carry noise, all of them by about as much. Another run on the same records gives others; a small "
         "effect says nothing, and a large one nothing about causes.",
     )

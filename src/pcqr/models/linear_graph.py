@@ -1,4 +1,4 @@
-"""A linear classifier as an ONNX graph: comparisons, a matrix product, a division by the norm, and a table to look into for ferns.
+"""A linear classifier as an ONNX graph: comparisons, a matrix product, a division by the norm, a look-up for ferns.
 
 What a tree beside it says of a record is one more column of the input, which all the rest asks about.
 

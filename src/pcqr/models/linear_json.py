@@ -1,4 +1,4 @@
-"""The JSON of linear classifiers: questions by their names; millions of numbers as packed texts (`pcqr.documents.packing`)."""
+"""The JSON of linear classifiers: questions by name, and numbers as packed texts (`pcqr.documents.packing`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pcqr.records.vectors import UNIT, ColumnVectors, DenseVectors, PredicateVec
 
 _KEYS = ("share", "dense", "ferns", "weights", "scales", "cells")
 TREE = "tree"
-"""The key of a tree beside the linear classifier, which is there if the tree is; and that of the questions about what it says."""
+"""The key of a tree beside the linear classifier, where there is one, and of the questions about what it says."""
 
 
 def describe_linear(linear: LinearClassifier, words: Vocabulary) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _DECIMALS = 3
 
 
 def check_tree(linear: LinearClassifier, words: Vocabulary) -> None:
-    """Raise unless the last questions are about the tree beside the linear classifier, as files have it, and no others."""
+    """Raise unless the last questions, and no others, are about the tree beside the linear classifier."""
     features = linear.feature_map
     if words.effects is not None and (words.effects.tree is None) != (features.tree is None):
         raise ParameterError(

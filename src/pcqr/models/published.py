@@ -195,8 +195,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        With more than two classes, one column for each, of which the largest decides. For linear classifiers alone. A function of
-        the published weights and of `X`, so it costs nothing. No probability: nothing in it is calibrated.
+        For linear classifiers alone. With more than two classes there is one column for each, and the largest decides.
+        It depends on the published weights and on `X`, so it costs nothing. It is no probability and not calibrated.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for scores.")
@@ -206,9 +206,9 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
 
-        For linear classifiers alone, from the logistic function (softmax, for several labels) of `decision_function` (`LinearClassifier`):
-        post-processing of released weights, so it costs nothing. Not calibrated on the private records; where it
-        matters, check it against labelled rows of your own.
+        For linear classifiers alone: the logistic function of `decision_function`, or softmax for several labels. That
+        is post-processing of released weights, so it costs nothing. It is not calibrated on the private records. Where
+        that matters, check it against labelled rows of your own.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for probabilities.")
@@ -295,9 +295,9 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def rules(self, *, flat: bool = False) -> str:
         """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
 
-        LinearClassifiers of questions alone: a scorecard, column by column, or one question a line, the largest points first.
-        Other linear classifiers: their tree, where they have one, and what each column does on average. Numbers have as few digits
-        as tell them apart; `to_json` has all of them.
+        Linear classifiers of questions alone: a scorecard, column by column, or one question a line, the largest points
+        first. Other linear classifiers: their tree, where they have one, and what each column does on average. Numbers
+        have as few digits as tell them apart. `to_json` has all of them.
         """
         return self.kind.aloud(self.hypothesis, self.vocabulary, flat=flat)
 

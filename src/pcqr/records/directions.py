@@ -1,7 +1,7 @@
 """Public directions: an integer matrix through which the vectors of records are seen (proofs/linear.md).
 
-Public rows say which combinations of coordinates vary much and which little. Under noise a linear classifier learns more
-if the former weigh less (partial whitening) and what hardly varies is left out.
+Public rows say which combinations of coordinates vary much and which little. Under noise a linear classifier learns
+more if the former weigh less (partial whitening) and what hardly varies is left out.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
 
     for more than two labels the same with softmax. One replaced record moves w by at most √g/(λP), g the largest
     eigenvalue of the mean of φφᵀ, so Gaussian noise on w makes it private: publish it, apply it for ever.
-    The paper has 2/(λP), for any loss. φ is the feature map of the private linear classifier (`PrivateClassifier`), made of the
-    public rows.
+    The paper has 2/(λP), for any loss. φ is a feature map of the public rows, as linear classifiers have it
+    (`PrivateClassifier`).
 
     Parameters
     ----------

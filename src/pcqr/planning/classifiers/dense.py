@@ -30,9 +30,9 @@ MOST_DIRECTIONS, ROWS_A_DIRECTION, FEWEST_DIRECTIONS = 300, 4, 25
 def is_dense(columns: int, schema: Schema | None, public: Points | None = None) -> bool:
     """Do tables of so many encoded `columns` have dense features by default? More than 100 numbers, and nothing else.
 
-    A declared category says that the table is one for predicates. So do gaps: where a column may have them and there are
-    no `public` rows, or where public rows have them. A column that has one or two values in the public rows does not
-    count as a number. A table that is too wide for a dense vector is one for predicates, too.
+    A table with a declared category is one for predicates. So is one with gaps: public rows have some or, where there
+    are no `public` rows, a column may have some. A column of one or two values in the public rows does not count as a
+    number. A table that is too wide for a dense vector is one for predicates, too.
     """
     if not DENSE_ABOVE < columns < MOST_COORDINATES:
         return False

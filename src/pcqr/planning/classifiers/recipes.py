@@ -44,7 +44,7 @@ class Recipe:
 
 
 DENSE = Recipe(WHOLE_SHARE, 0, 0, 1.2, 32.0, 100, 300, 0.3)
-"""Columns through directions of public rows. The vectors are centred, so that the loss is flat and steps may be long."""
+"""Columns through directions of public rows. Their vectors are centred: the loss is flat, and steps may be long."""
 
 DENSE_AS_IT_IS = replace(DENSE, noise=1.0, largest_step=12.0)
 

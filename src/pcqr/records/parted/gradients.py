@@ -1,4 +1,4 @@
-"""The linear classifier's sums over parts. The vectors of a part's records lie where the part lies (proofs/parted.md)."""
+"""A linear classifier's sums over parts. The vectors of a part's records lie where the part lies (proofs/parted.md)."""
 
 from __future__ import annotations
 
