@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVecto
 from pcqr.peers.noisy_max.algorithm import noisy_max
 from pcqr.peers.noisy_max.mechanism import GaussianMax
 from pcqr.peers.noisy_max.plan import NoisyMaxStage
-from pcqr.plan import DrawStage, VoteStage
+from pcqr.plan import Context, DrawStage, VoteStage, account
 from pcqr.planning import paper
+from pcqr.planning.releases import universal_guarantee
 from pcqr.records import InMemory
 
+CONTEXT = Context(Thresholds(), records=1_000, features=1)
 VECTOR = OneSidedSparseVector.calibrate(0.9, 1e-6, 3)
 
 
@@ -38,7 +41,7 @@ def vote_plan(**changes: object) -> VoteStage:
 
 
 def test_sub_samp_is_the_sparse_vector_amplified() -> None:
-    guarantee = sub_samp_guarantee(vote_plan(inverse_temperature=None))
+    guarantee = account(vote_plan(inverse_temperature=None), CONTEXT)
     assert guarantee.epsilon == pytest.approx(math.log1p(0.5 * math.expm1(VECTOR.guarantee.epsilon)), rel=1e-10)
     assert guarantee.delta == pytest.approx(0.5 * VECTOR.guarantee.delta, rel=1e-10)
 
@@ -52,7 +55,7 @@ def test_sub_samp_is_the_sparse_vector_amplified() -> None:
     ],
 )
 def test_ag_priv_cl_adds_the_price_of_relabelling(hypotheses: Thresholds, public: int | None, price: float) -> None:
-    guarantee = ag_priv_cl_guarantee(vote_plan(public=public), hypotheses, 1)
+    guarantee = account(vote_plan(public=public), replace(CONTEXT, hypotheses=hypotheses))
     inner = VECTOR.guarantee.epsilon + price
     assert guarantee.epsilon == pytest.approx(math.log1p(0.5 * math.expm1(inner)), rel=1e-9)
     assert guarantee.delta == pytest.approx(0.5 * VECTOR.guarantee.delta, rel=1e-10)
@@ -60,9 +63,9 @@ def test_ag_priv_cl_adds_the_price_of_relabelling(hypotheses: Thresholds, public
 
 def test_unv_priv_cl_pays_for_votes_and_publication() -> None:
     publish = DrawStage(0.2, after_queries=40)
-    both = unv_priv_cl_guarantee(vote_plan(), publish, Thresholds(), 1)
-    votes = ag_priv_cl_guarantee(vote_plan(), Thresholds(), 1)
-    published = sspp_guarantee(publish, Thresholds(), 1_000, 1, 40)
+    both = universal_guarantee(vote_plan(), publish, CONTEXT)
+    votes = account(vote_plan(), CONTEXT)
+    published = account(publish, replace(CONTEXT, public=40))
     assert published.epsilon == pytest.approx(0.4, rel=1e-9)
     assert published.is_pure
     assert both.epsilon == pytest.approx(votes.epsilon + published.epsilon, rel=1e-9)
@@ -71,14 +74,15 @@ def test_unv_priv_cl_pays_for_votes_and_publication() -> None:
 
 def test_no_publication_comes_before_the_first_vote() -> None:
     """Planned after none, it comes after one: that query is a public point, whose numerical error is paid for."""
-    none, one = (unv_priv_cl_guarantee(vote_plan(), DrawStage(0.2, m), UnionsOfIntervals(2), 1) for m in (0, 1))
-    assert none.epsilon == one.epsilon
+    context = replace(CONTEXT, hypotheses=UnionsOfIntervals(2))
+    none, one, many = (universal_guarantee(vote_plan(), DrawStage(0.2, m), context) for m in (0, 1, 9))
+    assert none.epsilon == one.epsilon < many.epsilon
 
 
 def test_with_replacement_pays_for_copies() -> None:
     vector = PaperSparseVector.from_paper(0.05, 1e-8, 2, 100)
     plan = vote_plan(sparse_vector=vector, copies=6)
-    guarantee = votes_guarantee(plan)
+    guarantee = plan.votes_guarantee
     inner = vector.guarantee
     group = sum(math.exp(j * inner.epsilon) for j in range(6)) * inner.delta
     assert guarantee.epsilon == pytest.approx(6 * inner.epsilon)
@@ -93,7 +97,7 @@ def test_the_papers_constants_with_their_corrections_keep_epsilon_and_delta(
 ) -> None:
     for alpha, beta in ((0.01, 0.05), (0.3, 0.01)):
         plan = paper.literal_votes(10**12, epsilon, delta, alpha, beta, queries)
-        assert ag_priv_cl_guarantee(plan, Thresholds(), 1).within(epsilon, delta)
+        assert account(plan, replace(CONTEXT, records=10**12)).within(epsilon, delta)
 
 
 def test_paper_mode_runs_on_a_plan_of_its_own_form() -> None:

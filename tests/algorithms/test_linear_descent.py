@@ -181,7 +181,8 @@ def test_a_plan_for_other_numbers_is_refused_before_noise_is_drawn() -> None:
         with pytest.raises(ParameterError, match="this feature map"):
             descend(BOTH, records, a_plan(MAPS[name], 50, 1), Forbidden())
     good = a_plan(BOTH, 50, 1)
-    for change in ({"share": 127}, {"depth": 2}, {"ferns": 5}, {"dense": 9}):
+    changes: list[dict[str, Any]] = [{"share": 127}, {"depth": 2}, {"ferns": 5}, {"dense": 9}]
+    for change in changes:
         with pytest.raises(ParameterError, match="this feature map"):
             descend(BOTH, records, replace(good, **change), Forbidden())
     with pytest.raises(DataError, match="3 column"):
