@@ -15,8 +15,10 @@ from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
     Budget,
-    DrawPlan,
     DrawStage,
+    LinearStage,
+    PublishedPlan,
+    Sequence,
     UniversalPlan,
     VoteStage,
     VotingPlan,
@@ -33,10 +35,12 @@ VOTE = VoteStage(1_000, 500, 101, 0.3, OneSidedSparseVector.calibrate(0.9, 1e-6,
 VOTING = VotingPlan(**PROMISE, aim=AIM, vote=VOTE)
 UNIVERSAL = UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40))
 NOISY = NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(100, 31, 10, GaussianMax(5.0)))
-DRAWN = DrawPlan(**PROMISE, publish=DrawStage(0.2))
+DRAWN = PublishedPlan(**PROMISE, stage=DrawStage(0.2))
+LINEAR = LinearStage(100, 6, 0, 0, 256, 5, 8, 3.0, 0.9, 0.01)
+BOTH = replace(DRAWN, stage=Sequence((DrawStage(0.1), LINEAR)))
 
 
-@pytest.mark.parametrize("plan", [VOTING, UNIVERSAL, NOISY, DRAWN], ids=lambda plan: type(plan).__name__)
+@pytest.mark.parametrize("plan", [VOTING, UNIVERSAL, NOISY, DRAWN, BOTH], ids=lambda plan: type(plan).__name__)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -72,7 +76,9 @@ def test_answers_one_by_one_are_planned_for_a_number_of_queries(plan: Any, aim: 
         (NOISY, "vote", VOTE),
         (UNIVERSAL, "vote", None),
         (UNIVERSAL, "publish", VOTE),
-        (DRAWN, "publish", 0.2),
+        (DRAWN, "stage", 0.2),
+        (DRAWN, "stage", None),
+        (DRAWN, "stage", (DrawStage(0.1), LINEAR)),
     ],
 )
 def test_a_plan_refuses_the_stage_of_another(plan: Any, name: str, stage: object) -> None:
@@ -92,3 +98,15 @@ def test_certified_is_what_is_proved_to_stay_within_the_aim() -> None:
 
 def test_a_plan_says_what_it_may_spend() -> None:
     assert (VOTING.epsilon, VOTING.delta) == (1.0, 1e-6)
+
+
+def test_a_plan_knows_all_that_looks_at_the_records() -> None:
+    assert (VOTING.stages, NOISY.stages, DRAWN.stages, BOTH.stages) == (VOTE, NOISY.vote, DrawStage(0.2), BOTH.stage)
+    assert UNIVERSAL.stages == Sequence((VOTE, DrawStage(0.2, 40)))
+
+
+def test_the_one_draw_of_a_plan() -> None:
+    assert DRAWN.draw == DrawStage(0.2)
+    for stage in (BOTH.stage, LINEAR):
+        with pytest.raises(ParameterError, match="plan must be one draw"):
+            _ = replace(DRAWN, stage=stage).draw

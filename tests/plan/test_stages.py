@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pcqr.accounting import NoisySumsEvent
 from pcqr.errors import ParameterError
+from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
@@ -19,12 +20,10 @@ from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_TERM,
     MOST_RECORDS,
-    AskedStage,
-    ContestStage,
-    CountedStage,
+    ComparisonStage,
+    Context,
     DrawStage,
     LinearStage,
-    StackedStage,
     VoteStage,
 )
 
@@ -39,43 +38,18 @@ VOTE = VoteStage(
 )
 NOISY = NoisyMaxStage(records=100, teachers=31, queries=10, noise=GaussianMax(5.0))
 DRAW = DrawStage(inverse_temperature=0.2, after_queries=40)
-HEAD = LinearStage(
+LINEAR = LinearStage(
     records=400, dense=6, ferns=3, depth=2, share=128, steps=5, bound=8, scale=3.0, momentum=0.9, step_size=0.01
 )
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
-ASKED = AskedStage(question=0.02, shallow=1, few=30, many=90, tree=0.2, depth=2, linear=HEAD)
-PILOT = replace(HEAD, dense=4, ferns=0, depth=0, share=256, steps=2, scale=5.0)
-STACKED = StackedStage(tree=0.2, depth=2, slack=0.001, whitening=0.5, linear=replace(HEAD, dense=7))
-CONTEST = ContestStage(PILOT, shallow=1, scale=4.0, tree_from=-20, tree=0.2, depth=2, linear=HEAD, slack=0.001)
-COUNTED = CountedStage(count=0.02, rare=30, tree=0.4, depth=2, uneven=60, careful=HEAD, otherwise=STACKED)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, HEAD, ASKED, STACKED, CONTEST, COUNTED)
-DENSE_ONLY = replace(HEAD, ferns=0, depth=0, share=256)
-FERNS_ONLY = replace(HEAD, dense=0, share=0)
-TOO_SHARP = 2.0**50  # times n more than 2**52
-
-
-def for_records(records: int) -> StackedStage:
-    return replace(STACKED, linear=replace(STACKED.linear, records=records))
-
-
+COMPARISON = ComparisonStage(records=400, bound=8, scale=4.0, lead=-20)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, LINEAR, COMPARISON)
+DENSE_ONLY = replace(LINEAR, ferns=0, depth=0, share=256)
+FERNS_ONLY = replace(LINEAR, dense=0, share=0)
 POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
 REFUSED: list[tuple[Any, str, object]] = [
     (POSTERIOR, "step_size", -1e-9),
     (POSTERIOR, "step_size", math.nan),
-    (CONTEST, "slack", -1e-9),
-    (CONTEST, "slack", math.inf),
-    (CONTEST, "slack", math.nan),
-    (STACKED, "depth", 0),
-    (STACKED, "depth", 1.5),
-    (STACKED, "slack", -1e-9),
-    (STACKED, "slack", math.inf),
-    (STACKED, "slack", math.nan),
-    (STACKED, "whitening", 0.0),
-    (STACKED, "whitening", -0.1),
-    (STACKED, "whitening", 1.001),
-    (STACKED, "whitening", math.nan),
-    (STACKED, "linear", None),
-    (STACKED, "linear", DRAW),
     (VOTE, "records", 0),
     (VOTE, "records", 1_000.0),
     (VOTE, "subsample", 0),
@@ -106,67 +80,46 @@ REFUSED: list[tuple[Any, str, object]] = [
     (DRAW, "inverse_temperature", None),
     (DRAW, "after_queries", -1),
     (DRAW, "after_queries", True),
-    (HEAD, "records", 0),
-    (HEAD, "records", MOST_RECORDS + 1),
-    (HEAD, "dense", -1),
-    (HEAD, "dense", 2**16 + 1),
-    (HEAD, "ferns", 2**16 + 1),
-    (HEAD, "depth", 0),
-    (HEAD, "depth", 17),
-    (HEAD, "share", 0),
-    (HEAD, "share", 256),
-    (HEAD, "share", 257),
+    (LINEAR, "records", 0),
+    (LINEAR, "records", MOST_RECORDS + 1),
+    (LINEAR, "dense", -1),
+    (LINEAR, "dense", 2**16 + 1),
+    (LINEAR, "ferns", 2**16 + 1),
+    (LINEAR, "depth", 0),
+    (LINEAR, "depth", 17),
+    (LINEAR, "share", 0),
+    (LINEAR, "share", 256),
+    (LINEAR, "share", 257),
     (DENSE_ONLY, "depth", 2),
     (DENSE_ONLY, "share", 255),
     (FERNS_ONLY, "share", 1),
-    (HEAD, "steps", 0),
-    (HEAD, "bound", 0),
-    (HEAD, "bound", 6),
-    (HEAD, "bound", 2 * LARGEST_TERM),
-    (HEAD, "classes", 1),
-    (HEAD, "classes", 128),
-    (HEAD, "seed", -1),
-    (HEAD, "scale", 0.0),
-    (HEAD, "scale", 2.0**60),
-    (HEAD, "momentum", 1.0),
-    (HEAD, "step_size", 0.0),
-    (ASKED, "linear", replace(HEAD, classes=3)),
-    (ASKED, "linear", None),
-    (ASKED, "question", 0.0),
-    (ASKED, "question", math.inf),
-    (ASKED, "question", 2.0**-50),
-    (ASKED, "question", Fraction(1, 10**400)),
-    (ASKED, "shallow", 0),
-    (ASKED, "few", -1),
-    (ASKED, "many", -1),
-    (ASKED, "many", 1.5),
-    (ASKED, "depth", 0),
-    (CONTEST, "pilot", replace(PILOT, classes=3)),
-    (CONTEST, "pilot", None),
-    (CONTEST, "linear", replace(HEAD, classes=3)),
-    (CONTEST, "linear", CONFIDENT),
-    (CONTEST, "linear", replace(HEAD, records=399)),
-    (CONTEST, "linear", replace(HEAD, bound=16)),
-    (CONTEST, "shallow", 0),
-    (CONTEST, "shallow", 1.5),
-    (CONTEST, "scale", 0.0),
-    (CONTEST, "scale", math.inf),
-    (CONTEST, "scale", 2.0**60),
-    (CONTEST, "tree_from", -401),
-    (CONTEST, "tree_from", 401),
-    (CONTEST, "tree_from", 0.5),
-    (CONTEST, "depth", 0),
-    (COUNTED, "count", 0.0),
-    (COUNTED, "count", 2.0**-50),
-    (COUNTED, "rare", -1),
-    (COUNTED, "uneven", -1),
-    (COUNTED, "depth", 0),
-    (COUNTED, "careful", replace(HEAD, classes=3)),
-    (COUNTED, "otherwise", HEAD),
-    (COUNTED, "otherwise", for_records(399)),
-    (COUNTED, "otherwise", CONTEST),
-    (COUNTED, "otherwise", ASKED),
-    (COUNTED, "otherwise", DRAW),
+    (LINEAR, "steps", 0),
+    (LINEAR, "bound", 0),
+    (LINEAR, "bound", 6),
+    (LINEAR, "bound", 2 * LARGEST_TERM),
+    (LINEAR, "classes", 1),
+    (LINEAR, "classes", 128),
+    (LINEAR, "seed", -1),
+    (LINEAR, "scale", 0.0),
+    (LINEAR, "scale", 2.0**60),
+    (LINEAR, "momentum", 1.0),
+    (LINEAR, "step_size", 0.0),
+    (LINEAR, "features", "forests"),
+    (LINEAR, "features", None),
+    (LINEAR, "whitening", 0.0),
+    (LINEAR, "whitening", -0.1),
+    (LINEAR, "whitening", 1.001),
+    (LINEAR, "whitening", math.nan),
+    (COMPARISON, "records", 0),
+    (COMPARISON, "records", MOST_RECORDS + 1),
+    (COMPARISON, "bound", 0),
+    (COMPARISON, "bound", 2 * LARGEST_TERM),
+    (COMPARISON, "scale", 0.0),
+    (COMPARISON, "scale", math.inf),
+    (COMPARISON, "scale", 2.0**60),
+    (COMPARISON, "lead", -401),
+    (COMPARISON, "lead", 401),
+    (COMPARISON, "lead", 0.5),
 ]
 
 
@@ -181,32 +134,13 @@ def test_a_stage_refuses_what_could_not_run(stage: Any, name: str, value: object
     assert refusal.value.name == name
 
 
-@pytest.mark.parametrize("eta", [-0.1, math.nan, TOO_SHARP])
-def test_a_part_that_could_not_be_drawn_is_refused_with_the_whole(eta: float) -> None:
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, tree=eta)
-    for stage in (ASKED, CONTEST, STACKED):
-        with pytest.raises(ParameterError, match="inverse_temperature"):
-            replace(stage, tree=eta)
-
-
-@pytest.mark.parametrize("stage", [CONTEST, STACKED], ids=["contest", "stacked"])
-def test_the_draw_of_a_tree_is_to_an_accountant_an_interval_with_twice_its_slack(
-    stage: ContestStage | StackedStage,
-) -> None:
-    """2η + 4λ, where a slack is 2λ: the sampler may err on either of two neighbours."""
-    assert stage.records == 400
-    assert 0.402 <= stage.draw.epsilon == pytest.approx(0.402, rel=1e-12)
-    assert replace(stage, tree=0.0, slack=0.0).draw.epsilon == 0.0
-
-
 @pytest.mark.parametrize(
     ("stage", "change", "name"),
     [
-        (HEAD, {"dense": 0}, "share"),
-        (HEAD, {"ferns": 0}, "depth"),
-        (HEAD, {"ferns": 0, "depth": 0}, "share"),
-        (HEAD, {"dense": 0, "ferns": 0, "depth": 0}, "share"),
+        (LINEAR, {"dense": 0}, "share"),
+        (LINEAR, {"ferns": 0}, "depth"),
+        (LINEAR, {"ferns": 0, "depth": 0}, "share"),
+        (LINEAR, {"dense": 0, "ferns": 0, "depth": 0}, "share"),
         (DENSE_ONLY, {"ferns": 3, "depth": 2}, "share"),
         (DENSE_ONLY, {"dense": 0}, "share"),
         (FERNS_ONLY, {"dense": 6}, "share"),
@@ -218,23 +152,10 @@ def test_a_share_of_the_norm_goes_to_parts_that_are_there(stage: LinearStage, ch
     assert refusal.value.name == name
 
 
-def test_a_product_of_numpys_integers_is_not_judged_after_it_has_overflowed() -> None:
-    many = replace(HEAD, records=2**24)
-    sharp: dict[str, Any] = {"tree": np.int64(2**40)}  # 2⁶⁴ is 0 in 64 bits
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(COUNTED, careful=many, otherwise=for_records(2**24), **sharp)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(ASKED, linear=many, **sharp)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(for_records(2**24), **sharp)
-    with pytest.raises(ParameterError, match="inverse_temperature"):
-        replace(CONTEST, pilot=replace(PILOT, records=2**24), linear=many, **sharp)
-
-
 @pytest.mark.parametrize("change", [{"classes": 3}, {"ferns": 3, "depth": 2, "share": 128}, {"momentum": 0.5}])
 def test_a_posterior_is_for_two_classes_without_ferns_and_has_no_steps(change: dict[str, Any]) -> None:
     assert POSTERIOR.is_empirical_bayes
-    assert not HEAD.is_empirical_bayes
+    assert not LINEAR.is_empirical_bayes
     with pytest.raises(ParameterError, match="step_size"):
         replace(POSTERIOR, **change)
 
@@ -248,7 +169,6 @@ def test_without_relabelling_there_are_neither_copies_nor_public_points(name: st
 
 def test_every_field_of_every_stage_has_a_value_that_is_refused() -> None:
     tested = {(type(stage), name) for stage, name, _ in REFUSED}
-    tested |= {(CountedStage, "tree"), (AskedStage, "tree"), (ContestStage, "tree"), (StackedStage, "tree")}
     assert tested == {(type(stage), field.name) for stage in STAGES for field in fields(stage)}
 
 
@@ -262,35 +182,66 @@ def test_a_stage_keeps_pythons_own_numbers(stage: Any) -> None:
     taken = type(stage)(**{field.name: numpys(getattr(stage, field.name)) for field in fields(stage)})
     assert taken == stage
     kept = (getattr(taken, field.name) for field in fields(taken))
-    assert all(value is None or is_dataclass(value) or type(value) in (int, float) for value in kept)
+    assert all(value is None or is_dataclass(value) or type(value) in (int, float, str) for value in kept)
 
 
 def test_a_draw_may_ignore_the_records() -> None:
     """η = 0 costs nothing, and the proofs cover it."""
     assert DrawStage(0.0).inverse_temperature == 0.0
     assert replace(VOTE, inverse_temperature=0.0).inverse_temperature == 0.0
-    assert replace(ASKED, tree=0.0).tree == 0.0
-    assert replace(CONTEST, tree=0.0).tree == 0.0
-    assert replace(STACKED, tree=0.0).tree == 0.0
-    assert replace(COUNTED, tree=0.0).tree == 0.0
 
 
 @pytest.mark.parametrize(
     ("stage", "coordinates", "blocks"),
     [
-        (HEAD, 6 + 3 * 4, 1),
+        (LINEAR, 6 + 3 * 4, 1),
         (DENSE_ONLY, 6, 1),
         (FERNS_ONLY, 3 * 4, 1),
-        (replace(HEAD, classes=3), 6 + 3 * 4, 3),
+        (replace(LINEAR, classes=3), 6 + 3 * 4, 3),
     ],
 )
-def test_a_head_has_noise_for_every_weight_of_every_block(stage: LinearStage, coordinates: int, blocks: int) -> None:
+def test_a_linear_classifier_has_noise_for_every_weight_of_every_block(
+    stage: LinearStage, coordinates: int, blocks: int
+) -> None:
     assert (stage.coordinates, stage.blocks, stage.draws) == (coordinates, blocks, 5 * coordinates * blocks)
     assert stage.sensitivity == 2 * stage.bound
-    assert stage.event.noise_multiplier == stage.scale / stage.sensitivity
+    multiplier = stage.scale / stage.sensitivity
+    assert stage.sums == NoisySumsEvent(multiplier, 5, stage.scale, stage.draws)
+    assert stage.sums.squared_mu == 5 / multiplier**2
+    assert stage.event(Context(Thresholds(), 1, 1)) == stage.sums, "whatever the class is"
 
 
-def test_a_lead_is_a_number_of_sensitivity_2_m() -> None:
-    assert (CONTEST.records, CONTEST.bound) == (400, 8)
-    assert CONTEST.comparison.noise_multiplier == 4.0 / (2 * 8)
-    assert [replace(CONTEST, tree_from=limit).tree_from for limit in (-400, 400)] == [-400, 400]
+def test_a_comparison_is_one_number_of_sensitivity_2_m() -> None:
+    """A replaced record moves each of the two counts by at most 1, and the lead is in M-ths of a record."""
+    assert COMPARISON.sums == NoisySumsEvent(4.0 / (2 * 8), steps=1, scale=4.0, draws=1)
+    assert COMPARISON.event(Context(Thresholds(), 1, 1)) == COMPARISON.sums, "whatever the class is"
+    for change in ({"bound": 16}, {"scale": 2.0}):
+        assert replace(COMPARISON, **change).sums.squared_mu == 4 * COMPARISON.sums.squared_mu
+    assert replace(COMPARISON, lead=400).sums == COMPARISON.sums
+    assert [replace(COMPARISON, lead=limit).lead for limit in (-400, 400)] == [-400, 400]
+
+
+def test_the_option_turns_at_whole_records() -> None:
+    """In M-ths of a record: the second option from the lead on."""
+    leads = {-400 * 8: 0, -20 * 8 - 1: 0, -20 * 8: 1, -20 * 8 + 1: 1, 0: 1, 400 * 8: 1}
+    assert {lead: COMPARISON.option(lead) for lead in leads} == leads
+    assert [replace(COMPARISON, lead=0).option(lead) for lead in (-1, 0, 1)] == [0, 1, 1]
+    assert [replace(COMPARISON, lead=7).option(lead) for lead in (7 * 8 - 1, 7 * 8)] == [0, 1]
+
+
+def test_what_a_stage_needs_time_for() -> None:
+    assert VOTE.work(1_000) == ((5, 101), (500, 1))
+    assert replace(VOTE, inverse_temperature=None, copies=None, public=None).work(1_000) == ((5, 101),)
+    assert DRAW.work(1_000) == ((1_000, 1),)
+    assert LINEAR.work(1_000) == COMPARISON.work(1_000) == ()
+    assert LINEAR.effort == 5 * (6 + 3)
+    assert DRAW.effort == COMPARISON.effort == 0.0
+
+
+def test_what_a_stage_does_in_words() -> None:
+    context = Context(Stumps(cuts=[0.5]), 400, 1)
+    assert DRAW.words(context).endswith("decision stumps")
+    assert LINEAR.words(context).startswith("a linear classifier over 6 dense coordinates and 3 ferns of 2 predicates")
+    assert LINEAR.words(context).endswith("by 5 steps of DP gradient descent")
+    assert POSTERIOR.words(context).endswith("over 6 dense coordinates, by 5 noisy sums and empirical Bayes")
+    assert COMPARISON.words(context).startswith("a noisy comparison of the errors of these two")

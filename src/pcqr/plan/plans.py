@@ -24,7 +24,7 @@ Mode = Literal["paper", "calibrated"]
 def _parts(plan: type[Plan]) -> dict[str, type]:
     """The fields that hold the budget, the guarantee, a stage, and of which class each is."""
     hints = get_type_hints(plan).items()
-    return {name: kind for name, kind in hints if isinstance(kind, type) and is_dataclass(kind)}
+    return {name: kind for name, kind in hints if isinstance(kind, type) and (is_dataclass(kind) or kind is Stage)}
 
 
 @dataclass(frozen=True, kw_only=True)
