@@ -5,7 +5,8 @@
 2,000 rows of the test part are public. The linear classifier is fitted on the 32,561 training records (replace-one,
 δ = 10⁻⁶) and scored on the other 14,281 test rows. A bin holds the rows whose probability of >50K lies in a tenth of
 [0, 1]: where probabilities are right, so many of its rows earn that much. Beside the log-loss of `predict_proba`
-(natural logarithm, less is better) stands that of the plain logistic function of the margins, and of the share of >50K among all rows.
+(natural logarithm, less is better) stands that of the plain logistic function of the margins, and of the share of >50K
+among all rows.
 Then a linear classifier of mostly ferns at the last ε is drawn as `PublishedModel.draw` and `importances` draw it.
 
 Randomness is seeded so that a run can be repeated; neither accuracy nor calibration depends on it.

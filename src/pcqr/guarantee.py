@@ -128,6 +128,7 @@ class Guarantee(Document):
 
     def facts(self) -> dict[str, Any]:
         """What is promised, by name, with the adjacency in words: as model files and the command line's JSON say it."""
+        known = {"is_charged": self.is_charged, "rho": self.rho}
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -136,7 +137,7 @@ class Guarantee(Document):
             "is_private": self.is_private,
             "adjacency": self.adjacency,
             "steps": list(self.steps),
-        } | ({} if self.is_charged is None else {"is_charged": self.is_charged})
+        } | {name: value for name, value in known.items() if value is not None}
 
     def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
         """Basic composition, adaptive too: ε and δ add up [1]_. `pcqr.accounting.compose` is tighter for many releases.

@@ -40,7 +40,7 @@ from pcqr import (
 from pcqr.errors import AccountExhausted, AccountReplaced
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.models import PublishedModel
-from pcqr.release.account import Account, Charge, concentration
+from pcqr.release.account import Account, Charge
 from pcqr.schema import Column
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -56,7 +56,7 @@ ESTIMATORS: list[Any] = [
     SemiPrivateLearner(Thresholds(), epsilon=2.0),
     InteractiveMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     MultipartyClassifier(Thresholds(), epsilon=2.0),
-    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "linear", "counted")),
+    *(PrivateClassifier(2.0, method=method, trees=TREES) for method in ("tree", "linear", "auto")),
 ]
 
 
@@ -107,7 +107,7 @@ def test_a_fit_is_charged_with_its_plans_guarantee_before_the_first_draw(estimat
 def test_a_zcdp_account_is_charged_with_what_is_proved() -> None:
     account = Account.create("many", 3.0, 1e-5, filter="zcdp")
     learner = SemiPrivateLearner(Thresholds(), epsilon=0.5, account="many").fit(X, Y, public=PUBLIC)
-    rho = concentration(learner.plan_)
+    rho = learner.plan_.guarantee.rho
     assert rho is not None
     assert account.spent.loss == Fraction(repr(rho))
     assert rho < 0.5**2 / 7.9

@@ -80,7 +80,6 @@ def test_other_settings_ask_predicates() -> None:
     known = Known(1_500, WIDTH, PUBLIC.astype(np.float64), None)
     assert PrivateClassifier()._is_dense(known)
     assert not PrivateClassifier(method="tree")._is_dense(known)
-    assert not PrivateClassifier(method="counted")._is_dense(known)
     for classifier in (
         PrivateClassifier(1.0, trees=DecisionTrees(depth=1, cuts=1), entropy=0),
         PrivateClassifier(1.0, features="predicates", method="linear", entropy=0),

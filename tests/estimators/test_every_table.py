@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "SSPP": lambda: SemiPrivateLearner(TREES, 8.0, entropy=0),
     "tree": lambda: PrivateClassifier(8.0, method="tree", trees=TREES, entropy=0),
     "linear": lambda: PrivateClassifier(8.0, method="linear", entropy=0),
-    "counted": lambda: PrivateClassifier(8.0, method="counted", trees=TREES, entropy=0),
+    "both": lambda: PrivateClassifier(8.0, trees=TREES, entropy=0),
 }
 TABLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "numpy": lambda columns: {name: np.array(values) for name, values in columns.items()},

@@ -40,17 +40,18 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "universal": lambda: UniversalRelease(Stumps(), epsilon=8.0, queries=20, entropy=0),
     "noisy max": lambda: NoisyMaxAggregate(Stumps(), epsilon=8.0, queries=20, entropy=0),
     "semi-private": lambda: SemiPrivateLearner(Stumps(), epsilon=8.0, entropy=0),
+    "empirical Bayes": lambda: PrivateClassifier(1.0, entropy=0, classes=(0, 1)),
     "trees": lambda: SemiPrivateLearner(DecisionTrees(depth=2), epsilon=8.0, entropy=0, classes=(0, 1)),
 } | {
     method: lambda method=method: PrivateClassifier(8.0, method=method, entropy=0, classes=(0, 1))
-    for method in ("tree", "linear", "counted")
+    for method in ("tree", "linear", "auto")
 }
 
 
 def run(estimator: Any, y: Labels, X: NDArray[np.float64]) -> tuple[Any, ...]:
     """All that a run shows."""
     rng = np.random.default_rng(1)
-    public, queries = rng.random((30, X.shape[1])), rng.random((20, X.shape[1]))
+    public, queries = rng.random((200, X.shape[1])), rng.random((20, X.shape[1]))
     takes_public = isinstance(estimator, SemiPrivateLearner | PrivateClassifier)
     estimator.fit(X, y, **({"public": public} if takes_public else {}))
     try:

@@ -11,7 +11,7 @@ import pytest
 from pcqr import AgnosticRelease, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
-from pcqr.estimators.given import Given
+from pcqr.estimators.given import Given, Known
 from pcqr.estimators.semi_private import DECIMAL_CUTS
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds
@@ -35,7 +35,7 @@ def test_paper_mode_stops_hard_after_the_planned_queries(release: type[Any], eta
     vote = VoteStage(600, 500, 61, eta, vectors[mode])
     plan = VotingPlan(mode=mode, vote=vote, budget=Budget(1.0, 1e-6), aim=Aim(3, 0.1, 0.1), guarantee=Guarantee(1.0))
     estimator = release(Thresholds())
-    estimator._start(Thresholds(), Given(InMemory(X, Y), None), plan, SeededEntropy(0))
+    estimator._start(Thresholds(), Given(InMemory(X, Y), None, Known(600, 1, None, None)), plan, SeededEntropy(0))
     if mode == "calibrated":
         assert len(list(estimator._protocol.answers(FAR))) == 5
     else:

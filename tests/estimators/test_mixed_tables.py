@@ -86,7 +86,7 @@ def test_gaps_in_an_array_are_refused_with_the_remedy() -> None:
 def test_few_records_or_one_class_end_before_anything_is_charged(method: Any, tmp_path: Any) -> None:
     account = Account.create(tmp_path / "account", 9.0, 1e-3)
     classifier = PrivateClassifier(1.0, method=method, account=account)
-    with pytest.raises(InfeasiblePlan, match=r"n ≥ 20 at this ε, or ε ≥ 4 at this n"):
+    with pytest.raises(InfeasiblePlan, match=r"n ≥ 10 at this ε, or ε ≥ 2 at this n"):
         classifier.fit(DRAWN[:5], [0, 1, 0, 1, 0], public=DRAWN[400:])
     for label in (0, 1, "no"):
         with pytest.raises(DataError, match=r"received one class\. Give classes="):

@@ -31,7 +31,7 @@ def test_the_semi_private_learner_is_pure_and_answers_any_number_of_queries() ->
     assert "α = 0.45" in plan_lines(plan)["accuracy"]
 
 
-@pytest.mark.parametrize("method", ["tree", "linear", "counted"])
+@pytest.mark.parametrize("method", ["tree", "linear", "auto"])
 def test_a_private_classifier_aims_at_no_accuracy(method: Any) -> None:
     plan = plan_of(PrivateClassifier(20.0, 1e-6, method=method, entropy=1))
     assert not {"queries", "alpha", "beta"} & plan_facts(plan).keys()

@@ -17,13 +17,13 @@ from pcqr import (
     SubsampleAggregate,
     UniversalRelease,
 )
-from pcqr.algorithms.empirical_bayes import EmpiricalBayes
 from pcqr.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.errors import DataError, PcqrError
 from pcqr.estimators import private_classifier
-from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.records.feature_map import FeatureMap
+from pcqr.hypotheses import DecisionTrees, Hypothesis, Thresholds
+from pcqr.hypotheses.trees import DecisionTree, Leaf
+from pcqr.plan import DrawStage, LinearStage, Stage
+from pcqr.plan.composition import parts_of
 
 NAME = "Zaphod"
 """Of a class that nobody may hear of."""
@@ -34,43 +34,40 @@ EVERY: list[tuple[Any, dict[str, Any]]] = [
     (SemiPrivateLearner, {"hypotheses": Thresholds()}),
     (PrivateClassifier, {}),
 ]
-METHODS = ("tree", "linear", "counted")
+METHODS = ("tree", "linear", "auto")
 
 
 @pytest.mark.parametrize("method", ["linear", "auto"])
-@pytest.mark.parametrize("piloted", [False, True])
+@pytest.mark.parametrize(
+    ("epsilon", "names"), [(8.0, ["plain"]), (80.0, ["some ferns"]), (400.0, ["some ferns", "mostly ferns"])]
+)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_maps_of_heads_are_made_of_public_rows(
-    classes: int, piloted: bool, method: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_run_is_given_maps_trees_and_stages_that_are_made_of_public_rows(
+    classes: int, epsilon: float, names: list[str], method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[tuple[FeatureMap, ...]] = []
+    """Whatever the records say, with both values of a label among them."""
+    started: list[Any] = []
 
-    known: list[Any] = []
+    def watched(stage: Stage, trees: DecisionTrees, _: Any, entropy: Entropy, *, maps: Any, public: Any) -> Hypothesis:
+        started.append((stage, trees, maps, public.tolist(), entropy.is_private))
+        return DecisionTree(Leaf(0), 2)
 
-    def watched(*arguments: Any, public: Any = None, evidence: EmpiricalBayes | None = None) -> LinearClassifier:
-        known.append(public if evidence is None else evidence)
-        maps = next(given for given in arguments if isinstance(given, FeatureMap | tuple))
-        made.append(maps if isinstance(maps, tuple) else (maps,))
-        features, blocks = made[-1][-1], 1 if classes == 2 else classes
-        cells = np.zeros((blocks, features.count, 1 << features.depth))
-        return LinearClassifier.of(features, classes, np.zeros((blocks, features.size)), cells)
-
-    for algorithm in ("descend", "piloted_linear", "contest", "by_rarer_label"):
-        monkeypatch.setattr(private_classifier, algorithm, watched)
+    monkeypatch.setattr(private_classifier, "publish", watched)
     rng = np.random.default_rng(0)
     public = rng.random((200, 2))
     for private in (rng.random((500, 2)), 5.0 * rng.random((500, 2)) ** 4):
         y = np.digitize(private[:, 0], [0.2, 0.4][: classes - 1])
-        PrivateClassifier(80.0 if piloted else 8.0, method=method, entropy=0).fit(private, y, public=public)
-    assert made[0] == made[1]
-    before = (
-        [False] if method == "auto" and classes == 2 else []
-    )  # a careful linear classifier, or a pilot beside trees
-    assert [features.count > 0 for features in made[0]] == [*before, *([False, True, True] if piloted else [False])]
-    for each in known:
-        assert not isinstance(each, np.ndarray) or np.array_equal(each, public)
-        assert not isinstance(each, EmpiricalBayes) or len(each._rows) == len(public)
-    assert (known[0] is None) == (classes == 3 or (piloted and method == "linear")), "what public rows are needed for"
+        PrivateClassifier(epsilon, method=method, entropy=0).fit(private, y, public=public)
+    assert started[0] == started[1]
+    (stage, trees, maps, shown, _), linears = started[0], parts_of(started[0][0], LinearStage)
+    assert shown == public.tolist()
+    assert list(maps) == names
+    assert [features.count > 0 for features in maps.values()] == [name != "plain" for name in names]
+    assert trees == DecisionTrees(predicates=trees.predicates, depth=trees.depth, cuts=trees.cuts).with_labels(classes)
+    assert len(parts_of(stage, DrawStage)) == (method == "auto")
+    assert len(linears) == (1 if len(names) == 1 else 4)
+    assert {linear.features for linear in linears} == set(names)
+    assert {linear.is_empirical_bayes for linear in linears} == {classes == 2 and epsilon == 8.0}
 
 
 class Watched(Entropy):
@@ -172,10 +169,10 @@ def test_a_classifier_keeps_no_rows_that_were_called_public(method: Any) -> None
 
 @pytest.mark.parametrize("features", ["predicates", "dense"])
 def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any, **__: Any) -> LinearClassifier:
+    def interrupted(*_: Any, **__: Any) -> Hypothesis:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(private_classifier, "descend", interrupted)
+    monkeypatch.setattr(private_classifier, "publish", interrupted)
     X, public = np.random.default_rng(0).random((2, 60, 2))
     classifier = PrivateClassifier(method="linear", features=features, entropy=0)
     with pytest.raises(KeyboardInterrupt):

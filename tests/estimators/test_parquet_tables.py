@@ -48,7 +48,8 @@ def in_memory() -> tuple[dict[str, Any], list[str]]:
     [
         PrivateClassifier(1.0, method="tree", classes=("no", "yes"), entropy=3),
         PrivateClassifier(20.0, method="linear", classes=("no", "yes"), entropy=3),
-        PrivateClassifier(20.0, method="counted", classes=("no", "yes"), entropy=3),
+        PrivateClassifier(4.0, classes=("no", "yes"), entropy=3),
+        PrivateClassifier(100.0, classes=("no", "yes"), entropy=3),
         SubsampleAggregate(Stumps(), epsilon=2.0, delta=1e-6, queries=20, classes=("no", "yes"), entropy=3),
         AgnosticRelease(Stumps(cuts=(0.0, 0.3)), epsilon=8.0, delta=1e-6, queries=5, classes=("no", "yes"), entropy=3),
         UniversalRelease(Stumps(cuts=(0.0, 0.3)), epsilon=8.0, delta=1e-6, queries=5, classes=("no", "yes"), entropy=3),

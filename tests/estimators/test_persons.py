@@ -52,8 +52,8 @@ ALL_ROWS: tuple[PrivateEstimator[Any], ...] = (
     SemiPrivateLearner(DecisionTrees(depth=1), **COMMON),
     PrivateClassifier(1.0, method="tree", **COMMON),
     PrivateClassifier(1.0, method="linear", **COMMON),
-    PrivateClassifier(1.0, method="asked", **COMMON),
-    PrivateClassifier(1.0, method="counted", **COMMON),
+    PrivateClassifier(2.5, **COMMON),
+    PrivateClassifier(6.0, **COMMON),
 )
 ONE_ROW: tuple[PrivateEstimator[Any], ...] = (
     AgnosticRelease(Stumps(), epsilon=4.0, queries=5, teachers=99, **COMMON),

@@ -106,7 +106,7 @@ class LinearClassifier(Hypothesis):
         parts, ferns = self.feature_map, self.feature_map.ferns
         tree = "" if parts.tree is None else " beside a tree"
         count = 0 if ferns is None else self.tables.shape[1]
-        return f"<Head of {parts.size} weights and {count} ferns{tree} for {self.classes} classes>"
+        return f"<LinearClassifier of {parts.size} weights and {count} ferns{tree} for {self.classes} classes>"
 
     @property
     def blocks(self) -> int:

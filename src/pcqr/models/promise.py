@@ -16,8 +16,8 @@ UNITS = (RECORD, PERSON)
 """Whom a published model protects."""
 
 
-CHARGED = "is_charged"
-"""A key that files have where it is known whether an account was charged."""
+CHARGED, RHO = "is_charged", "rho"
+"""Keys that files have where it is known whether an account was charged, and where a ρ of zCDP is proved."""
 
 
 def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
@@ -30,8 +30,8 @@ def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
 def restore_guarantee(value: object, where: str) -> Guarantee:
     """What `describe_guarantee` described; anything else is refused with its place."""
     keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
-    says = isinstance(value, dict) and CHARGED in value
-    entries = read_object(value, where, (*keys, CHARGED) if says else keys)
+    known = [key for key in (CHARGED, RHO) if isinstance(value, dict) and key in value]
+    entries = read_object(value, where, (*keys, *known))
     adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
     units = {unit.adjacency: unit for unit in UNITS}
     if adjacency not in units:
@@ -49,7 +49,8 @@ def restore_guarantee(value: object, where: str) -> Guarantee:
         is_private=read_flag(entries["is_private"], f"{where}.is_private"),
         unit=units[adjacency],
         steps=texts("steps"),
-        is_charged=read_flag(entries[CHARGED], f"{where}.{CHARGED}") if says else None,
+        is_charged=read_flag(entries[CHARGED], f"{where}.{CHARGED}") if CHARGED in known else None,
+        rho=read_number(entries[RHO], f"{where}.{RHO}") if RHO in known else None,
     )
 
 

@@ -29,6 +29,7 @@ class Promise(BaseModel):
     is_charged: bool | None = Field(
         default=None, description="Was the release charged to an account? null: not known, or seeded."
     )
+    rho: float | None = Field(default=None, description="ρ of zCDP, where one is proved that is below ε²/2.")
     assumptions: list[str] = Field(description="What is treated as public, or assumed about adopted copies.")
     proof: str = Field(description="The name of the proof note in the source code of pcqr.")
     steps: list[str]
