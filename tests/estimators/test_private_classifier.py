@@ -14,23 +14,15 @@ from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.plan import (
-    AskedPlan,
-    ContestStage,
-    CountedPlan,
-    DrawPlan,
-    LinearPlan,
-    PilotedPlan,
-    PilotedStage,
-    StackedStage,
-)
+from pcqr.plan import Branch, ComparisonStage, DrawStage, LinearStage, Sequence
+from pcqr.plan.composition import parts_of
 from pcqr.records.branching import Split, nodes_of
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
 from pcqr.schema import Column, Schema
 
 KINDS = {"DecisionTree": "tree", "LinearClassifier": "linear"}
-METHODS = ("tree", "linear", "asked", "counted")
+METHODS = ("tree", "linear", "auto")
 
 
 def table(records: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -53,12 +45,9 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
     fresh, truth = table(1_000, seed=2)
     classifier = PrivateClassifier(2.0, method=method, entropy=0).fit(X, y, public=public)  # type: ignore[arg-type]
     assert KINDS[type(classifier.hypothesis_).__name__] == classifier.method_
-    expected = {"asked": "tree", "counted": "linear"}.get(method, method)
-    assert classifier.method_ == expected, (
-        "a tree's question, as it turns out, and counted ones have one beside a linear classifier"
-    )
+    assert classifier.method_ == ("tree" if method == "tree" else "linear")
     if isinstance(classifier.hypothesis_, LinearClassifier):
-        assert (classifier.hypothesis_.feature_map.tree is not None) == (method == "counted")
+        assert (classifier.hypothesis_.feature_map.tree is not None) == (method == "auto")
     assert (classifier.predict(fresh) == truth).mean() > (0.85 if method == "linear" else 0.93)
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert classifier.guarantee_.is_pure == (method == "tree")
@@ -68,28 +57,25 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
 
 def test_auto_says_what_it_chose() -> None:
     X, y = unclear(2_000)
-    public, _ = table(200, seed=1)
-    alone = PrivateClassifier(0.4, entropy=0).fit(X, y, public=public)
-    assert (alone.method_, type(alone.plan_)) == ("tree", DrawPlan)
-    asked, simple = (PrivateClassifier(1.0, entropy=0).fit(*rows, public=public) for rows in ((X, y), table(2_000)))
-    assert (asked.method_, simple.method_) == ("linear", "tree")
-    assert asked.plan_ == simple.plan_
-    assert isinstance(asked.plan_, AskedPlan)
-    contest = PrivateClassifier(2.9, entropy=0).fit(X, y, public=public)
-    assert contest.method_ == "linear"
-    assert isinstance(contest.plan_, AskedPlan)
-    assert isinstance(contest.plan_.asked, ContestStage)
-    common, rare = (PrivateClassifier(4.0, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95))
-    assert (common.method_, rare.method_) == ("linear", "tree")
-    assert common.plan_ == rare.plan_, "which of the two it is, the records say, with noise"
-    assert isinstance(common.plan_, CountedPlan)
-    assert isinstance(common.plan_.counted.otherwise, StackedStage)
-    assert isinstance(common.hypothesis_, LinearClassifier)
-    assert common.hypothesis_.feature_map.tree is not None
-    piloted = PrivateClassifier(15.0, entropy=0).plan(2_000, public=public)
-    assert isinstance(piloted, CountedPlan)
-    assert isinstance(piloted.counted.otherwise, PilotedStage)
-    assert isinstance(PrivateClassifier(75.0, entropy=0).plan(2_000, public=public), PilotedPlan)
+    public, _ = table(400, seed=1)
+    alone = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
+    assert (alone.method_, type(alone.plan_.stage)) == ("tree", DrawStage)
+    made = [PrivateClassifier(1.6, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)]
+    for both in made:
+        assert both.method_ == "linear"
+        assert both.plan_ == made[0].plan_, "whatever the records say"
+        draw, linear = both.plan_.stage.stages  # type: ignore[attr-defined]
+        assert (type(draw), type(linear), linear.is_empirical_bayes) == (DrawStage, LinearStage, True)
+        assert isinstance(both.hypothesis_, LinearClassifier)
+        assert both.hypothesis_.feature_map.tree is not None
+    steps = PrivateClassifier(4.1, entropy=0).plan(2_000, public=public).stage
+    assert [each.is_empirical_bayes for each in parts_of(steps, LinearStage)] == [False]
+    ferns = PrivateClassifier(15.0, entropy=0).plan(2_000, public=public).stage
+    assert [each.ferns > 0 for each in parts_of(ferns, LinearStage)] == [True]
+    piloted = PrivateClassifier(75.0, entropy=0).plan(2_000, public=public).stage
+    assert isinstance(piloted, Sequence)
+    kinds = [type(each) for each in piloted.stages]
+    assert kinds == [DrawStage, LinearStage, LinearStage, ComparisonStage, Branch]
 
 
 def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,23 +89,23 @@ def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch
 
         return noted
 
-    for name in ("linear_predicates", "feature_maps", "careful_map"):
+    for name in ("linear_predicates", "feature_maps"):
         monkeypatch.setattr(private_classifier, name, watched(name, getattr(private_classifier, name)))
-    X, y = table(2_000)
     public, _ = table(200, seed=1)
-    for epsilon, labels, expected in (
-        (0.3, y, []),
-        (1.0, y, ["linear_predicates", "feature_maps"]),
-        (3.0, y, ["linear_predicates", "feature_maps"]),
-        (4.0, y, ["linear_predicates", "feature_maps", "careful_map"]),
-        (3.0, y + (X[:, 2] > 0.8), ["linear_predicates", "feature_maps"]),
-    ):
+    expected: tuple[tuple[Any, float, list[str]], ...] = (
+        ("tree", 3.0, []),
+        ("auto", 0.3, []),
+        ("auto", 3.0, ["linear_predicates", "feature_maps"]),
+        ("auto", 80.0, ["linear_predicates", "feature_maps"]),
+        ("linear", 0.3, ["linear_predicates", "linear_predicates", "feature_maps"]),  # its class has them, too
+    )
+    for method, epsilon, maps in expected:
         made.clear()
-        PrivateClassifier(epsilon, entropy=0).fit(X, labels, public=public)
-        assert made == expected
+        PrivateClassifier(epsilon, method=method, entropy=0).plan(2_000, public=public)
+        assert made == maps
 
 
-def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
+def test_a_linear_classifier_has_more_questions_than_the_tree_beside_it() -> None:
     X, y = unclear(2_000)
     public, _ = table(200, seed=1)
     few = DecisionTrees(cuts=4)
@@ -142,7 +128,19 @@ def test_a_counted_head_has_more_questions_than_the_tree_beside_it() -> None:
     assert told.hypothesis_.feature_map.dense.predicates[:-1] == declared.predicates  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("method", ["linear", "asked", "counted"])
+@pytest.mark.parametrize("epsilon", [1.6, 2.9, 16.0, 80.0])
+def test_with_public_rows_or_a_schema_a_tree_is_beside_it(epsilon: float) -> None:
+    X, y = table(2_000)
+    bounded = Schema(tuple(Column(name, bounds=(0, 1)) for name in "abc"))
+    made = PrivateClassifier(epsilon, entropy=0).fit(dict(zip("abc", X.T, strict=True)), y, schema=bounded)
+    assert isinstance(made.hypothesis_, LinearClassifier)
+    assert made.hypothesis_.feature_map.tree is not None
+    assert not any(each.is_empirical_bayes for each in parts_of(made.plan_.stage, LinearStage)), "rows are needed"
+    assert made.guarantee_.within(epsilon, 1e-6)
+    assert made.score(dict(zip("abc", X.T, strict=True)), y) > 0.9
+
+
+@pytest.mark.parametrize("method", ["linear", "auto"])
 def test_margins_decide_the_label(method: str) -> None:
     X, y = unclear(2_000)
     names = np.array(["no", "yes"])
@@ -152,7 +150,7 @@ def test_margins_decide_the_label(method: str) -> None:
     assert (names[(margins > 0).astype(int)] == classifier.predict(X)).all()
 
 
-def test_a_head_has_ferns_where_there_is_enough_to_learn() -> None:
+def test_a_linear_classifier_has_ferns_where_there_is_enough_to_learn() -> None:
     X, _ = table(8_000)
     fresh, _ = table(1_000, seed=2)
     truth = (fresh[:, 0] > 0.5) ^ (fresh[:, 1] > 0.5)
@@ -161,15 +159,15 @@ def test_a_head_has_ferns_where_there_is_enough_to_learn() -> None:
         PrivateClassifier(epsilon, method="linear", entropy=0).fit(X, y, public=table(300, seed=1)[0])
         for epsilon in (2.0, 4.0)
     )
-    assert isinstance(alone.plan_, LinearPlan)
-    assert isinstance(together.plan_, PilotedPlan)
-    assert alone.plan_.linear.ferns == 0
+    assert isinstance(alone.plan_.stage, LinearStage)
+    assert isinstance(together.plan_.stage, LinearStage)
+    assert alone.plan_.stage.ferns == 0
     assert together.hypothesis_.feature_map.count > 0  # type: ignore[attr-defined]
     assert (alone.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
     assert (together.predict(fresh) == truth).mean() > 0.85
 
 
-def test_a_head_has_probabilities() -> None:
+def test_a_linear_classifier_has_probabilities() -> None:
     X, y = table(6_000)
     public, (fresh, truth) = table(300, seed=1)[0], table(1_000, seed=2)
     classifier = PrivateClassifier(4.0, method="linear", entropy=0).fit(X, y, public=public)
@@ -183,7 +181,7 @@ def test_a_head_has_probabilities() -> None:
     assert (several.predict(X) == y + (X[:, 2] > 0.8)).mean() > 0.8
 
 
-def test_a_head_asks_more_than_trees_can_afford_unless_its_predicates_are_declared() -> None:
+def test_a_linear_classifier_asks_more_than_trees_can_afford_unless_its_predicates_are_declared() -> None:
     X, y = table(500)
     public = np.column_stack([table(300, seed=1)[0], np.arange(300) % 50 == 0])
     X = np.column_stack([X, np.arange(500) % 50 == 0])
@@ -196,7 +194,7 @@ def test_a_head_asks_more_than_trees_can_afford_unless_its_predicates_are_declar
 
 
 @pytest.mark.parametrize("told", ["schema", "nothing"])
-def test_a_head_without_public_rows(told: str) -> None:
+def test_a_linear_classifier_without_public_rows(told: str) -> None:
     X, y = table(6_000)
     classifier = PrivateClassifier(6.0, method="linear", entropy=0)
     if told == "schema":
@@ -206,7 +204,8 @@ def test_a_head_without_public_rows(told: str) -> None:
     else:
         with pytest.warns(NothingPublic):
             classifier.fit(X, y)
-    assert isinstance(classifier.plan_, PilotedPlan if told == "schema" else LinearPlan)
+    assert isinstance(classifier.plan_.stage, LinearStage)
+    assert (classifier.plan_.stage.ferns > 0) == (told == "schema"), "ferns need ranges or rows"
 
 
 def test_a_tree_has_no_margins() -> None:
@@ -217,7 +216,7 @@ def test_a_tree_has_no_margins() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "linear"), (100.0, "linear")])
-def test_three_classes_make_a_tree_or_a_head(epsilon: float, method: str) -> None:
+def test_three_classes_make_a_tree_or_a_linear_classifier(epsilon: float, method: str) -> None:
     X, y = table(3_000)
     y = y + (X[:, 2] > 0.8)
     classifier = PrivateClassifier(epsilon, entropy=0).fit(X, y, public=X[:100] + 1e-9)
@@ -229,13 +228,6 @@ def test_three_classes_make_a_tree_or_a_head(epsilon: float, method: str) -> Non
         margins = classifier.decision_function(X)
         assert margins.shape == (3_000, 3)
         assert (margins.argmax(axis=1) == classifier.predict(X)).all()
-
-
-def test_counting_is_binary() -> None:
-    X, y = table(3_000)
-    y = y + (X[:, 2] > 0.8)
-    with pytest.raises(ParameterError, match="Only binary classification is supported by 'counted'"):
-        PrivateClassifier(4.0, method="counted", entropy=Forbidden()).fit(X, y, public=X[:100] + 1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::pcqr.errors.PublicRowsCoincide")  # two columns, cut off at public bounds

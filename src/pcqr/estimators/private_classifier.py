@@ -261,9 +261,12 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         trees = hypotheses
         if not isinstance(trees, DecisionTrees) or trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
+        chosen = choose(known.records, self.epsilon, self.method)
+        if not chosen.maps:
+            return known
         is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
         maps = feature_maps(
-            choose(known.records, self.epsilon, self.method),
+            chosen,
             known.records,
             self.epsilon,
             trees.labels,
