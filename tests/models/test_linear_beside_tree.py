@@ -1,4 +1,4 @@
-"""A linear classifier beside a tree as a published model: JSON, ONNX, text, picture, effects and importance know of the tree."""
+"""A linear classifier beside a tree as a published model: all of its files and pictures know of the tree."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class TestOnnx:
             np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
 
     def test_margins_are_the_same_to_the_last_bit(self, tmp_path: Path) -> None:
-        """A tie on either side is one: labels turn where Python's do, for a linear classifier that the tree alone decides."""
+        """A tie on either side is one: where the tree alone decides, labels turn where Python's do."""
         features = beside("plain")
         weights = np.zeros((1, 8))
         weights[0, -2], weights[0, -1] = 0.5, -0.5 * features.dense.holding[-1] / 256  # type: ignore[union-attr]

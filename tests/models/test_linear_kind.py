@@ -1,4 +1,4 @@
-"""LinearClassifiers as published models: JSON, scorecards, effects, pictures, ONNX and probabilities agree with `predict`."""
+"""Linear classifiers as published models: all of their files, pictures and probabilities agree with `predict`."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from pcqr import Guarantee, ParameterError
-from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.algorithms.linear import NoisySums, sums_guarantee
+from pcqr.accounting import NoisySumsEvent
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
@@ -23,6 +22,7 @@ from pcqr.models import Provenance, PublishedModel, canvas
 from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary, apart
+from pcqr.plan.composition import account_for
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
@@ -163,7 +163,7 @@ class TestCard:
         assert "seed" not in card
 
     def test_the_parts_of_one_release_are_not_called_releases(self) -> None:
-        stated = sums_guarantee([NoisySums(DiscreteGaussianEvent(40.0), 100, 2.0**30, 800)], 1e-6)
+        stated = account_for(NoisySumsEvent(40.0, 100, 2.0**30, 800), 1e-6)
         card = replace(model(), guarantee=stated).card()
         assert "Step within this release: 100 mechanisms on the same records" in card
         assert "100 releases" not in card
