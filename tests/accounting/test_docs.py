@@ -48,6 +48,7 @@ def test_the_page_says_what_its_python_finds(names: dict[str, Any]) -> None:
     assert (names["cost"].requested, names["cost"].is_certain) == (80, True)
     assert names["release"].is_published_
     assert all(tree.guarantee_.is_private for tree in names["trees"])
+    assert str(names["account"](names["stage"], names["context"])).startswith("pure differential privacy with ε = 0.8")
 
 
 def test_the_table_of_one_data_holder(names: dict[str, Any]) -> None:
@@ -76,6 +77,6 @@ def test_the_table_of_events() -> None:
 def test_the_range_of_a_tree_is_longer_than_its_epsilon(names: dict[str, Any]) -> None:
     """2η + 4λ against 2η + 2λ."""
     weekly = names["weekly"]
-    eta, length = weekly.plan_.publish.inverse_temperature, names["by_range"](weekly).epsilon
+    eta, length = weekly.plan_.draw.inverse_temperature, names["by_range"](weekly).epsilon
     assert length - 2 * eta == pytest.approx(2 * (weekly.guarantee_.epsilon - 2 * eta), rel=1e-3)
     assert length > weekly.guarantee_.epsilon

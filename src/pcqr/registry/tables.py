@@ -58,5 +58,5 @@ def _notes(*names: str) -> str:
     return ", ".join(f"[{name}](../proofs/{name}.md)" for name in names)
 
 
-def _table(linear: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" if row else "|---" * len(linear) + "|" for row in (linear, (), *rows))
+def _table(top: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" if row else "|---" * len(top) + "|" for row in (top, (), *rows))
