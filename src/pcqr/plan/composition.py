@@ -309,7 +309,8 @@ class _Cost:
 
     def added_up(self) -> Guarantee:
         """Basic composition."""
-        first, *others = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, self.pure))
+        parts = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, self.pure))
+        first, *others = parts or (Guarantee(0.0),)  # a join of blind draws
         return first.compose(*others, proof="plans" if others else None)
 
 
