@@ -1,4 +1,4 @@
-"""The zoo: mechanisms that look right and are not. An audit that lets one of them pass has failed itself.
+"""Broken mechanisms: they look right and are not. An audit that lets one of them pass has failed itself.
 
 Each `Bug` runs the shipped code with one thing broken, as somebody did break it or might, claims what the correct code
 would be entitled to, and comes with two neighbours on which it shows. Beside each stands the correct twin, under the
@@ -14,8 +14,8 @@ buffers         draws that are given up when they run long; one buffer of noise 
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 parties         noise for a party that moves one point
 persons         somebody's rows at several teachers
-classifiers     noise for adding, where a record is replaced; no noise in empty cells, on a question or in a contest;
-                vectors relative to the longest; a tree that is not paid for
+classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a comparison; vectors
+                relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

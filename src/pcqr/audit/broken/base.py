@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pcqr.audit.exact.cases.classifiers import Contest, Question, Stacked
+from pcqr.audit.exact.cases.classifiers import Published, followed
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
-from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.statistical.runs import Mechanism, Subject
 from pcqr.guarantee import Guarantee
@@ -53,15 +52,16 @@ def bug(
     )
 
 
-_KINDS: dict[type, type[Case]] = {Question: TurningCase, Contest: PilotCase, Stacked: DrawnCase}
-
-
 def exact_case(subject: Subject) -> Case:
-    """What the exact verifier makes of a bug or a twin: a sampler is walked word by word, all else choice by choice.
+    """Return what the exact verifier makes of a bug or a twin.
 
-    A noisy sum after a choice has a law in closed form; one before all choices, that of a pilot, has its values.
+    A sampler is walked word by word, all else choice by choice; the last noisy sum of what is published has a law in
+    closed form.
     """
-    if isinstance(subject.mechanism, Sampler):
-        return SamplerCase.of(subject.name, subject.claim, subject.mechanism)
-    kind = _KINDS.get(type(subject.mechanism), Case)
-    return kind.once(subject.name, subject.claim, [(subject.first, subject.second)], subject.mechanism)
+    name, claim, mechanism = subject.name, subject.claim, subject.mechanism
+    if isinstance(mechanism, Sampler):
+        return SamplerCase.of(name, claim, mechanism)
+    neighbours = [(subject.first, subject.second)]
+    if isinstance(mechanism, Published):
+        return followed(DrawnCase.once(name, claim, neighbours, mechanism), mechanism)
+    return Case.once(name, claim, neighbours, mechanism)

@@ -1,4 +1,4 @@
-"""LinearClassifiers with too little noise, or not everywhere; questions without noise; vectors that depend on all."""
+"""Linear classifiers with too little noise, or not everywhere; vectors that depend on all; parts not paid for."""
 
 from __future__ import annotations
 
@@ -8,27 +8,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcqr.algorithms.asked import asked_guarantee
-from pcqr.algorithms.contest import contest_guarantee
-from pcqr.algorithms.linear import linear_guarantee, shape_of
-from pcqr.algorithms.stacked import stacked_guarantee
+from pcqr.algorithms.linear import shape_of
 from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.classifiers import (
-    IN_QUESTION,
-    ONE_CUT,
-    Contest,
-    Question,
-    Stacked,
-    asked_plan,
-    contest_plan,
+    OPTIONS,
+    Published,
+    agreeing,
+    context_of,
     one_more,
-    stacked_plan,
+    piloted,
+    stacked,
 )
+from pcqr.audit.exact.cases.tables import Table as SmallTable
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.entropy import Entropy
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearStage
+from pcqr.plan import Branch, LinearStage, account
+from pcqr.plan.composition import parts_of
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.predicates import Predicate
@@ -66,7 +63,7 @@ LENGTH = 362
 """‖φ‖² goes in halves to v = (0, 1) and to the cell: both have so much of M, ⌊M/√2⌋."""
 STEP = LinearStage(2, *shape_of(FEATURES), 1, bound=BOUND, scale=4.0 * 2 * BOUND, momentum=0.0, step_size=1.0)
 HALF_THE_NOISE = replace(STEP, scale=STEP.scale / 2.0)
-CLAIM = linear_guarantee(STEP, 1e-6)
+CLAIM = account(STEP, context_of(STEP), 1e-6)
 RIGHT_CELL = HalfSpace((0, 0, 0, 1), 0)
 
 
@@ -119,17 +116,35 @@ def _short_but(last: float) -> Table:
     return Table.of([0.0] * (RECORDS - 1) + [last], [1] * RECORDS)
 
 
-ASKED = asked_plan(records=2, question=0.5, multiplier=2.0, tree=0.5)
-UNPAID = replace(ASKED, question=10_000.0)
-"""Noise of which not one draw in e^10,000 is other than 0."""
-
-CONTEST = contest_plan(records=2, multiplier=1.0, tree=0.5)
-UNHIDDEN = replace(CONTEST, scale=0.005)
-"""Noise of which not one draw in e^20,000 is other than 0."""
-
-STACKED = stacked_plan(records=4, multiplier=2.0, tree=0.5)
-ALL_FOR_THE_HEAD = replace(STACKED, linear=replace(STACKED.linear, scale=0.75 * STACKED.linear.scale))
+STACKED = stacked(records=4, multiplier=2.0, tree=0.5)
+ALL_FOR_THE_SUMS = stacked(records=4, multiplier=1.5, tree=0.5)
 """Its sums alone are within the claim."""
+
+PILOTED = piloted(2, (0.5, 1.0, 1.0, 1.0))
+UNHIDDEN = piloted(2, (0.5, 0.0025, 1.0, 1.0))
+"""Noise of which not one draw in e^20,000 is other than 0."""
+WITHOUT_PILOTS = 1.0 / 3.0
+"""Where pilots cost nothing, this multiplier is within the claim: 1/1² + 3² = 2·2² + 1/1² + 1/1²."""
+FINER_SECOND = piloted(2, (0.5, 1.0, 1.0, 0.25))
+COMPARED = piloted(2, (0.5, 0.5, 1.0, 1.0))
+ONE_ERROR = piloted(2, (0.5, 0.25, 1.0, 1.0))
+"""Noise for a comparison that a record moves by 1: by M in M-ths of a record."""
+DEAR = piloted(2, (0.5, 0.25, 1.0, 1.0))
+WITHOUT_COMPARISON = 1.0 / math.sqrt(17.0)
+"""Where the comparison costs nothing, this multiplier is within the claim: 2·2² + 17 = 2·2² + 4² + 1/1²."""
+
+
+@dataclass(frozen=True)
+class ByMostRecords(Published):
+    """Runs the option of a branch that the most frequent label of the records speaks for."""
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        options = [replace(self, stage=option) for option in self.stage.within()]
+        most = int(2 * table.labels.sum() > table.labels.size)
+        return Published.__call__(options[most], table, entropy)
+
+
+BRANCH = Branch(parts_of(PILOTED.stage, LinearStage)[2:])
 
 
 BUGS: Sequence[Bug] = (
@@ -152,35 +167,68 @@ BUGS: Sequence[Bug] = (
     bug(
         "vectors relative to the longest",
         "Each record's vector is divided by the longest one of the table: a long one makes all others short.",
-        claim=linear_guarantee(LONE_STEP, 1e-6),
+        claim=account(LONE_STEP, context_of(LONE_STEP), 1e-6),
         broken=NoisyTotal(LONE_STEP, is_relative=True),
         correct=NoisyTotal(LONE_STEP),
         neighbours=(_short_but(0.0), _short_but(1_000.0)),
     ),
     bug(
-        "question not paid for",
-        "Whether a tree or a linear classifier comes out is decided by the mistakes of the best tree without noise.",
-        claim=asked_guarantee(ASKED, ONE_CUT, 1, 0.01),
-        broken=Question(UNPAID),
-        correct=Question(ASKED),
-        neighbours=IN_QUESTION[2],
-    ),
-    bug(
-        "contest without noise",
-        "Whether a tree or a linear classifier comes out is decided by their mistakes: those of a noisy pilot less those of the "
-        "best tree, without noise.",
-        claim=contest_guarantee(CONTEST, ONE_CUT, 1, 0.05),
-        broken=Contest(UNHIDDEN),
-        correct=Contest(CONTEST),
-        neighbours=IN_QUESTION[2],
-    ),
-    bug(
         "tree that is not paid for",
-        "A linear classifier has all of ε for its sums, as though the tree that it asks about had not been drawn from the same "
-        "records.",
-        claim=stacked_guarantee(STACKED, ONE_CUT, 1, 0.001),
-        broken=Stacked(ALL_FOR_THE_HEAD),
-        correct=Stacked(STACKED),
+        "A linear classifier has all of ε for its sums, as though the tree that it asks about had not been drawn from "
+        "the same records.",
+        claim=STACKED.claimed(0.001),
+        broken=ALL_FOR_THE_SUMS,
+        correct=STACKED,
         neighbours=one_more(4)[0],
+    ),
+    bug(
+        "pilots that are not paid for",
+        "Pilots are not published, so only the comparison and what follows it are charged. Their errors decide what "
+        "follows.",
+        claim=PILOTED.claimed(0.01),
+        broken=piloted(2, (0.5, 1.0, WITHOUT_PILOTS, WITHOUT_PILOTS)),
+        correct=PILOTED,
+        neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "comparison without noise",
+        "Two pilots are private, and which of them has fewer errors among the records is decided without noise.",
+        claim=PILOTED.claimed(0.01),
+        broken=UNHIDDEN,
+        correct=PILOTED,
+        neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "comparison that is not paid for",
+        "The comparison of two pilots has noise, but only the pilots and what follows are charged.",
+        claim=DEAR.claimed(0.01),
+        broken=piloted(2, (0.5, 0.25, WITHOUT_COMPARISON, WITHOUT_COMPARISON)),
+        correct=DEAR,
+        neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "comparison of one error",
+        "The lead of one pilot over another has noise for a number that moves by 1. Replacing a record can take an "
+        "error from the one and give it to the other, and move it by 2.",
+        claim=COMPARED.claimed(0.01),
+        broken=ONE_ERROR,
+        correct=COMPARED,
+        neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "branch charged as its cheaper option",
+        "Of two options, one runs, and the one with more noise is charged, whichever it was.",
+        claim=PILOTED.claimed(0.01),
+        broken=FINER_SECOND,
+        correct=PILOTED,
+        neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "option chosen by the records",
+        "Which of two options runs is decided by the label that most records have. Only the options are charged.",
+        claim=account(BRANCH, context_of(BRANCH), 0.01),
+        broken=ByMostRecords(BRANCH, OPTIONS, PILOTED.public),
+        correct=Published(BRANCH, OPTIONS, PILOTED.public),
+        neighbours=agreeing(2)[0],
     ),
 )

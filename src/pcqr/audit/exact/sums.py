@@ -18,7 +18,7 @@ import numpy as np
 
 from pcqr.audit.exact.curves import smallest_epsilon
 from pcqr.audit.exact.events import Above, Terms, Unverifiable, probability
-from pcqr.audit.exact.integers import Integers, NoiseLaw
+from pcqr.audit.exact.integers import Floats, Integers, NoiseLaw
 from pcqr.audit.exact.sessions import Session
 from pcqr.audit.exact.tape import Tape
 from pcqr.audit.exact.verify import Case
@@ -26,6 +26,9 @@ from pcqr.audit.exact.walk import intercepted
 from pcqr.entropy import Entropy
 
 Vector = tuple[int, ...]
+
+_FARTHEST = 2.0**62
+"""Beyond all supports."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +132,19 @@ class SumGame:
 
     def delta_at(self, epsilon: float) -> float:
         """δ(ε) = P(a·(d + Z) > t) − e^ε·P(a·Z > t), t being where the loss exceeds ε."""
-        return self.gain(epsilon, 1.0, 1.0)
+        return float(self.gains(epsilon, np.ones(1), np.ones(1))[0])
 
-    def gain(self, epsilon: float, first: float, second: float) -> float:
-        """The largest `first`·P(O) − e^ε·`second`·Q(O): of a way that is so likely, and ends in these sums."""
-        if self._is_open or not second:
+    def gains(self, epsilon: float, first: Floats, second: Floats) -> Floats:
+        """The largest `first`·P(O) − e^ε·`second`·Q(O), each: of paths that are so likely, and end in these sums."""
+        if self._is_open:
             return first
-        if not (first and self._divisor):
-            return max(0.0, first - math.exp(epsilon) * second)
-        plane = self._plane(epsilon + math.log(second / first))
-        near = self._beyond(plane.offset - sum(a * d for a, d in zip(plane.normal, self.shift, strict=True)))
-        return max(0.0, first * near - math.exp(epsilon) * second * self._beyond(plane.offset))
+        if not self._divisor:
+            return np.maximum(0.0, first - math.exp(epsilon) * second)
+        with np.errstate(divide="ignore"):
+            offsets = self._offsets(epsilon + np.log(second) - np.log(first))
+        moved = sum(each * each for each in self.shift) // self._divisor
+        gained = first * self._beyond(offsets - moved) - math.exp(epsilon) * second * self._beyond(offsets)
+        return np.maximum(0.0, gained)
 
     def epsilon_at(self, delta: float, least: float = 0.0) -> float:
         """The smallest ε ≥ `least` with δ(ε) ≤ `delta`; infinite where there is none."""
@@ -163,15 +168,22 @@ class SumGame:
 
     def _plane(self, epsilon: float) -> HalfSpace:
         """The best event at ε, the second sum being 0."""
-        divisor = self._divisor or 1
-        threshold = self._law.scale**2 * epsilon + 0.5 * sum(each * each for each in self.shift)
-        return HalfSpace(tuple(each // divisor for each in self.shift), math.floor(threshold / divisor))
+        (offset,) = self._offsets(np.array([epsilon])).tolist()
+        return HalfSpace(tuple(each // (self._divisor or 1) for each in self.shift), offset)
 
-    def _beyond(self, offset: int) -> float:
-        """P(a·Z > `offset`): signs and order of the entries do not matter."""
+    def _offsets(self, losses: Floats) -> Integers:
+        """Where a loss exceeds each of `losses`, the second sum being 0: beyond so much of a·z."""
+        squares = sum(each * each for each in self.shift)
+        offsets: Floats = np.floor((self._law.scale**2 * losses + 0.5 * squares) / (self._divisor or 1))
+        return offsets.clip(-_FARTHEST, _FARTHEST).astype(np.int64)
+
+    def _beyond(self, offsets: Integers) -> Floats:
+        """P(a·Z > each of `offsets`): signs and order of the entries do not matter."""
         moved = sorted(abs(each) // self._divisor for each in self.shift if each)
+        if len(moved) == 1:
+            return self._law.measure.at_least(offsets + 1)
         terms: Terms = tuple(enumerate(moved))
-        return probability((self._law,) * len(moved), [Above(-offset, terms)])
+        return np.array([probability((self._law,) * len(moved), [Above(-each, terms)]) for each in offsets.tolist()])
 
     @property
     def _is_open(self) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from pcqr.accounting.events import Event, Ledger
 from pcqr.accounting.renyi import divergence
@@ -76,7 +76,7 @@ class Case:
         neighbours: Sequence[tuple[Any, Any]],
         run: Callable[[Any, Entropy], Hashable],
         event: Event | None = None,
-    ) -> Case:
+    ) -> Self:
         """The case of a mechanism without queries: `run` returns all that it shows."""
         return cls(name, claimed, neighbours, partial(Once, run), event=event)
 

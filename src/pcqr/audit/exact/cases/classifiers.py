@@ -1,29 +1,29 @@
-"""Published classifiers beyond one tree: steps of the linear classifier, with ferns; a linear classifier beside a tree; a tree or a linear classifier."""
+"""Published classifiers beyond one tree: steps of a linear one, a linear one beside a tree, pilots that choose one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pcqr.algorithms.asked import asked, asked_guarantee
-from pcqr.algorithms.contest import contest, contest_guarantee
-from pcqr.algorithms.linear import descend, linear_guarantee, shape_of
-from pcqr.algorithms.stacked import most_coordinates, stacked, stacked_guarantee
+from pcqr.accounting import ConcentratedEvent
+from pcqr.algorithms.linear import descend, shape_of
+from pcqr.algorithms.published import most_coordinates, publish
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.sums import Shown, SumCase
-from pcqr.audit.exact.turns import PilotCase, TurningCase
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
-from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.plan import AskedStage, ContestStage, LinearStage, StackedStage
+from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, Sequence, Stage, account
+from pcqr.plan.composition import parts_of
+from pcqr.plan.linear import MapName
 from pcqr.records.directions import Directions
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
@@ -35,11 +35,11 @@ TWO_PLACES: tuple[Record, ...] = LINE[:4]
 ONE_PLACE: tuple[Record, ...] = tuple((1.0, label) for label in range(3))
 """Records at one place, each with another one of three labels."""
 
-HEAD_FEATURES = FeatureMap(
+FERNS = FeatureMap(
     ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), Ferns(CUTS[:1] * 3, depth=1, features=1), 64
 )
 """v = (0, 1) has a quarter of the squared norm and each of three ferns another one: ‖φ‖ = 1, on integers, too."""
-UNEVEN_FEATURES = FeatureMap(
+UNEVEN_FERNS = FeatureMap(
     ColumnVectors(centres=(0.0,), scales=(1.0,), constant=1, features=1), Ferns(CUTS, depth=2, features=1), 128
 )
 """v = (x, 1), and one fern has four cells, of which one is always empty."""
@@ -55,11 +55,11 @@ def gradient_step_plan(features: FeatureMap, bound: int, multiplier: float, clas
 
 def gradient_step_case(features: FeatureMap, plan: LinearStage, neighbours: Pairs, delta: float) -> Case:
     name = (
-        f"Head step: {plan.classes} classes, p = {plan.dense}, {plan.ferns} × {1 << plan.depth} cells, "
-        f"n = {plan.records}, M = {plan.bound}, σ = {plan.scale:g}, δ = {delta:g}"
+        f"Step of a linear classifier: {plan.classes} classes, p = {plan.dense}, {plan.ferns} × {1 << plan.depth} "
+        f"cells, n = {plan.records}, M = {plan.bound}, σ = {plan.scale:g}, δ = {delta:g}"
     )
     start = partial(Shown, partial(_linear_weights, features, plan))
-    return SumCase(name, linear_guarantee(plan, delta), neighbours, start, event=plan.event)
+    return SumCase(name, account(plan, context_of(plan), delta), neighbours, start, event=plan.sums)
 
 
 def _linear_weights(features: FeatureMap, plan: LinearStage, table: Table, entropy: Entropy) -> tuple[float, ...]:
@@ -70,77 +70,56 @@ def _linear_weights(features: FeatureMap, plan: LinearStage, table: Table, entro
     return tuple(float(_UNIT * weight) for dense, block in blocks for weight in (*dense, *block))
 
 
-CONSTANT = FeatureMap(ColumnVectors(centres=(0.0,), scales=(0.0,), constant=1, features=1), None, 256)
-"""v = (0, 1): a linear classifier that knows of nothing but labels."""
-ONE_CUT = DecisionTrees(depth=1, predicates=CUTS[:1])
-IN_QUESTION = replacing_the_last(TWO_PLACES[:1], (*TWO_PLACES[:2], TWO_PLACES[3]))
-"""Two records that agree; that differ, and no tree can tell them apart; that differ, and one cut can."""
+def trees_of(cuts: tuple[Predicate, ...] = CUTS[:1], labels: int = 2) -> DecisionTrees:
+    """Trees of depth 1."""
+    return DecisionTrees(depth=1, predicates=cuts, labels=labels)
 
 
-NEVER = 10**6
-"""More mistakes than there are, with any noise."""
-
-
-def asked_plan(records: int, question: float, multiplier: float, tree: float) -> AskedStage:
-    """A question that one record decides, and one step, M = 2, of a linear classifier; σ = `multiplier`·2M."""
-    bound, scale = 2, multiplier * 2 * 2
-    linear = LinearStage(records, *shape_of(CONSTANT), 1, bound, scale, momentum=0.0, step_size=1.0)
-    return AskedStage(question, 1, few=0, many=NEVER, tree=tree, depth=1, linear=linear)
+def context_of(stage: Stage, trees: DecisionTrees | None = None) -> Context:
+    """What is public about tables with one column."""
+    return Context(trees or trees_of(), parts_of(stage, LinearStage)[0].records, features=1)
 
 
 @dataclass(frozen=True)
-class Question:
-    """The shipped question and what follows it, as a mechanism: the whole tree is shown, or all weights of a linear classifier."""
+class Published:
+    """The shipped `publish`, as a mechanism: shown are the drawn tree, if there is one, and all of what comes last.
 
-    plan: AskedStage
+    What sums came to is part of an outcome to the exact verifier. So pilots are shown, and the option that followed.
+    """
+
+    stage: Stage
+    maps: Mapping[MapName, FeatureMap]
+    public: tuple[float, ...]
+    cuts: tuple[Predicate, ...] = CUTS[:1]
+
+    @property
+    def trees(self) -> DecisionTrees:
+        return trees_of(self.cuts, parts_of(self.stage, LinearStage)[0].classes)
+
+    @property
+    def pilots(self) -> int:
+        """How many noisy sums come before the last one, whichever option is taken."""
+        return sum(part.steps for part in self.stage.longest() if isinstance(part, LinearStage)) - 1
+
+    @property
+    def farthest(self) -> int:
+        """What the sums of pilots come to at most, in 5 σ of their noise; 0 without any."""
+        pilots = parts_of(self.stage, LinearStage)[: self.pilots]
+        return max((math.ceil(5.0 * part.scale) + part.records * part.bound for part in pilots), default=0)
+
+    def claimed(self, delta: float) -> Guarantee:
+        return account(self.stage, context_of(self.stage, self.trees), delta)
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        return _shown(asked(ONE_CUT, CONSTANT, table.source(), self.plan, entropy))
-
-
-def _shown(found: Hypothesis) -> str:
-    """All of it: a tree, or the weights of a linear classifier, with the tree beside it if there is one."""
-    if not isinstance(found, LinearClassifier):
-        return in_full(found)
-    tree = found.feature_map.tree
-    return f"a linear classifier{'' if tree is None else f' beside {tree}'}, θ = {found.weights}"
-
-
-def asked_case(plan: AskedStage, neighbours: Pairs, delta: float) -> Case:
-    name = f"Tree or linear classifier: n = {plan.records}, ε of the question = {plan.question:g}, σ = {plan.linear.scale:g}, "
-    claimed = asked_guarantee(plan, ONE_CUT, 1, delta)
-    return TurningCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Question(plan))
-
-
-NOT_HERE = (Predicate(0, 7.0), Predicate(0, 8.0), Predicate(0, 9.0))
-"""No row answers one of them with yes, public or not: to a vector they are 0."""
-BESIDE_TREES = FeatureMap(PredicateVectors(NOT_HERE, (0,) * 3, (0,) * 3, features=1), None, 256)
-"""v = (0, 0, 0, 256), and (0, 0, 0, ±443, 256) at 1 beside a tree that is not constant: ‖v‖ = 511.65."""
-MOSTLY_LEFT = np.array([[0.0]] * 12 + [[1.0]])
-"""Public rows, too few for directions."""
-
-
-def one_more(records: int) -> Pairs:
-    """So many at 1, of label 0, and another label for the last: a tree has all others right or all of them wrong.
-
-    So its loss has two values, 2η apart. How many others there are decides where: the worst is among them.
-    """
-    return replacing_the_last(TWO_PLACES[2:3] * (records - 1), TWO_PLACES[2:])
-
-
-def stacked_plan(records: int, multiplier: float, tree: float, classes: int = 2) -> StackedStage:
-    """A tree of depth 1, and one step of a linear classifier beside it; σ = `multiplier`·2M.
-
-    M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure.
-    """
-    p, scale = most_coordinates(BESIDE_TREES, classes), multiplier * 2 * 512
-    linear = LinearStage(records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0, classes=classes)
-    return StackedStage(tree, depth=1, slack=1e-9, whitening=0.5, linear=linear)
+        trees = _OverheardTrees(depth=1, predicates=self.cuts, labels=self.trees.labels)
+        public = np.array(self.public)[:, None]
+        found = publish(self.stage, trees, table.source(trees.labels), entropy, maps=self.maps, public=public)
+        return " and ".join(map(in_full, (*trees.heard, found)))
 
 
 @dataclass(frozen=True)
 class _OverheardTrees(DecisionTrees):
-    """Trees of which it is known what was drawn, the constant ones included, that a linear classifier does without."""
+    """Trees of which it is known what was drawn, the constant ones included, which a linear classifier does without."""
 
     heard: list[DecisionTree] = field(default_factory=list, compare=False)
 
@@ -149,75 +128,129 @@ class _OverheardTrees(DecisionTrees):
         return self.heard[-1]
 
 
-@dataclass(frozen=True)
-class Stacked:
-    """The shipped linear beside a tree, as a mechanism: the drawn tree is shown, and all weights of the linear classifier."""
-
-    plan: StackedStage
-    cuts: tuple[Predicate, ...] = CUTS[:1]
-
-    def __call__(self, table: Table, entropy: Entropy) -> str:
-        classes = self.plan.linear.classes
-        trees = _OverheardTrees(depth=1, predicates=self.cuts, labels=classes)
-        found = stacked(trees, BESIDE_TREES, table.source(classes), self.plan, entropy, public=MOSTLY_LEFT)
-        return f"{in_full(trees.heard[-1])} and {_shown(found)}"
+def published_case(name: str, published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
+    """The case of all that is published. Without pilots its zCDP, which accounts go by, is looked at as well."""
+    claimed = published.claimed(delta)
+    event = None if claimed.rho is None or published.pilots else ConcentratedEvent(claimed.rho)
+    return followed(DrawnCase.once(f"{name}, δ = {delta:g}", claimed, neighbours, published, event), published)
 
 
-def stacked_case(plan: StackedStage, neighbours: Pairs, delta: float, cuts: tuple[Predicate, ...] = CUTS[:1]) -> Case:
-    classes = plan.linear.classes
-    name = f"Head beside a tree: {classes} classes, cuts = {len(cuts)}, n = {plan.records}, σ = {plan.linear.scale:g}, "
-    claimed = stacked_guarantee(plan, DecisionTrees(depth=1, predicates=cuts, labels=classes), 1, delta)
-    return DrawnCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Stacked(plan, cuts))
+def followed(case: DrawnCase, published: Published) -> DrawnCase:
+    """The case, with the sums of pilots walked through: all values but those of a chance of 10⁻⁷."""
+    return replace(case, walked=published.pilots, farthest=published.farthest)
 
 
-_LAST_OF_TWO = Directions.of(np.array([[0], [1]], dtype=np.int16), shift=8)  # 256 becomes 1
-SEEN_CONSTANT = FeatureMap(PredicateVectors(CUTS[:1], (0,), (0,), features=1, directions=_LAST_OF_TWO), None, 256)
-"""The same, seen through a direction: what noisy sums say of it can be understood by public rows."""
-PUBLIC_ROWS = np.zeros((4, 1))
+NOT_HERE = (Predicate(0, 7.0), Predicate(0, 8.0), Predicate(0, 9.0))
+"""None of them holds in a row, public or not: to a vector they are 0."""
+BESIDE_TREES = FeatureMap(PredicateVectors(NOT_HERE, (0,) * 3, (0,) * 3, features=1), None, 256)
+"""v = (0, 0, 0, 256), and (0, 0, 0, ±443, 256) at 1 beside a tree that is not constant: ‖v‖ = 511.65."""
+MOSTLY_LEFT = (0.0,) * 12 + (1.0,)
+"""Public rows, too few for directions."""
 
 
-def contest_plan(records: int, multiplier: float, tree: float, *, step_size: float = 1.0) -> ContestStage:
-    """A pilot of one sum, a lead that one record decides, and one more sum, M = 1; σ = `multiplier`·2M everywhere.
+def one_more(records: int, labels: int = 2) -> Pairs:
+    """So many at 1, of label 0, and another label for the last: a tree has all others right or all of them wrong.
 
-    Both are steps, or posteriors if `step_size` is 0.
+    So its loss has two values, 2η apart. How many others there are decides where: the worst is among them.
     """
-    bound, scale, features = 1, multiplier * 2 * 1, CONSTANT if step_size else SEEN_CONSTANT
-    step = LinearStage(records, *shape_of(features), 1, bound, scale, momentum=0.0, step_size=step_size)
-    return ContestStage(step, shallow=1, scale=scale, tree_from=1, tree=tree, depth=1, linear=step, slack=1e-6)
+    return replacing_the_last(ONE_PLACE[:1] * (records - 1), ONE_PLACE[:labels])
 
 
-@dataclass(frozen=True)
-class Contest:
-    """The shipped contest, as a mechanism: the whole tree is shown, or all weights of the linear classifier that follows a pilot.
+def stacked(
+    records: int, multiplier: float, tree: float, classes: int = 2, cuts: tuple[Predicate, ...] = CUTS[:1]
+) -> Published:
+    """A tree of depth 1, and one step of a linear classifier beside it; σ = `multiplier`·2M.
 
-    What the pilot's sum came to is part of an outcome to the exact verifier: it may be shown, too.
+    M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure.
     """
+    p, scale = most_coordinates(BESIDE_TREES, classes), multiplier * 2 * 512
+    linear = LinearStage(
+        records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0, classes=classes, whitening=0.5
+    )
+    return Published(Sequence((DrawStage(tree), linear)), {"plain": BESIDE_TREES}, MOSTLY_LEFT, cuts)
 
-    plan: ContestStage
 
-    def __call__(self, table: Table, entropy: Entropy) -> str:
-        features = SEEN_CONSTANT if self.plan.linear.is_empirical_bayes else CONSTANT
-        return _shown(contest(ONE_CUT, (features,) * 2, table.source(), self.plan, entropy, public=PUBLIC_ROWS))
+def stacked_case(published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
+    (draw,), (linear,) = parts_of(published.stage, DrawStage), parts_of(published.stage, LinearStage)
+    name = (
+        f"Linear classifier beside a tree: {linear.classes} classes, cuts = {len(published.cuts)}, "
+        f"n = {linear.records}, σ = {linear.scale:g}, η = {draw.inverse_temperature:g}"
+    )
+    return published_case(name, published, neighbours, delta)
 
 
-def contest_case(plan: ContestStage, neighbours: Pairs, delta: float) -> Case:
-    kind = " of posteriors" if plan.linear.is_empirical_bayes else ""
-    name = f"Contest{kind}: n = {plan.records}, σ of the pilot = {plan.pilot.scale:g}, of the lead = {plan.scale:g}, "
-    claimed = contest_guarantee(plan, ONE_CUT, 1, delta)
-    return PilotCase.once(f"{name}η = {plan.tree:g}, δ = {delta:g}", claimed, neighbours, Contest(plan))
+def _seen(cut: Predicate, rows: tuple[tuple[int, ...], ...]) -> FeatureMap:
+    directions = Directions.of(np.array(rows, dtype=np.int16), shift=8)  # 256 becomes 1
+    return FeatureMap(PredicateVectors((cut,), (256,), (0,), features=1, directions=directions), None, 256)
+
+
+OPTIONS: Mapping[MapName, FeatureMap] = {
+    "some ferns": _seen(CUTS[1], ((0,), (1,))),
+    "mostly ferns": _seen(CUTS[1], ((1, 0), (0, 1))),
+}
+"""v = (1) and v = (0, 1) where x ≤ 1: two maps that are told apart, with sums of which records there move the last."""
+ALL_LEFT = (0.0,) * 12
+"""Public rows, enough for empirical Bayes; any tree says the same of all, so vectors are the same beside it."""
+
+
+def piloted(
+    records: int,
+    multipliers: tuple[float, float, float, float],
+    *,
+    lead: int = 1,
+    tree: float | None = None,
+    step_size: float = 1.0,
+) -> Published:
+    """Two pilots of one sum each, a comparison, and one more sum on the map of one or the other; M = 1.
+
+    σ = 2M times the `multipliers`: of pilots, of the comparison, and of the two options. With an inverse temperature a
+    `tree` comes before them. All are steps, or empirical Bayes if `step_size` is 0.
+    """
+    pilot, compared, *last = (2.0 * multiplier for multiplier in multipliers)
+    maps = [(name, features.size if tree is None else most_coordinates(features)) for name, features in OPTIONS.items()]
+
+    def linears(scales: Iterable[float]) -> Iterator[LinearStage]:
+        for (name, dense), scale in zip(maps, scales, strict=True):
+            yield LinearStage(records, dense, 0, 0, 256, 1, 1, scale, momentum=0.0, step_size=step_size, features=name)
+
+    options = Branch(tuple(linears(last)))
+    stages = (*linears((pilot, pilot)), ComparisonStage(records, 1, compared, lead), options)
+    return Published(Sequence(stages if tree is None else (DrawStage(tree), *stages)), OPTIONS, ALL_LEFT)
+
+
+def piloted_case(published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
+    (comparison,), linears = parts_of(published.stage, ComparisonStage), parts_of(published.stage, LinearStage)
+    kind = "empirical Bayes" if linears[0].is_empirical_bayes else "steps"
+    beside = "".join(f", a tree at η = {draw.inverse_temperature:g}" for draw in parts_of(published.stage, DrawStage))
+    name = (
+        f"Pilots, {kind}{beside}: n = {comparison.records}, σ of a pilot = {linears[0].scale:g}, "
+        f"of the comparison = {comparison.scale:g}, of the last sum = {linears[-1].scale:g}"
+    )
+    return published_case(name, published, neighbours, delta)
+
+
+def agreeing(records: int) -> Pairs:
+    """So many at 1, of label 1, and the other label for the last."""
+    return replacing_the_last(ONE_PLACE[1:2] * (records - 1), ONE_PLACE[:2])
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:
-    two = all_neighbours(2, TWO_PLACES)
-    yield gradient_step_case(HEAD_FEATURES, gradient_step_plan(HEAD_FEATURES, 16, 1.0), two, 0.01)
-    yield gradient_step_case(UNEVEN_FEATURES, gradient_step_plan(UNEVEN_FEATURES, 8, 1.0), two, 0.01)
-    yield asked_case(asked_plan(2, 0.5, 2.0, 0.5), two if full else IN_QUESTION, 0.01)
-    yield stacked_case(stacked_plan(4, 2.0, 0.5), one_more(4), 0.001)
-    yield contest_case(contest_plan(2, 1.0, 0.5), two if full else IN_QUESTION, 0.05)
-    yield contest_case(contest_plan(2, 1.0, 0.5, step_size=0.0), two if full else IN_QUESTION, 0.05)
+    two, alike = all_neighbours(2, TWO_PLACES), (0.375, 1.0, 1.0, 1.0)
+    yield gradient_step_case(FERNS, gradient_step_plan(FERNS, 16, 1.0), two, 0.01)
+    yield gradient_step_case(UNEVEN_FERNS, gradient_step_plan(UNEVEN_FERNS, 8, 1.0), two, 0.01)
+    yield stacked_case(stacked(4, 2.0, 0.5), one_more(4), 0.001)
+    yield stacked_case(stacked(4, 2.0, 0.5, classes=3), one_more(4, labels=3), 0.001)
+    yield piloted_case(piloted(3, (0.5, 1.0, 1.0, 1.0)), agreeing(3), 0.01)
+    yield piloted_case(piloted(1, alike, tree=0.5), agreeing(1), 0.01)
+    yield piloted_case(piloted(2, alike, step_size=0.0), agreeing(2), 0.01)
     if full:
-        yield stacked_case(stacked_plan(2, 2.0, 0.5), all_neighbours(2), 0.001, CUTS)
-        yield from (stacked_case(stacked_plan(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
-        yield stacked_case(stacked_plan(2, 2.0, 0.5, classes=3), replacing_the_last(ONE_PLACE[:1], ONE_PLACE), 0.001)
-        plan = gradient_step_plan(HEAD_FEATURES, 16, 1.0, classes=3)
-        yield gradient_step_case(HEAD_FEATURES, plan, all_neighbours(2, ONE_PLACE), 0.01)
+        yield stacked_case(stacked(2, 2.0, 0.5, cuts=CUTS), all_neighbours(2), 0.001)
+        yield from (stacked_case(stacked(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
+        yield stacked_case(stacked(2, 2.0, 0.5, classes=3), all_neighbours(2, ONE_PLACE), 0.001)
+        yield stacked_case(stacked(6, 2.0, 0.5, classes=3), one_more(6, labels=3), 0.001)
+        yield piloted_case(piloted(2, (0.5, 1.0, 1.0, 1.0)), two, 0.01)
+        yield piloted_case(piloted(5, (1.0, 1.0, 1.0, 1.0)), agreeing(5), 0.001)
+        yield piloted_case(piloted(2, (0.5, 1.0, 0.5, 1.0), tree=0.5), two, 0.01)
+        yield piloted_case(piloted(2, alike, tree=0.5, step_size=0.0), two, 0.01)
+        plan = gradient_step_plan(FERNS, 16, 1.0, classes=3)
+        yield gradient_step_case(FERNS, plan, all_neighbours(2, ONE_PLACE), 0.01)

@@ -1,7 +1,7 @@
 """Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
 
-The cases of other rooms on tables of persons: votes, committees, published trees, a step of the linear classifier, and relabelling
-on one row of each.
+The cases of other rooms on tables of persons: votes, committees, published trees, a step of the linear classifier, and
+relabelling on one row of each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.log import PrivLabel
-from pcqr.audit.exact.cases.classifiers import HEAD_FEATURES, UNEVEN_FEATURES, gradient_step_case, gradient_step_plan
+from pcqr.audit.exact.cases.classifiers import FERNS, UNEVEN_FERNS, gradient_step_case, gradient_step_plan
 from pcqr.audit.exact.cases.committees import KINDS, poll_case
 from pcqr.audit.exact.cases.publication import sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table
@@ -100,14 +100,12 @@ def person_cases(*, full: bool) -> Iterator[Case]:
         many = replacing_the_last_person((ONCE,) * 20, LASTS)
         for pairs in (two, many):
             yield about_persons(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
-    for features, bound in ((HEAD_FEATURES, 16), (UNEVEN_FEATURES, 8)):
+    for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
         yield about_persons(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
     plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
     yield about_persons(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
-    claimed, short = (
-        account(plan, Context(Thresholds(), plan.records, 1)),
-        replacing_the_last_person((ONCE, ONCE), LASTS[:4]),
-    )
+    claimed = account(plan, Context(Thresholds(), plan.records, 1))
+    short = replacing_the_last_person((ONCE, ONCE), LASTS[:4])
     name = "AgPrivCl, one row of each: Thresholds, n = 3, k = 3, η = 0.5"
     yield about_persons(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))
