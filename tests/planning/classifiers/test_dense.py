@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from support.stages import TREES, planned, request_for
 
-from pcqr.algorithms import evidence
+from pcqr.algorithms import empirical_bayes
 from pcqr.errors import ParameterError
-from pcqr.planning.classifiers.dense import (
-    DENSE,
-    DENSE_AS_IT_IS,
-    dense_features,
-    directions_for,
-    is_dense,
-    recipe_of,
-)
+from pcqr.plan import LinearStage
+from pcqr.plan.linear import MapName
+from pcqr.planning.classifiers.dense import dense_features, directions_for, is_dense
 from pcqr.planning.classifiers.linear import make_feature_map
-from pcqr.planning.classifiers.recipes import plain, posterior
+from pcqr.planning.classifiers.published import plan_published
+from pcqr.planning.classifiers.recipes import DENSE, DENSE_AS_IT_IS, Recipe, recipe_for
+from pcqr.records.arrays import Points
+from pcqr.records.feature_map import FeatureMap
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
 from pcqr.schema import Column, Schema
@@ -79,27 +80,59 @@ def test_a_column_of_zeros_and_ones_has_bounds() -> None:
     assert dense_features(2, None, schema).dense == ColumnVectors.within([(18.0, 90.0), (0.0, 1.0)])
 
 
+def stage_on(
+    features: FeatureMap, records: int, classes: int = 2, name: MapName = "plain", public: Points | None = None
+) -> LinearStage:
+    """The stage that is planned for this map, at ε = 1."""
+    request = request_for(records, 1.0).but(hypotheses=replace(TREES, labels=classes))
+    plan = plan_published(request, "linear", {name: features}, public=public)
+    assert isinstance(plan.stage, LinearStage)
+    return plan.stage
+
+
+def by(recipe: Recipe, features: FeatureMap, records: int, classes: int = 2, name: MapName = "plain") -> LinearStage:
+    return replace(planned(records, features, recipe, 1.0, classes=classes), features=name)
+
+
+PUBLIC = np.random.default_rng(0).normal(size=(400, 5))
+
+
 def test_steps_are_long_only_where_public_rows_have_centred_the_vectors() -> None:
-    public = np.random.default_rng(0).normal(size=(400, 5))
-    assert recipe_of(dense_features(5, public, None), 1_000, 1.0) is DENSE
-    assert recipe_of(dense_features(5, public[:10], None), 1_000, 1.0) is DENSE_AS_IT_IS
-    assert recipe_of(dense_features(5, None, None), 1_000, 1.0) is DENSE_AS_IT_IS
-    recipe = plain(1_000, 1.0)
-    asked = make_feature_map(recipe, (Predicate(0, 0.0),), 5, public, None)
-    assert recipe_of(asked, 8_000, 1.0) == plain(8_000, 1.0)
-    assert recipe_of(asked, 1_000, 1.0, 3) == plain(1_000, 1.0, 3)
-    whitened = [plain(strength, 1.0, classes).whitening for classes in (2, 3) for strength in (4_999, 5_000, 8_000)]
-    assert whitened == [0.4, 0.4, 0.55, 0.2, 0.55, 0.55], "several classes are learned by descent, as ever"
+    for rows, recipe in ((PUBLIC, DENSE), (PUBLIC[:10], DENSE_AS_IT_IS), (None, DENSE_AS_IT_IS)):
+        features = dense_features(5, rows, None)
+        assert stage_on(features, 1_000, name="dense") == by(recipe, features, 1_000, name="dense")
+    assert DENSE.largest_step > 2 * DENSE_AS_IT_IS.largest_step
+    plain = recipe_for("plain", 1_000, 1.0)
+    asked = make_feature_map(plain, (Predicate(0, 0.0),), 5, PUBLIC, None)
+    assert stage_on(asked, 8_000, public=PUBLIC) == by(recipe_for("plain", 8_000, 1.0), asked, 8_000)
+    assert stage_on(asked, 3_000, 3, public=PUBLIC) == by(recipe_for("plain", 3_000, 1.0, 3), asked, 3_000, 3)
+    whitened = [recipe_for("plain", n, 1.0, classes).whitening for classes in (2, 3) for n in (4_999, 5_000, 8_000)]
+    assert whitened == [0.4, 0.4, 0.55, 0.2, 0.55, 0.55], "several classes are learned by descent"
+
+
+def test_on_a_dense_map_there_is_no_tree_beside_the_linear_classifier() -> None:
+    features = dense_features(5, PUBLIC, None)
+    plan = plan_published(request_for(9_000, 1.0), "auto", {"dense": features})
+    assert plan.stage == by(DENSE, features, 9_000, name="dense")
+    few = plan_published(request_for(100, 1.0), "auto", {"dense": features})
+    assert few.stage == by(DENSE, features, 100, name="dense"), "however few the records are"
 
 
 def test_few_sums_do_where_noise_is_large_and_public_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    public, question = np.random.default_rng(0).normal(size=(400, 5)), (Predicate(0, 0.0),)
-    for rows, strength, expected in ((400, 7_999, posterior), (400, 8_000, plain), (3, 7_999, plain)):
-        features = make_feature_map(plain(strength, 1.0), question, 5, public[:rows], None)
-        assert recipe_of(features, strength, 1.0) == expected(strength, 1.0)
-    without = make_feature_map(plain(1_000, 1.0), question, 5, None, None)
-    assert recipe_of(without, 1_000, 1.0) == plain(1_000, 1.0)
-    wide = make_feature_map(plain(1_000, 1.0), tuple(Predicate(place, 0.0) for place in range(5)), 5, public, None)
-    for most, expected in ((wide.size, posterior), (wide.size - 1, plain)):
-        monkeypatch.setattr(evidence, "MOST_COORDINATES", most)
-        assert recipe_of(wide, 1_000, 1.0) == expected(1_000, 1.0), "time grows with the third power"
+    def recipe(strength: int, *, is_empirical_bayes: bool) -> Recipe:
+        return recipe_for("plain", strength, 1.0, may_use_bayes=is_empirical_bayes)
+
+    asked = (Predicate(0, 0.0),)
+    for rows, strength, is_bayes in ((400, 7_999, True), (400, 8_000, False), (3, 7_999, False)):
+        features = make_feature_map(recipe(strength, is_empirical_bayes=False), asked, 5, PUBLIC[:rows], None)
+        stage = stage_on(features, strength, public=PUBLIC[:rows])
+        assert stage == by(recipe(strength, is_empirical_bayes=is_bayes), features, strength)
+        assert stage.is_empirical_bayes is is_bayes
+    plain = recipe(5_000, is_empirical_bayes=False)
+    without = make_feature_map(plain, asked, 5, None, None)
+    assert stage_on(without, 5_000) == by(plain, without, 5_000)
+    wide = make_feature_map(plain, tuple(Predicate(place, 0.0) for place in range(5)), 5, PUBLIC, None)
+    for most, is_bayes in ((wide.size, True), (wide.size - 1, False)):
+        monkeypatch.setattr(empirical_bayes, "MOST_COORDINATES", most)
+        found = stage_on(wide, 5_000, public=PUBLIC).is_empirical_bayes
+        assert found is is_bayes, "time grows with the third power"

@@ -14,6 +14,7 @@ from typing import get_args
 from pcqr.accounting import BoundedRangeEvent
 from pcqr.algorithms.linear import Shape, shape_of
 from pcqr.algorithms.published import may_use_empirical_bayes, most_coordinates
+from pcqr.checks import check_delta
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
@@ -72,6 +73,7 @@ def plan_published(
         return plan_semi_private(request)
     if not maps:
         raise ParameterError("maps", "a feature map for the linear classifier", None)
+    check_delta(request.delta)
     context = Context(trees, request.records, request.features)
     draw = _draw(request, trees) if chosen.has_tree and "dense" not in maps else None
     stage = _with_linear(request, trees, maps, context, draw, public)
