@@ -20,7 +20,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted
 from pcqr.hypotheses import Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import VoteStage
+from pcqr.plan import VoteStage, account
 from pcqr.planning import Request, paper, plan_agnostic
 from pcqr.planning.proved import certified
 from pcqr.planning.proved.capacity import VcClass
@@ -55,7 +55,7 @@ def proved(asked: Request) -> CertifiedVotes:
 def check(asked: Request, found: CertifiedVotes) -> None:
     """What is returned is private as asked, and `certify_votes`, which knows nothing of the search, agrees."""
     plan = found.plan
-    assert ag_priv_cl_guarantee(plan, asked.hypotheses, asked.features).within(asked.epsilon, asked.delta)
+    assert account(plan, asked.context).within(asked.epsilon, asked.delta)
     assert plan.teachers % 2 == 1
     assert plan.teachers <= plan.subsample <= plan.records
     excess = vote_excess(plan, asked.hypotheses, asked.features, asked.queries, asked.beta)
@@ -156,7 +156,7 @@ def test_a_sparse_vector_for_many_records_serves_fewer_whose_sub_sample_rounds_b
     fewer = 999_749_938
     assert math.floor(rate * fewer) / fewer > math.floor(rate * 10**9) / 10**9
     plan = VoteStage(fewer, math.floor(rate * fewer), 101, 0.03, vector)
-    assert ag_priv_cl_guarantee(plan, asked.hypotheses, 1).within(asked.epsilon, asked.delta)
+    assert account(plan, asked.context).within(asked.epsilon, asked.delta)
 
 
 def test_public_points_do_not_make_the_relabelling_look_cheaper() -> None:
