@@ -142,7 +142,8 @@ class _Run:
                 raise ParameterError("plan", f"a linear classifier with room for {most} coordinates", stage.dense)
             stage = replace(stage, dense=features.size)
         check_records(features, self.records, stage)
-        if stage.is_empirical_bayes and not may_use_empirical_bayes(features, self.public, has_tree=has_tree):
+        has_rows = self.public is not None and may_use_empirical_bayes(features, self.public, has_tree=has_tree)
+        if stage.is_empirical_bayes and not has_rows:
             raise ParameterError("public", "public rows for empirical Bayes, four for each predicate", "fewer")
 
 
