@@ -22,17 +22,17 @@ from sklearn.base import clone
 from typer.testing import CliRunner, Result
 
 from pcqr import registry
+from pcqr.accounting import PureEvent
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.checks import check_positive
 from pcqr.cli.main import app
 from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given
-from pcqr.guarantee import Guarantee
+from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.noise import weighted_choice
-from pcqr.plan import Prediction, QueryPlan, Usage
+from pcqr.plan import Context, Prediction, QueryPlan, Stage, Usage, account
 from pcqr.planning.request import Request
 from pcqr.records import Records
 
@@ -40,7 +40,7 @@ from pcqr.records import Records
 
 
 @dataclass(frozen=True)
-class ToyStage:
+class ToyStage(Stage):
     """One bit with odds of e^ε : 1."""
 
     epsilon: float
@@ -49,8 +49,11 @@ class ToyStage:
         check_positive("epsilon", self.epsilon)
 
     @property
-    def guarantee(self) -> Guarantee:
-        return Guarantee(epsilon=self.epsilon, proof="exponential")
+    def proof(self) -> str:
+        return "exponential"
+
+    def event(self, context: Context) -> PureEvent:  # noqa: ARG002
+        return PureEvent(self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,10 @@ class ToyPlan(QueryPlan):
     """The whole of it: answers without end, none of them unstable."""
 
     bit: ToyStage
+
+    @property
+    def stages(self) -> Stage:
+        return self.bit
 
 
 class OneBit:
@@ -82,13 +89,13 @@ def plan_toy(request: Request, start: object) -> ToyPlan:  # noqa: ARG001
     stage = ToyStage(request.budget.epsilon)
     wrong = 1.0 / (1.0 + math.exp(stage.epsilon))
     prediction = Prediction(unanswered_share=0.0, excess_error=0.4 + 0.2 * wrong, unstable_share=0.0)
-    return ToyPlan(**request.promise(stage.guarantee), bit=stage, prediction=prediction)
+    return ToyPlan(**request.promise(account(stage, request.context)), bit=stage, prediction=prediction)
 
 
 class ToyMajority(Release[ToyPlan]):
     """The majority of all labels by randomised response (toy; Warner 1965). Pure ε-DP."""
 
-    def _make_plan(self, request: Request) -> ToyPlan:
+    def _make_plan(self, request: Request, known: Known) -> ToyPlan:  # noqa: ARG002
         return plan_toy(request, None)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: ToyPlan, entropy: Entropy) -> None:  # noqa: ARG002

@@ -136,7 +136,7 @@ def test_exponential_answers_are_bounded_ranges_or_pure_whichever_is_less() -> N
 def test_more_labels_double_what_a_gaussian_answer_costs_and_no_other() -> None:
     for noise, factor in ((GaussianMax(30.0), 2.0), (LaplaceMax(30.0), 1.0), (ExponentialMax(0.03), 1.0)):
         two, three = (NoisyMaxStage(300, 31, 100, noise, labels) for labels in (2, 3))
-        rho = [divergence(stage.event, 2.0) / 2.0 for stage in (two, three)]
+        rho = [divergence(stage.answer, 2.0) / 2.0 for stage in (two, three)]
         assert rho[1] == pytest.approx(factor * rho[0], rel=1e-9)
         assert noisy_max_guarantee(three, 1e-6).epsilon >= noisy_max_guarantee(two, 1e-6).epsilon
 

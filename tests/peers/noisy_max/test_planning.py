@@ -196,5 +196,5 @@ def test_the_share_of_overturned_majorities_is_its_integral(
 
 def test_the_plan_says_what_work_it_is() -> None:
     plan = plan_noisy_max(request().but(records=1_000, teachers=31))
-    assert plan.work(1_000) == ((33, 31),)
+    assert plan.stages.work(1_000) == ((33, 31),)
     assert plan.vote.teacher_records == 32

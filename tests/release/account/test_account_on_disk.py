@@ -86,11 +86,11 @@ def test_what_does_not_fit_is_refused_and_costs_nothing(name: str) -> None:
     assert not account.covers(Guarantee(0.05))
 
 
-def test_a_concentration_counts_where_the_filter_does(account: Account) -> None:
-    account.charge(Guarantee(0.5, 1e-6), "linear", concentration=0.01)
+def test_a_rho_counts_where_the_filter_does(account: Account) -> None:
+    account.charge(Guarantee(0.5, 1e-6, rho=0.01), "linear")
     assert account.spent == Tally(Fraction(1, 2), Fraction(1, 10**6))
     other = Account.create("other", 1.0, 1e-5, filter="zcdp")
-    other.charge(Guarantee(0.5, 1e-6), "linear", concentration=0.01)
+    other.charge(Guarantee(0.5, 1e-6, rho=0.01), "linear")
     assert other.spent == Tally(Fraction(1, 100))
     assert Account.open("other").filter == other.filter
 

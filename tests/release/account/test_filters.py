@@ -71,11 +71,11 @@ def test_it_is_larger_than_by_bun_and_steinkes_conversion_but_not_by_much(epsilo
 
 def test_known_prices() -> None:
     basic, zcdp = BasicFilter(1.0, 1e-5), ConcentratedFilter.calibrated(1.0, 1e-5)
-    release = Guarantee(0.2, 1e-7)
+    release, better = Guarantee(0.2, 1e-7), Guarantee(0.2, 1e-7, rho=0.005)
     assert basic.price(release) == Tally(Fraction(1, 5), Fraction(1, 10**7))
-    assert basic.price(release, 0.005) == basic.price(release)
+    assert basic.price(better) == basic.price(release)
     assert zcdp.price(release) == Tally(Fraction(1, 50), Fraction(1, 10**7))
-    assert zcdp.price(release, 0.005) == Tally(Fraction(1, 200))
+    assert zcdp.price(better) == Tally(Fraction(1, 200))
 
 
 @given(st.sampled_from(["basic", "zcdp"]), st.floats(0.01, 10.0), POSITIVE)
@@ -136,7 +136,17 @@ def test_another_filter_is_refused_and_so_is_a_rho_that_is_too_large() -> None:
         new_filter("zcdp", 1e-20, 1e-299)
 
 
-@pytest.mark.parametrize("rho", [-1.0, 0.0, math.nan, math.inf])
+@pytest.mark.parametrize("rho", [-1.0, math.nan, math.inf])
 def test_a_release_does_not_fill_the_account_up(rho: float) -> None:
-    with pytest.raises(ParameterError, match="concentration"):
-        new_filter("zcdp", 1.0, 1e-5).price(Guarantee(0.5), rho)
+    with pytest.raises(ParameterError, match="rho"):
+        Guarantee(0.5, rho=rho)
+
+
+def test_a_rho_that_underflowed_is_not_free() -> None:
+    """ρ = ε²/8 of a tiny ε is 0 in float64, and its exact ε²/2 is not."""
+    zcdp = new_filter("zcdp", 1.0, 1e-5)
+    tiny = Guarantee(1e-200, 1e-9, rho=0.0)
+    assert (
+        zcdp.price(tiny) == zcdp.price(Guarantee(1e-200, 1e-9)) == Tally(Fraction(1, 2 * 10**400), Fraction(1, 10**9))
+    )
+    assert zcdp.price(Guarantee(0.0, rho=0.0)) == Tally()
