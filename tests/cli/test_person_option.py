@@ -56,7 +56,7 @@ def check_facts(facts: dict[str, Any]) -> None:
     assert "2,117" not in json.dumps(facts)
 
 
-@pytest.mark.parametrize("method", ["tree", "head"])
+@pytest.mark.parametrize("method", ["tree", "linear"])
 def test_publish(folder: Path, tmp_path: Path, method: str) -> None:
     public = ["--public", folder / "public.csv", "--assume-public"]
     options = ["publish", *common(folder), "--delta", "1e-5", "--method", method, *public]

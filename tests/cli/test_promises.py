@@ -24,6 +24,6 @@ def test_json_says_the_adjacency_in_words() -> None:
     facts = plan_facts(learner.plan_)
     assert facts["guarantee"] == stated.facts()
     assert list(json.loads(json.dumps(stated.facts()))) == [
-        *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps", "is_charged")
+        *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps", "is_charged", "rho")
     ]
     assert stated.facts()["adjacency"] == "replace one record"

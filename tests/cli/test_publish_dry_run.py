@@ -1,4 +1,4 @@
-"""`pcqr publish --dry-run`: what would be done, part by part, from public things alone."""
+"""`pcqr publish --dry-run`: what would be done, step by step, from public things alone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import pytest
 from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
+from pcqr.cli.dry_run import _in_words
 from pcqr.cli.main import app
-from pcqr.cli.rehearsal import _more
 from pcqr.datasets import read_table, write_table
 from pcqr.estimators.base import PrivateEstimator
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.hypotheses.trees import DecisionTree
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate
 from pcqr.models import PublishedModel
 from pcqr.models.rules import predicates_of
+from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, Sequence, Stage, account
+from pcqr.plan.composition import parts_of
 
 RECORDS, PUBLIC = 1_000, 120
 
@@ -65,7 +67,7 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(PrivateEstimator, "fit", fitted)
     before = set(home.iterdir())
     said = " ".join(publish(home).stdout.split())
-    assert "publishes decision trees of depth 4 over 30 public predicates" in said
+    assert "publishes a draw from decision trees of depth 4 over 30 public predicates" in said
     assert "nothing was spent or written" in said
     assert set(home.iterdir()) == before
 
@@ -77,92 +79,115 @@ def test_no_record_is_looked_at_but_for_how_many_there_are(home: Path) -> None:
     assert publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=40.0).stdout == first
 
 
-def test_a_piloted_linear_is_told_part_by_part(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=40.0))
-    parts, plan = facts["parts"], facts["plan"]["piloted"]
-    assert {
-        "pilot 1",
-        "pilot 2",
-        "comparison",
-        "then one linear classifier",
-        "together",
-        "columns",
-        "time",
-        "memory",
-    } <= set(parts)
-    for pilot, name in zip(plan["pilots"], ("pilot 1", "pilot 2"), strict=True):
-        assert f"{pilot['dense']} dense coordinates" in parts[name]
-        assert f"{pilot['steps']} noisy sums" in parts[name]
-    linears = parts["then one linear classifier"].splitlines()
-    assert [line.split(",")[0] for line in linears] == ["hardly anything but ferns", "some ferns", "no ferns"]
-    for linear, line in zip(reversed(plan["linears"]), linears, strict=True):
-        assert linear["ferns"] == 0 or f"{linear['ferns']} ferns of {1 << linear['depth']} cells" in line
-        assert "by itself" in line
-    each = [float(line.split("ε = ")[1].split()[0]) for line in (parts["pilot 1"], parts["comparison"], linears[0])]
-    assert all(0 < epsilon < 40 for epsilon in each)
+def restored(found: dict[str, Any]) -> Stage:
+    """The stage whose numbers these are."""
+    if "stages" in found:
+        return Sequence(tuple(map(restored, found["stages"])))
+    if "options" in found:
+        return Branch(tuple(map(restored, found["options"])))
+    kind = DrawStage if "inverse_temperature" in found else ComparisonStage if "lead" in found else LinearStage
+    return kind(**found)
 
 
-def test_a_count_is_told_with_what_it_decides(home: Path) -> None:
+def check_steps(facts: dict[str, Any], context: Context) -> tuple[Stage, ...]:
+    """Every step is told with what it costs by itself; all of them cost less than the sum."""
+    stage, parts = restored(facts["plan"]["stage"]), facts["parts"]
+    assert isinstance(stage, Sequence)
+    assert "publishes" not in parts
+    lines = [parts[f"step {place}"] for place in range(1, len(stage.stages) + 1)]
+    for step, line in zip(stage.stages, lines, strict=True):
+        assert line.startswith(f"{step.words(context)}; ε = ")
+        assert alone(line) == pytest.approx(account(step, context, 1e-6).epsilon, rel=0.01)
+    assert sum(map(alone, lines)) > facts["guarantee"]["epsilon"]
+    assert "less than the sum" in parts["together"]
+    assert {"columns", "time", "memory"} <= set(parts)
+    assert f"step {len(lines) + 1}" not in parts
+    return stage.stages
+
+
+def context_of(predicates: int, features: int = 2) -> Context:
+    asked = tuple(Predicate(0, float(cut)) for cut in range(predicates))
+    return Context(DecisionTrees(predicates=asked), RECORDS, features)
+
+
+def test_pilots_are_told_step_by_step(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
+    first, second, comparison, options = check_steps(facts, context_of(1))
+    assert isinstance(comparison, ComparisonStage)
+    assert isinstance(options, Branch)
+    for place, pilot in enumerate((first, second), start=1):
+        assert isinstance(pilot, LinearStage)
+        line = facts["parts"][f"step {place}"]
+        assert f"{pilot.dense} dense coordinates and {pilot.ferns} ferns of {pilot.depth} predicates" in line
+        assert f"{pilot.steps} steps of DP gradient descent" in line
+    assert " or a linear classifier over " in facts["parts"]["step 4"]
+    assert "decides" in facts["parts"]["step 3"]
+
+
+def test_a_tree_and_what_is_beside_it_are_told(home: Path) -> None:
     facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=9.0))
-    parts, stage = facts["parts"], facts["plan"]["counted"]
-    assert parts["count"] == "of the labels, with noise; ε = 0.27 by itself"
-    assert f"of depth {stage['depth']}, where it counts fewer than {stage['rare']} records" in parts["then a tree"]
-    assert f"where it counts fewer than {stage['uneven']} records" in parts["or a careful linear classifier"]
-    assert f"{stage['careful']['dense']} dense coordinates" in parts["or a careful linear classifier"]
-    last = stage["otherwise"]
-    assert parts["or a tree"].startswith(f"of depth {last['depth']}, where both labels are common; ε = ")
-    assert parts["with a linear classifier beside it"].startswith(
-        f"at most {last['linear']['dense']} dense coordinates, "
+    draw, linear = check_steps(facts, context_of(40))
+    assert isinstance(draw, DrawStage)
+    assert isinstance(linear, LinearStage)
+    assert alone(facts["parts"]["step 1"]) == pytest.approx(0.2 * 9.0, rel=0.01)
+    assert 9.0 / 2 < alone(facts["parts"]["step 2"]) < 9.0
+    assert "by 100 steps of DP gradient descent" in facts["parts"]["step 2"]
+
+
+def test_empirical_bayes_is_told_where_public_rows_make_it_possible(home: Path) -> None:
+    rows = np.random.default_rng(3).normal(size=(200, 2))
+    write_table(home / "public.csv", {name: rows[:, place].tolist() for place, name in enumerate("ab")})
+    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=7.0))
+    _, linear = check_steps(facts, context_of(30))
+    assert isinstance(linear, LinearStage)
+    assert linear.is_empirical_bayes
+    assert "by 2 noisy sums and empirical Bayes" in facts["parts"]["step 2"]
+
+
+def test_the_work_of_trees_counts_where_one_is_drawn(home: Path) -> None:
+    trees = context_of(40).hypotheses
+    assert isinstance(trees, DecisionTrees)
+    drawn = trees.cost(RECORDS, trees.depth_for(RECORDS))
+    both, alone = (
+        told(publish(home, "--delta", "1e-6", "--method", method, "--json", epsilon=9.0))
+        for method in ("auto", "linear")
     )
-    assert f"{last['linear']['steps']} noisy sums" in parts["with a linear classifier beside it"]
-    assert alone(parts["or a tree"]) == pytest.approx(2 * last["tree"], rel=0.01)
-    assert 9.0 / 2 < alone(parts["with a linear classifier beside it"]) < 9.0
-    assert not {"pilot", "comparison", "or a linear classifier"} & set(parts)
+    stages = (restored(both["plan"]["stage"]).stages[1], restored(single["plan"]["stage"]))  # type: ignore[attr-defined]
+    beside, by_itself = (work_of(stage) for stage in stages)
+    assert f"about {drawn + beside:.0e} steps" in both["parts"]["time"]
+    assert f"about {by_itself:.0e} steps" in single["parts"]["time"]
+    assert drawn > 3 * by_itself, "it is seen in one digit"
 
 
-def test_a_question_is_told_with_what_it_decides(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--json", "--method", "asked", epsilon=2.5))
-    parts, stage = facts["parts"], facts["plan"]["asked"]
-    assert f"{stage['linear']['steps']} noisy sums" in parts["or a linear classifier"]
-    assert float(parts["question"].split("ε = ")[1].split()[0]) == pytest.approx(stage["question"], rel=0.01)
-    limits = f"at most {stage['few']}, or at least {stage['many']}"
-    assert f"of depth {stage['depth']}, where these are {limits}" in parts["and a tree"]
-    assert "count" not in parts
+def work_of(stage: LinearStage) -> float:
+    return stage.steps * stage.blocks * (2.0 * RECORDS * (stage.dense + stage.ferns) + 100 * stage.coordinates)
 
 
-def test_a_contest_by_itself_is_told(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=4.0))
-    parts, stage = facts["parts"], facts["plan"]["asked"]
-    assert not {"count", "question", "or a tree"} & set(parts)
-    assert f"{stage['pilot']['steps']} noisy sums" in parts["pilot"]
-    assert "of its mistakes with trees, with noise" in parts["comparison"]
-    ahead = f"where the best tree of depth {stage['shallow']} makes at least {stage['tree_from']:,} mistakes fewer"
-    assert parts["and a tree"].startswith(f"of depth {stage['depth']}, {ahead}; ε = ")
-    assert alone(parts["and a tree"]) == pytest.approx(2 * stage["tree"], rel=0.01)
-    assert f"{stage['linear']['dense']} dense coordinates" in parts["or a linear classifier"]
-    each = [alone(parts[name]) for name in ("comparison", "pilot", "or a linear classifier")]
-    assert 0 < each[0] < each[1] < each[2] < 4.0
-    assert "time" in parts
+def test_of_two_options_the_longer_one_counts(home: Path) -> None:
+    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
+    first, second, _, branch = restored(facts["plan"]["stage"]).stages  # type: ignore[attr-defined]
+
+    longest = max(branch.options, key=lambda option: option.effort)
+    assert len({option.effort for option in branch.options}) == 2
+    assert f"about {work_of(first) + work_of(second) + work_of(longest):.0e} steps" in facts["parts"]["time"]
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 5.0], ids=["question", "contest"])
-def test_what_a_question_takes_is_in_the_time(home: Path, monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
-    """Its trees, over 20 cuts of each of two columns, are counted beside those of which one is drawn."""
-    asked_of = []
-
-    def steps(*numbers: int) -> float:
-        asked_of.append(numbers)
-        return 1e15
-
-    monkeypatch.setattr("pcqr.cli.rehearsal.steps_of_fewest", steps)
-    asked = told(publish(home, "--delta", "1e-6", "--method", "asked", "--json", epsilon=epsilon))
-    assert "1e+15 steps" in asked["parts"]["time"]
-    assert asked_of == [(RECORDS, 40, 2, asked["plan"]["asked"]["shallow"])]
-    assert "1e+15" not in told(publish(home, "--method", "tree", "--json", epsilon=epsilon))["parts"]["time"]
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (2e8, "a second or less"),
+        (1.2e9, "1 second"),
+        (2e9, "1 to 2 seconds"),
+        (3.6e12, "1,800 to 3,600 seconds"),
+    ],
+)
+def test_time_in_words(steps: float, words: str) -> None:
+    assert _in_words(steps) == f"about {steps:.0e} steps, {words} on one core"
 
 
-def test_a_head_beside_a_tree_is_tried_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a count: with a tree that asks everything, and as many coordinates as there may be."""
+@pytest.mark.parametrize(("epsilon", "maps"), [(9.0, 1), (200.0, 2)])
+def test_what_may_come_out_is_tried_out(home: Path, monkeypatch: pytest.MonkeyPatch, epsilon: float, maps: int) -> None:
+    """Each linear classifier by itself, and with a tree that asks everything, so that it is as large as it may be."""
     tried: list[PublishedModel] = []
     texts = PublishedModel.texts
 
@@ -171,40 +196,34 @@ def test_a_head_beside_a_tree_is_tried_out(home: Path, monkeypatch: pytest.Monke
         return texts(model)
 
     monkeypatch.setattr(PublishedModel, "texts", heard)
-    stage = told(publish(home, "--delta", "1e-6", "--json", epsilon=9.0))["plan"]["counted"]["otherwise"]
+    stage = restored(told(publish(home, "--delta", "1e-6", "--json", epsilon=epsilon))["plan"]["stage"])
     linears = [model.hypothesis.feature_map for model in tried if isinstance(model.hypothesis, LinearClassifier)]
     beside = [features for features in linears if features.tree is not None]
-    assert (len(linears), len(beside)) == (3, 1)
-    assert beside[0].tree is not None
-    assert len(list(predicates_of(beside[0].tree))) == len(tried[0].provenance.predicates or ())
-    assert beside[0].size == stage["linear"]["dense"]
-    trees = [model for model in tried if isinstance(model.hypothesis, DecisionTree)]
-    assert len(trees) == 1, "a count may end in a tree"
-
-
-def test_pilots_after_a_count_are_told(home: Path) -> None:
-    parts = told(publish(home, "--delta", "1e-6", "--json", epsilon=40.0))["parts"]
-    assert {
-        "count",
-        "then a tree",
-        "or a careful linear classifier",
-        "or",
-        "pilot 1",
-        "then one linear classifier",
-        "time",
-    } <= set(parts)
+    assert (len(tried), len(linears), len(beside)) == (2 * maps, 2 * maps, maps)
+    planned = parts_of(stage, LinearStage)
+    for features, linear in zip(beside, planned, strict=False):
+        assert features.tree is not None
+        assert len(list(predicates_of(features.tree))) == len(tried[0].provenance.predicates or ())
+        assert (features.size, features.count, features.depth) == (linear.dense, linear.ferns, linear.depth)
+    tried.clear()
+    told(publish(home, "--delta", "1e-6", "--method", "tree", "--json", epsilon=epsilon))
+    assert [type(model.hypothesis) for model in tried] == [DecisionTree]
 
 
 def test_what_is_told_is_what_is_done(home: Path) -> None:
     """The plan of the dry run is that of the run, to the last digit."""
-    for options in ((), ("--delta", "1e-6"), ("--delta", "1e-6", "--method", "linear", "--features", "dense")):
-        facts = told(publish(home, *options, "--seed", "1", "--json", "--overwrite"))
-        done = publish(home, *options, "--seed", "1", "--json", "--overwrite", dry=False)
+    dense = ("--delta", "1e-6", "--method", "linear", "--features", "dense")
+    for epsilon, options in ((1.0, ()), (1.0, ("--delta", "1e-6")), (4.0, ("--delta", "1e-6")), (1.0, dense)):
+        facts = told(publish(home, *options, "--seed", "1", "--json", "--overwrite", epsilon=epsilon))
+        done = publish(home, *options, "--seed", "1", "--json", "--overwrite", dry=False, epsilon=epsilon)
         assert done.exit_code == 0, done.output
         made = json.loads(done.stdout)
         settled = ("epsilon", "delta", "proof", "steps", "is_private")
         assert [facts["guarantee"][name] for name in settled] == [made["guarantee"][name] for name in settled]
-        assert facts["parts"]["publishes"] in " ".join((home / "model" / "card.md").read_text("utf-8").split())
+        card = " ".join((home / "model" / "card.md").read_text("utf-8").split())
+        for name, words in facts["parts"].items():
+            if name == "publishes" or name.startswith("step "):
+                assert words.removeprefix("a draw from ").partition("; ε = ")[0] in card
 
 
 @pytest.mark.parametrize(
@@ -221,11 +240,3 @@ def test_what_the_run_would_refuse_is_refused(home: Path, options: tuple[str, ..
     result = publish(home, *options)
     assert result.exit_code == 2
     assert message in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("ahead", "words"),
-    [(0, "no more mistakes"), (-160, "at most 160 mistakes more"), (1, "at least 1 mistake fewer")],
-)
-def test_a_lead_in_words(ahead: int, words: str) -> None:
-    assert _more(ahead) == words

@@ -54,15 +54,16 @@ def publish(files: Path, *options: str) -> Result:
     return CliRunner().invoke(app, spending(["publish", *needed, *places, *options]))
 
 
-@pytest.mark.parametrize("method", ["linear", "asked", "counted"])
+@pytest.mark.parametrize("method", ["linear", "auto"])
 def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str) -> None:
-    if method != "linear":
+    if method == "auto":
         muddle(files)
     result = publish(files, "--method", method, "--delta", "1e-5", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     assert said["method"] == "linear"
-    assert said["guarantee"]["proof"] == ("contest" if method == "asked" else method)
+    assert said["guarantee"]["proof"] == {"linear": "linear", "auto": "plans"}[method]
+    assert 0 < said["guarantee"]["rho"] < 4**2 / 2
     assert said["depth"] is None
     assert said["guarantee"]["epsilon"] <= 4
     assert 0 < said["guarantee"]["delta"] <= 1e-5
@@ -74,7 +75,7 @@ def test_a_model_of_each_kind_is_written_and_read(files: Path, method: str) -> N
         assert list(map(str, labels)) == ["1", "0", "0"]
 
 
-def test_three_labels_have_a_head_and_no_count(files: Path) -> None:
+def test_three_labels_have_a_linear_classifier(files: Path) -> None:
     x = np.random.default_rng(1).normal(size=RECORDS)
     names = np.array(["low", "middle", "high"])[(x > -0.5).astype(int) + (x > 0.5)]
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list(names)})
@@ -83,12 +84,16 @@ def test_three_labels_have_a_head_and_no_count(files: Path) -> None:
     model = PublishedModel.load(files / "model" / "model.json")
     assert isinstance(model.hypothesis, LinearClassifier)
     assert list(model.predict({"x": [-2.0, 0.0, 2.0], "colour": ["red"] * 3})) == ["low", "middle", "high"]
-    refused = publish(files, "--method", "counted", "--labels", "low,middle,high")
-    assert refused.exit_code == 2
-    assert "--method must be tree or linear classifier for more than two labels" in refused.output
+    both = publish(files, "--delta", "1e-6", "--labels", "low,middle,high", "--json")
+    assert both.exit_code == 0, both.output
+    assert "the tree says middle" in json.loads(both.stdout)["rules"]
+    assert list(PublishedModel.load(files / "model").predict({"x": [-2.0, 2.0], "colour": ["red"] * 2})) == [
+        "low",
+        "high",
+    ]
 
 
-def test_the_folder_of_a_head_says_which_columns_matter(files: Path) -> None:
+def test_the_folder_of_a_linear_classifier_says_which_columns_matter(files: Path) -> None:
     """By its own predicates, more than trees can afford, and from public rows."""
     result = publish(files, "--method", "linear", "--epsilon", "20", "--accept-weak-guarantee")
     assert result.exit_code == 0, result.output
@@ -109,20 +114,20 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     assert tree["method"] == "tree"
     assert tree["guarantee"]["delta"] == 0
     chosen = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
-    assert chosen["method"] == "linear", "n·ε = 12,000, and no label is rare"
-    assert chosen["guarantee"]["proof"] == "counted"
+    assert chosen["method"] == "linear", "n·ε = 12,000"
+    assert chosen["guarantee"]["proof"] == "plans"
     x = np.random.default_rng(1).normal(size=RECORDS)
     write_table(files / "train.csv", {"x": list(x), "colour": ["red"] * RECORDS, "y": list((x > 2.0).astype(int))})
     rare = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
-    assert rare["method"] == "tree", "one label has a fortieth of the records"
-    assert rare["guarantee"]["proof"] == "counted"
-    assert rare["depth"] == 4
+    assert rare["method"] == "linear", "whatever the records say"
+    few = json.loads(publish(files, "--delta", "1e-6", "--epsilon", "0.9", "--json").stdout)
+    assert (few["method"], few["guarantee"]["proof"], few["depth"]) == ("tree", "sspp", 4), "n·ε = 2,700"
 
 
-def test_a_head_beside_a_tree_finds_what_no_head_finds(files: Path) -> None:
+def test_a_tree_beside_a_linear_classifier_finds_what_none_finds_alone(files: Path) -> None:
     """And what the tree asks is in the summary, in the files and in what they are read as."""
     cross(files)
-    result = publish(files, "--method", "counted", "--delta", "1e-6", "--json")
+    result = publish(files, "--delta", "1e-6", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     assert (said["method"], said["depth"]) == ("linear", None)

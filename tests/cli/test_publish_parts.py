@@ -52,8 +52,8 @@ def test_the_model_is_that_of_the_table_in_memory(files: Files, private: str, tm
     assert not list((tmp_path / "scratch").iterdir())
 
 
-@pytest.mark.parametrize("method", ["linear", "counted"])
-def test_so_it_is_with_a_head(files: Files, method: str) -> None:
+@pytest.mark.parametrize("method", ["linear", "auto"])
+def test_so_it_is_with_a_linear_classifier(files: Files, method: str) -> None:
     options = (
         "--public",
         files.path("public.parquet"),

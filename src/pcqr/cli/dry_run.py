@@ -16,7 +16,7 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
 from pcqr.models import Provenance, PublishedModel
-from pcqr.plan import Context, DrawStage, LinearStage, Sequence, account
+from pcqr.plan import Context, DrawStage, LinearStage, Sequence, account, counted
 from pcqr.plan.composition import parts_of
 from pcqr.records.feature_map import FeatureMap
 
@@ -114,9 +114,9 @@ def _effort(dry_run: DryRun, records: int, parts: Parts | None) -> dict[str, str
 
 
 def _in_words(steps: float) -> str:
-    low, high = steps / 2e9, steps / 1e9
-    span = "a second or less" if high <= 1.0 else f"{max(1.0, low):,.0f} to {high:,.0f} seconds"
-    return f"about {steps:.0e} steps, {span} on one core"
+    low, high = (max(1, round(steps / speed)) for speed in (2e9, 1e9))
+    span = f"{low:,} to {high:,} seconds" if low < high else counted(high, "second")
+    return f"about {steps:.0e} steps, {'a second or less' if steps <= 1e9 else span} on one core"
 
 
 def _steps(dry_run: DryRun, records: int) -> float:
