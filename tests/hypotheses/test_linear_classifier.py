@@ -1,4 +1,4 @@
-"""The published linear classifier: margins by their definition, labels, probabilities, 8-bit cells, and what is refused."""
+"""The published linear classifier: margins by their definition, labels, probabilities, 8-bit cells, refusals."""
 
 from __future__ import annotations
 

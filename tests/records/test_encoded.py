@@ -165,10 +165,9 @@ def some_table() -> tuple[pd.DataFrame, np.ndarray]:
 
 TREES = DecisionTrees(depth=1, cuts=3)
 SEEDED: dict[str, Any] = {
-    **{
-        method: PrivateClassifier(2.0, method=method, trees=TREES, entropy=0, classes=(0, 1))
-        for method in ("tree", "linear", "counted")
-    },
+    "tree": PrivateClassifier(2.0, method="tree", trees=TREES, entropy=0, classes=(0, 1)),
+    "linear": PrivateClassifier(2.0, method="linear", trees=TREES, entropy=0, classes=(0, 1)),
+    "auto": PrivateClassifier(8.0, trees=TREES, entropy=0, classes=(0, 1)),
     "semi-private": SemiPrivateLearner(TREES, 2.0, entropy=0, classes=(0, 1)),
     "sub-sampled": SubsampleAggregate(TREES, epsilon=8.0, queries=5, entropy=0, classes=(0, 1)),
     "agnostic": AgnosticRelease(TREES, epsilon=8.0, queries=5, entropy=0, classes=(0, 1)),
@@ -202,7 +201,7 @@ def test_the_same_is_published_of_a_table_and_of_its_matrix(name: str) -> None:
     table, y = some_table()
     found = SEEDED[name].fit(table, y, schema=SCHEMA).hypothesis_
     fixed = TREES.prepared(None, SCHEMA)
-    if isinstance(found, LinearClassifier):  # which has questions of its own
+    if isinstance(found, LinearClassifier):  # which has predicates of its own
         fixed = replace(TREES, predicates=found.feature_map.dense.predicates)  # type: ignore[union-attr]
     declared = {"hypotheses": fixed} if name == "semi-private" else {"trees": fixed}
     for other in (SCHEMA.encode(table), SCHEMA.compact(table)):

@@ -1,4 +1,4 @@
-"""The feature map of the linear classifier, and a published tree beside it: what the map sees is what the tree says, row by row."""
+"""The feature map of a linear classifier, and a published tree beside it: it sees what the tree says, row by row."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from pcqr.schema import Column, Schema
 from pcqr.schema.table import CompactTable
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
-HEAD = FeatureMap(
+MAP = FeatureMap(
     PredicateVectors.of(PREDICATES, 3, np.random.default_rng(1).normal(size=(50, 3))), Ferns(PREDICATES, 2, 3), 100
 )
 TREE = DecisionTree(Split(PREDICATES[0], Leaf(0), Split(PREDICATES[1], Leaf(2), Leaf(1))), 3)
@@ -137,11 +137,11 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
         inside = y[holds[:, list(members)].all(axis=1)]
         assert counts.table[row].tolist() == [int((inside == label).sum()) for label in range(labels)]
     blocks, bound = 1 if labels == 2 else labels, 1 << 20
-    dense = np.arange(blocks * HEAD.size, dtype=np.int32).reshape(blocks, HEAD.size) << 15
+    dense = np.arange(blocks * MAP.size, dtype=np.int32).reshape(blocks, MAP.size) << 15
     cells = np.arange(blocks * 8, dtype=np.int32).reshape(blocks, 2, 4) << 17
-    singles = [InMemory(X[i : i + 1], y[i : i + 1], labels).gradient_sums(HEAD, bound) for i in range(len(y))]
+    singles = [InMemory(X[i : i + 1], y[i : i + 1], labels).gradient_sums(MAP, bound) for i in range(len(y))]
     summed = zip(*(single.total(dense, cells) for single in singles), strict=True)
-    for part, each in zip(records.gradient_sums(HEAD, bound).total(dense, cells), summed, strict=True):
+    for part, each in zip(records.gradient_sums(MAP, bound).total(dense, cells), summed, strict=True):
         assert (part == np.sum(each, axis=0)).all()
     shown = np.concatenate([X[:2], X[:1], X[-1:] + 100.0])
     assert records.coinciding(shown) == 3

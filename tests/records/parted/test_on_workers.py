@@ -1,4 +1,4 @@
-"""Records on the workers of a cluster: the same counts and sums, the same trees, linear classifiers and teachers, bit for bit."""
+"""Records on the workers of a cluster: the same counts, sums, trees, linear classifiers and teachers, bit for bit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pcqr.algorithms.stacked import stacked
 from sklearn.tree import DecisionTreeClassifier
 from support import clusters
 
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.algorithms.linear import descend, shape_of
+from pcqr.algorithms.published import publish
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError
 from pcqr.hypotheses import DecisionTrees, Estimators, HypothesisClass, Stumps
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.exponential import exponential_mechanism
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearStage, StackedStage
+from pcqr.plan import Branch, ComparisonStage, DrawStage, LinearStage, Sequence
 from pcqr.records import Encoded, Records
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.feature_map import FeatureMap
@@ -108,7 +109,7 @@ def test_the_same_coins_draw_the_same_tree(there: Parted, here: Encoded, seed: i
 
 
 @pytest.mark.parametrize("has_tree", [False, True], ids=["alone", "beside a tree"])
-def test_the_same_coins_make_the_same_head(there: Parted, here: Encoded, has_tree: bool) -> None:
+def test_the_same_coins_make_the_same_linear_classifier(there: Parted, here: Encoded, has_tree: bool) -> None:
     public = np.random.default_rng(1).normal(size=(50, WIDTH))
     features = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH, public), Ferns(QUESTIONS[:6], 3, WIDTH), 100)
     if has_tree:
@@ -120,14 +121,28 @@ def test_the_same_coins_make_the_same_head(there: Parted, here: Encoded, has_tre
     assert linears[0] == linears[1]
 
 
-def test_the_same_coins_make_the_same_tree_and_the_same_head_beside_it(there: Parted, here: Encoded) -> None:
-    trees = DecisionTrees(predicates=QUESTIONS)
-    features = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH), None, 256)
-    linear = LinearStage(ROWS, features.size + 1, 0, 0, 256, 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    plan = StackedStage(tree=0.05, depth=2, slack=1e-6, whitening=0.5, linear=linear)
-    found = [stacked(trees, features, records, plan, SeededEntropy(9)) for records in (there, here)]
+@pytest.mark.parametrize("lead", [-ROWS, ROWS], ids=["the second option", "the first option"])
+def test_the_same_coins_make_the_same_tree_pilots_and_linear_classifier(
+    there: Parted, here: Encoded, lead: int
+) -> None:
+    """Their comparison counts errors where the records are."""
+    trees = DecisionTrees(predicates=QUESTIONS, depth=2)
+    plain = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH), None, 256)
+    ferned = FeatureMap(plain.dense, Ferns(QUESTIONS[:6], 3, WIDTH), 100)
+    first = LinearStage(ROWS, plain.size + 1, 0, 0, 256, 4, 1 << 16, 2.0**19, 0.5, 0.05, whitening=0.5)
+    second = LinearStage(
+        ROWS, plain.size + 1, *shape_of(ferned)[1:], 3, 1 << 16, 2.0**19, 0.5, 0.05, features="some ferns"
+    )
+    comparison = ComparisonStage(ROWS, 1 << 16, 2.0**19, lead)
+    stage = Sequence((DrawStage(0.05), first, second, comparison, Branch((first, second))))
+    found = [
+        publish(stage, trees, records, SeededEntropy(9), maps={"plain": plain, "some ferns": ferned})
+        for records in (there, here)
+    ]
     assert found[0] == found[1]
+    assert isinstance(found[0], LinearClassifier)
     assert found[0].feature_map.tree is not None
+    assert (found[0].feature_map.ferns is None) is (lead > 0)
 
 
 CLASSES = [
