@@ -148,9 +148,8 @@ def test_the_work_of_trees_counts_where_one_is_drawn(home: Path) -> None:
     trees = context_of(40).hypotheses
     assert isinstance(trees, DecisionTrees)
     drawn = trees.cost(RECORDS, trees.depth_for(RECORDS))
-    both, alone = (
-        told(publish(home, "--delta", "1e-6", "--method", method, "--json", epsilon=9.0))
-        for method in ("auto", "linear")
+    both, single = (
+        told(publish(home, "--delta", "1e-6", "--method", name, "--json", epsilon=9.0)) for name in ("auto", "linear")
     )
     stages = (restored(both["plan"]["stage"]).stages[1], restored(single["plan"]["stage"]))  # type: ignore[attr-defined]
     beside, by_itself = (work_of(stage) for stage in stages)
