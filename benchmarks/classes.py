@@ -6,7 +6,7 @@ Covertype has 7 classes, diabetes130 has 3 (readmitted within 30 days, later, no
 a public encoder are in examples/mnist.py). δ = 10⁻⁶, replace-one; 75 % of the rows are private, 2,000 of the others are
 public without their labels, the rest is scored, as in `benchmarks.tables`; MNIST has its own split, and its public rows
 come out of the training part. Results are stored after every cell; a later run replaces the lines that it makes anew
-and keeps the others. Seeds make a run repeatable. Writes a table of docs/classifiers.md.
+and keeps the others. Seeds make a run repeatable. Writes a table of docs/classifier-results.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DROPPED = {"diabetes": ["encounter_id", "patient_nbr"], "covertype": [], "mnist"
 EPSILONS = (0.1, 0.3, 1.0, 4.0)
 DELTA = 1e-6
 RESULTS = Path("benchmarks/results/classes.json")
-PAGE = Path("docs/classifiers.md")
+PAGE = Path("docs/classifier-results.md")
 HEADER = ("table", "classes", "commonest", "ε", "n·ε", *(f"`{method}`" for method in METHODS), "`auto` picks")
 
 

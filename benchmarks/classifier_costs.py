@@ -4,7 +4,7 @@
 
 At δ = 10⁻⁶ with the system's entropy, the table encoded and the compiled kernels loaded before; planning and predicates
 included. Seconds of this machine, and its load average before each fit: run it on an idle one. Writes the table of
-docs/classifiers.md.
+docs/classifier-results.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FITS: tuple[tuple[str, float, Choice], ...] = (
     ("covertype", 1.0, "auto"),
 )
 RESULTS = Path("benchmarks/results/classifier_costs.json")
-PAGE = Path("docs/classifiers.md")
+PAGE = Path("docs/classifier-results.md")
 
 
 @dataclass(frozen=True)

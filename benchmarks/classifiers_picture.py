@@ -34,12 +34,11 @@ from pcqr.drawing import (
 if TYPE_CHECKING:
     from benchmarks.classifiers import Case
 
-MARKERS = {"tree": "^", "asked": "D", "counted": "s", "linear": "o"}
+MARKERS = {"tree": "^", "tree and linear": "s", "tree and linear, ferns": "o"}
 WORDS = {
     "tree": "one exact tree",
-    "asked": "a tree or a linear classifier, by one question",
-    "counted": "a linear classifier, or a tree where one label is rare",
-    "linear": "a linear classifier",
+    "tree and linear": "a linear classifier beside a tree",
+    "tree and linear, ferns": "the same, with random ferns",
 }
 STYLES = ((OTHERS, DASH_DOT), (VOTES, DOTTED))
 """Of the peers."""
@@ -73,7 +72,7 @@ def _panel(axes: Any, cases: Sequence[Case], peers: Sequence[Peer], limit: float
     ours = {case.epsilon: Runs(case.accuracy, None) for case in cases}
     _line(axes, ours, PUBLISHED, "-")
     for case in cases:
-        place, marker = (case.epsilon, ours[case.epsilon].mean / 100.0), MARKERS.get(case.method, "D")
+        place, marker = (case.epsilon, ours[case.epsilon].mean / 100.0), MARKERS[case.method]
         axes.plot(*place, color=PUBLISHED, marker=marker, markersize=7.5, zorder=4)
     axes.margins(x=0.08, y=0.1)
     mark_epsilons(
@@ -103,18 +102,18 @@ def _legend(axes: Any, methods: set[str]) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.text(0.0, 0.95, 'PrivateClassifier(method="auto")', color=PUBLISHED, fontweight="bold", fontsize=NAME)
     height = 0.95
-    for method in [*(each for each in MARKERS if each in methods), *sorted(methods - MARKERS.keys())]:
+    for method in (each for each in MARKERS if each in methods):
         height -= 0.075
         axes.plot(
             [0.0, 0.06, 0.12],
             [height] * 3,
             color=PUBLISHED,
             linewidth=PLAIN,
-            marker=MARKERS.get(method, "D"),
+            marker=MARKERS[method],
             markevery=[1],
             markersize=7.5,
         )
-        axes.text(0.16, height, WORDS.get(method, method), va="center", fontsize=BODY)
+        axes.text(0.16, height, WORDS[method], va="center", fontsize=BODY)
     height -= 0.03
     for name, note, colour, style in (
         *((name, note, *style) for name, note, style in zip(PEERS, NOTES, STYLES, strict=True)),

@@ -75,16 +75,9 @@ def paired_error(ours: Runs, theirs: Runs) -> float | None:
     return 100.0 * float(difference.std(ddof=1)) / math.sqrt(difference.size)
 
 
-def lines(
-    ours: Mapping[tuple[str, float], Runs], asked: Mapping[tuple[str, float], float], peers: Sequence[Peer]
-) -> list[str]:
-    """One line on what was asked, and one on each peer."""
-    short = [
-        f"{name} at {epsilon:g} ({asked[name, epsilon] - runs.mean:.2f})"
-        for (name, epsilon), runs in ours.items()
-        if runs.mean < asked[name, epsilon]
-    ]
-    found = [f"- What was asked is reached in {len(ours) - len(short)} of {len(ours)} cells{_but(short)}."]
+def lines(ours: Mapping[tuple[str, float], Runs], peers: Sequence[Peer]) -> list[str]:
+    """One line on each peer."""
+    found = []
     for peer in peers:
         leads = {key: lead(runs, peer.runs[key]) for key, runs in ours.items() if key in peer.runs}
         behind = [
@@ -98,10 +91,6 @@ def lines(
             f"{len(behind)}{_list(behind)}."
         )
     return found
-
-
-def _but(cells: Sequence[str]) -> str:
-    return f"; short of it by so many points: {', '.join(cells)}" if cells else ""
 
 
 def _list(cells: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ about tables that nobody had looked at, and were committed with the rule before 
 
 A later call goes on where this one stopped (`--again`: measures anew). Seeds, one for each table, ε, method and run,
 make it repeatable. Where `auto` is nothing but a tree it has the seeds of the tree and is the same to the last bit.
-The tables of docs/classifier-results.md are made from all that is on file (`--redraw`: nothing else).
+The tables of the pages are made from all that is on file (`--redraw`: nothing else).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0)
 DELTA = 1e-6
 RESULTS = Path("benchmarks/results/rule.json")
 PAGE = Path("docs/classifier-results.md")
+PAGES = (Path("docs/classifiers.md"), PAGE)
+"""Where means are shown."""
 IN_VIEW = (*tables.IN_VIEW, *r_tables.IN_VIEW)
 HELD_OUT = tuple(r_tables.HELD_OUT)
 NAMES = (*IN_VIEW, *HELD_OUT)
@@ -199,7 +201,8 @@ def by_question(cases: Cases, names: Iterable[str]) -> list[list[str]]:
 
 def redraw() -> None:
     cases = stored()
-    put_between(PAGE, "held-out-by-band", markdown(BY_BAND, by_band(cases, HELD_OUT)))
+    for page in PAGES:
+        put_between(page, "held-out-by-band", markdown(BY_BAND, by_band(cases, HELD_OUT)))
     put_between(PAGE, "held-out", markdown(HEADER, by_question(cases, HELD_OUT)))
     put_between(PAGE, "in-view", markdown(HEADER, by_question(cases, IN_VIEW)))
 

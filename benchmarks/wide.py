@@ -5,7 +5,7 @@
 Made-up images: every pixel is dark with the same chance for all labels but for a block of 60 that tells one apart, and
 every value is a whole number from 0 to 255. At ε = 2, δ = 10⁻⁶, 2,000 public rows. Each fit has a process of its own
 with the compiled kernels loaded before. "First sign" is when the first progress is told, for who listens; a refusal
-comes before anything is drawn. Seconds of this machine: run it on an idle one. Writes a table of docs/classifiers.md.
+comes before anything is drawn. Run it on an idle machine. Writes a table of docs/classifier-results.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RECORDS, COLUMNS, PUBLIC = 60_000, 784, 2_000
 EPSILON, DELTA = 2.0, 1e-6
 INFORMATIVE, DARK, SHIFT = 60, 0.2, 0.2
 RESULTS = Path("benchmarks/results/wide.json")
-PAGE = Path("docs/classifiers.md")
+PAGE = Path("docs/classifier-results.md")
 
 Make = Callable[[tuple[int, ...]], Any]
 ESTIMATORS: dict[str, Make] = {
