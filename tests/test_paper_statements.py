@@ -15,6 +15,7 @@ from scipy.stats import binom, poisson
 from support.requests import request_of
 
 from pcqr.hypotheses import Intervals, Thresholds
+from pcqr.plan import Context, account
 from pcqr.planning import paper
 from pcqr.planning.proved.deviations import consistent_learner_tail
 from pcqr.planning.search.calibrated import split
@@ -73,8 +74,9 @@ def test_c8_the_papers_constants_leave_room() -> None:
     """By the corrected price of relabelling and ε* ≤ 1, a nominal ε = 1 is at most ln(1 + (e^2.948 − 1)/56) = .2797."""
     inner = 2 * math.log(1 + math.exp(0.5)) + 1
     assert math.log1p(math.expm1(inner) / 56) == pytest.approx(0.2797, abs=5e-5)
+    context = Context(Thresholds(), records=10**13, features=1)
     real = [
-        ag_priv_cl_guarantee(paper.literal_votes(10**13, 0.999, delta, alpha, 0.05, queries), Thresholds(), 1).epsilon
+        account(paper.literal_votes(10**13, 0.999, delta, alpha, 0.05, queries), context).epsilon
         for delta in (0.036, 1e-3, 1e-6)
         for alpha in (0.01, 0.1, 0.9)
         for queries in (1, 300, 10**6)

@@ -79,24 +79,24 @@ def test_a_stage_of_one_part_begins_and_is_over_even_where_it_fails() -> None:
     assert told[2:] == [Progress("dividing", 0, 1), Progress("later", 0, 1), Progress("later", 1, 1)]
 
 
-def test_pilots_and_their_head_are_told_apart() -> None:
+def test_pilots_and_the_linear_classifier_after_them_are_told_apart() -> None:
     told: list[Progress] = []
     rng = np.random.default_rng(0)
     X, public = rng.random((500, 2)), rng.random((100, 2))
     with reporting(told.append):
-        PrivateClassifier(80.0, method="linear", entropy=0).fit(X, X[:, 0] > X[:, 1], public=public)
+        PrivateClassifier(301.0, method="linear", entropy=0).fit(X, X[:, 0] > X[:, 1], public=public)
     parts = ("vectors of the records", "noisy sums")
-    pilots = [f"pilot {number} of 2, {part}" for number in (1, 2) for part in parts]
+    pilots = [f"{name}, {part}" for name in ("linear classifier", "linear classifier 2") for part in parts]
     assert list(dict.fromkeys(each.stage for each in told)) == [
         *pilots,
         "comparing the pilots",
-        *(f"linear, {part}" for part in parts),
+        *(f"linear classifier 3, {part}" for part in parts),
     ]
 
 
 FITS: dict[str, Any] = {
     "teachers": lambda: AgnosticRelease(Thresholds(), epsilon=4.0, teachers=51, entropy=0),
-    "linear, noisy sums": lambda: PrivateClassifier(4.0, method="linear", entropy=0),
+    "linear classifier, noisy sums": lambda: PrivateClassifier(4.0, method="linear", entropy=0),
     "weighing trees of depth 1": lambda: PrivateClassifier(4.0, method="tree", trees=DecisionTrees(depth=3), entropy=0),
 }
 

@@ -88,7 +88,12 @@ class Stage(Document):
         return type(self).__name__
 
     def within(self) -> Iterator[Stage]:
-        """Yield the stage itself, or the stages that it is made of, in order."""
+        """Yield the stage itself, or the stages that it is made of, in order.
+
+        Returns
+        -------
+        iterator of Stage
+        """
         yield self
 
     def longest(self) -> Iterator[Stage]:
