@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.accounting.renyi import divergence
-from pcqr.algorithms.linear import linear_guarantee, shape_of
+from pcqr.algorithms.linear import shape_of
 from pcqr.audit.exact.integers import NoiseLaw
 from pcqr.plan import LinearStage
+from pcqr.plan.composition import account_for
 from pcqr.records import InMemory
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.gradient_sums import GradientSums, on_grid
@@ -105,7 +106,7 @@ def delta_of_a_step(scale: float, epsilon: float, shift: list[int]) -> float:
 @pytest.mark.parametrize("delta", DELTAS)
 def test_one_step_keeps_its_claim_and_less_noise_does_not(multiplier: float, delta: float) -> None:
     scale, shift = multiplier * 2 * M, shift_of_a_step()
-    claimed = linear_guarantee(stage(TWO, 1, scale), delta)
+    claimed = account_for(stage(TWO, 1, scale).sums, delta)
     assert delta_of_a_step(scale, claimed.epsilon, shift) <= claimed.delta
     assert delta_of_a_step(0.7 * scale, claimed.epsilon, shift) > claimed.delta
 
@@ -137,7 +138,7 @@ def delta_of_two_steps(scale: float, epsilon: float, step_size: float) -> float:
 @pytest.mark.parametrize("step_size", [1e-6, 0.3])
 def test_two_adaptive_steps_keep_their_claim_and_less_noise_does_not(step_size: float) -> None:
     delta, scale = 1e-4, 2.5 * M
-    claimed = linear_guarantee(stage(ONE, 2, scale, step_size), delta)
+    claimed = account_for(stage(ONE, 2, scale, step_size).sums, delta)
     kept, broken = (delta_of_two_steps(share * scale, claimed.epsilon, step_size) for share in (1.0, 0.7))
     assert kept <= claimed.delta
     if step_size < 1e-3:  # the weights hardly move, so both steps attain the sensitivity

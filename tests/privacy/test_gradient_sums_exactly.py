@@ -1,4 +1,4 @@
-"""The sensitivity of the linear classifier's sums, exactly: over all records of tiny feature maps, many weights and all neighbours.
+"""The sensitivity of the linear classifier's sums, exactly: all records of tiny maps, many weights, all neighbours.
 
 Every pair of neighbours stands beside a third record that stays, and the squared distance of the integer sums, dense
 coordinates and cells together, is compared with (2M)².

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pcqr.audit.exact import curve, epsilon_at, hockey_stick, largest_log_ratio
 from pcqr.audit.exact.curves import smallest_epsilon
 
-HALF = {"linears": 0.5, "tails": 0.5}
-BIASED = {"linears": 0.75, "tails": 0.25}
+HALF = {"heads": 0.5, "tails": 0.5}
+BIASED = {"heads": 0.75, "tails": 0.25}
 
 
 def test_by_hand() -> None:

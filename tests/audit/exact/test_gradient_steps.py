@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.accounting.renyi import divergence
 from pcqr.algorithms.linear import descend
 from pcqr.audit.exact import verify
 from pcqr.audit.exact.cases.classifiers import (
-    HEAD_FEATURES,
+    FERNS,
     TWO_PLACES,
-    UNEVEN_FEATURES,
+    UNEVEN_FERNS,
     gradient_step_case,
     gradient_step_plan,
 )
@@ -27,8 +28,8 @@ TWO = all_neighbours(2, TWO_PLACES)
 
 
 def test_a_step_attains_its_sensitivity_and_its_zcdp() -> None:
-    plan = gradient_step_plan(HEAD_FEATURES, 16, 1.0)
-    case = gradient_step_case(HEAD_FEATURES, plan, TWO, 0.01)
+    plan = gradient_step_plan(FERNS, 16, 1.0)
+    case = gradient_step_case(FERNS, plan, TWO, 0.01)
     found = verify(case)
     assert found.passed
     for order, exact, claimed in found.divergences:
@@ -40,11 +41,11 @@ def test_a_step_attains_its_sensitivity_and_its_zcdp() -> None:
 
 
 def test_noise_below_what_is_claimed_is_refuted() -> None:
-    plan = gradient_step_plan(HEAD_FEATURES, 16, 1.0)
-    case = gradient_step_case(HEAD_FEATURES, plan, TWO, 0.01)
-    smaller = gradient_step_case(HEAD_FEATURES, replace(plan, scale=0.98 * plan.scale), TWO, 0.01)
+    plan = gradient_step_plan(FERNS, 16, 1.0)
+    case = gradient_step_case(FERNS, plan, TWO, 0.01)
+    smaller = gradient_step_case(FERNS, replace(plan, scale=0.98 * plan.scale), TWO, 0.01)
     assert not verify(replace(smaller, event=case.event)).passed
-    half = gradient_step_case(HEAD_FEATURES, replace(plan, scale=0.5 * plan.scale), TWO, 0.01)
+    half = gradient_step_case(FERNS, replace(plan, scale=0.5 * plan.scale), TWO, 0.01)
     assert not verify(replace(half, claimed=case.claimed, event=None)).passed
 
 
@@ -58,12 +59,14 @@ HISTORIES = [
 @pytest.mark.parametrize("history", HISTORIES)
 def test_later_steps_move_no_farther_whatever_the_history(history: tuple[tuple[int, ...], ...]) -> None:
     """The third sum, after two that came to anything: all that is shown is the same on all tables."""
-    plan = replace(gradient_step_plan(UNEVEN_FEATURES, 1024, 4.0), steps=3, momentum=0.9, step_size=1.5)
+    plan = replace(gradient_step_plan(UNEVEN_FERNS, 1024, 4.0), steps=3, momentum=0.9, step_size=1.5)
+
+    one_sum = DiscreteGaussianEvent(plan.sums.noise_multiplier)
 
     def third(table: Table) -> tuple[NoisySum, LinearClassifier]:
         tape = Announced((*history, (5, 6, 7, 8, 9, 10)))
         with intercepted():
-            shown = descend(UNEVEN_FEATURES, table.source(), plan, tape)
+            shown = descend(UNEVEN_FERNS, table.source(), plan, tape)
         assert [each.law.scale for each in tape.sums] == [plan.scale] * 3
         return tape.sums[2], shown
 
@@ -72,4 +75,4 @@ def test_later_steps_move_no_farther_whatever_the_history(history: tuple[tuple[i
         assert shown == also_shown
         found = SumGame(SumLaw(one, ()), SumLaw(other, ()))
         assert sum(each**2 for each in found.shift) <= plan.sensitivity**2
-        assert found.divergence(2.0) <= divergence(plan.event, 2.0) * (1.0 + 1e-9)
+        assert found.divergence(2.0) <= divergence(one_sum, 2.0) * (1.0 + 1e-9)

@@ -37,7 +37,7 @@ from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVecto
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.noise import Chooser, geometric
 from pcqr.peers.noisy_max.mechanism import ExponentialMax
-from pcqr.plan import DrawStage, VoteStage
+from pcqr.plan import Context, DrawStage, VoteStage, account
 
 RIGHT = OneSidedSparseVector(40, 2.0, 4.0, 1)
 
@@ -261,7 +261,7 @@ def test_half_of_what_votes_cost_is_refuted() -> None:
 def test_amplification_by_a_sub_sample_that_was_not_taken() -> None:
     plan = VoteStage(3, 3, 3, None, TWICE)
     case = sub_samp_case(Thresholds(), plan, replacing_the_last((UNANIMOUS,) * 2), 2)
-    assert not verify(replace(case, claimed=votes_guarantee(plan).amplify(0.05))).passed
+    assert not verify(replace(case, claimed=plan.votes_guarantee.amplify(0.05))).passed
 
 
 def all_teachers(case: Case) -> Case:
@@ -271,7 +271,7 @@ def all_teachers(case: Case) -> Case:
 def test_relabelling_must_be_paid_for() -> None:
     case = all_teachers(ag_priv_cl_case(Thresholds(), ALL_TEACHERS, replacing_the_last(*MANY_RECORDS), 2))
     assert verify(case).passed
-    unpaid = verify(replace(case, claimed=votes_guarantee(ALL_TEACHERS)))
+    unpaid = verify(replace(case, claimed=ALL_TEACHERS.votes_guarantee))
     assert not unpaid.passed
     assert unpaid.delta > 3 * unpaid.claimed.delta
 
@@ -282,7 +282,7 @@ def close_call() -> Pairs:
 
 def test_a_universal_release_that_spends_epsilon_twice() -> None:
     """As printed: AgPrivCl(ε, δ), then SSPP(ε) on the same records, claimed to be (ε, δ)."""
-    once = ag_priv_cl_guarantee(ALL_TEACHERS, Thresholds(), 1)
+    once = account(ALL_TEACHERS, Context(Thresholds(), ALL_TEACHERS.records, 1))
     publish = DrawStage(once.epsilon / 2.0, 1)
     case = all_teachers(unv_priv_cl_case(Thresholds(), ALL_TEACHERS, publish, close_call(), 1))
     assert verify(case).passed

@@ -148,37 +148,6 @@ MOSTLY_LEFT = (0.0,) * 12 + (1.0,)
 """Public rows, too few for directions."""
 
 
-def one_more(records: int, labels: int = 2) -> Pairs:
-    """So many at 1, of label 0, and another label for the last: a tree has all others right or all of them wrong.
-
-    So its loss has two values, 2η apart. How many others there are decides where: the worst is among them.
-    """
-    return replacing_the_last(ONE_PLACE[:1] * (records - 1), ONE_PLACE[:labels])
-
-
-def stacked(
-    records: int, multiplier: float, tree: float, classes: int = 2, cuts: tuple[Predicate, ...] = CUTS[:1]
-) -> Published:
-    """A tree of depth 1, and one step of a linear classifier beside it; σ = `multiplier`·2M.
-
-    M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure.
-    """
-    p, scale = most_coordinates(BESIDE_TREES, classes), multiplier * 2 * 512
-    linear = LinearStage(
-        records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0, classes=classes, whitening=0.5
-    )
-    return Published(Sequence((DrawStage(tree), linear)), {"plain": BESIDE_TREES}, MOSTLY_LEFT, cuts)
-
-
-def stacked_case(published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
-    (draw,), (linear,) = parts_of(published.stage, DrawStage), parts_of(published.stage, LinearStage)
-    name = (
-        f"Linear classifier beside a tree: {linear.classes} classes, cuts = {len(published.cuts)}, "
-        f"n = {linear.records}, σ = {linear.scale:g}, η = {draw.inverse_temperature:g}"
-    )
-    return published_case(name, published, neighbours, delta)
-
-
 def _seen(cut: Predicate, rows: tuple[tuple[int, ...], ...]) -> FeatureMap:
     directions = Directions.of(np.array(rows, dtype=np.int16), shift=8)  # 256 becomes 1
     return FeatureMap(PredicateVectors((cut,), (256,), (0,), features=1, directions=directions), None, 256)
@@ -191,6 +160,46 @@ OPTIONS: Mapping[MapName, FeatureMap] = {
 """v = (1) and v = (0, 1) where x ≤ 1: two maps that are told apart, with sums of which records there move the last."""
 ALL_LEFT = (0.0,) * 12
 """Public rows, enough for empirical Bayes; any tree says the same of all, so vectors are the same beside it."""
+
+
+def one_more(records: int, labels: int = 2) -> Pairs:
+    """So many at 1, of label 0, and another label for the last: a tree has all others right or all of them wrong.
+
+    So its loss has two values, 2η apart. How many others there are decides where: the worst is among them.
+    """
+    return replacing_the_last(ONE_PLACE[:1] * (records - 1), ONE_PLACE[:labels])
+
+
+def stacked(
+    records: int,
+    multiplier: float,
+    tree: float,
+    classes: int = 2,
+    cuts: tuple[Predicate, ...] = CUTS[:1],
+    *,
+    beside: bool = True,
+) -> Published:
+    """A tree of depth 1, and one step of a linear classifier beside it; σ = `multiplier`·2M.
+
+    M = 512 is just above the length of vectors, and noise is so fine that the closed form has the better figure. Unless
+    `beside`, public rows do not tell trees apart, and vectors are those without a tree.
+    """
+    features, public = (BESIDE_TREES, MOSTLY_LEFT) if beside else (OPTIONS["some ferns"], ALL_LEFT)
+    p, scale = most_coordinates(features, classes), multiplier * 2 * 512
+    linear = LinearStage(
+        records, p, 0, 0, 256, 1, 512, scale, momentum=0.0, step_size=1.0, classes=classes, whitening=0.5
+    )
+    return Published(Sequence((DrawStage(tree), linear)), {"plain": features}, public, cuts)
+
+
+def stacked_case(published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
+    (draw,), (linear,) = parts_of(published.stage, DrawStage), parts_of(published.stage, LinearStage)
+    where = "beside" if published.public == MOSTLY_LEFT else "after"
+    name = (
+        f"Linear classifier {where} a tree: {linear.classes} classes, cuts = {len(published.cuts)}, "
+        f"n = {linear.records}, σ = {linear.scale:g}, η = {draw.inverse_temperature:g}"
+    )
+    return published_case(name, published, neighbours, delta)
 
 
 def piloted(
@@ -224,7 +233,7 @@ def piloted_case(published: Published, neighbours: Pairs, delta: float) -> Drawn
     beside = "".join(f", a tree at η = {draw.inverse_temperature:g}" for draw in parts_of(published.stage, DrawStage))
     name = (
         f"Pilots, {kind}{beside}: n = {comparison.records}, σ of a pilot = {linears[0].scale:g}, "
-        f"of the comparison = {comparison.scale:g}, of the last sum = {linears[-1].scale:g}"
+        f"of the comparison = {comparison.scale:g}, of the options = {' and '.join(f'{x.scale:g}' for x in linears[2:])}"
     )
     return published_case(name, published, neighbours, delta)
 
@@ -239,8 +248,11 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield gradient_step_case(FERNS, gradient_step_plan(FERNS, 16, 1.0), two, 0.01)
     yield gradient_step_case(UNEVEN_FERNS, gradient_step_plan(UNEVEN_FERNS, 8, 1.0), two, 0.01)
     yield stacked_case(stacked(4, 2.0, 0.5), one_more(4), 0.001)
-    yield stacked_case(stacked(4, 2.0, 0.5, classes=3), one_more(4, labels=3), 0.001)
-    yield piloted_case(piloted(3, (0.5, 1.0, 1.0, 1.0)), agreeing(3), 0.01)
+    yield from (
+        stacked_case(stacked(4, 2.0, 0.5, classes=3, beside=beside), one_more(4, labels=3), 0.001)
+        for beside in (True, False)
+    )
+    yield piloted_case(piloted(3, (0.5, 1.0, 0.5, 1.0)), agreeing(3), 0.01)
     yield piloted_case(piloted(1, alike, tree=0.5), agreeing(1), 0.01)
     yield piloted_case(piloted(2, alike, step_size=0.0), agreeing(2), 0.01)
     if full:
