@@ -20,7 +20,7 @@ import multiprocessing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -146,19 +146,27 @@ def run(given: argparse.Namespace) -> None:
         }
     jobs = list(wanted(given, cases))
     found: dict[Job, Case] = {}
-    with ProcessPoolExecutor(given.jobs, mp_context=multiprocessing.get_context("fork")) as pool:
-        job_of = {pool.submit(partial(_measured, given.data, given.csv), job): job for job in jobs}
-        for count, done in enumerate(as_completed(job_of), 1):
-            job = job_of[done]
-            found[job] = done.result()
-            while job in found:  # runs are stored in their order: which are on file says which are missing
-                key = job.table, job.epsilon, job.method
-                new = found.pop(job)
-                cases[key] = replace(new, accuracy=(*cases[key].accuracy, *new.accuracy)) if key in cases else new
-                job = replace(job, run=job.run + 1)
-            if count % 20 == 0 or count == len(jobs):
-                console.print(f"{count:,} of {len(jobs):,} runs")
-                store(cases)
+    for count, (ended, case) in enumerate(_results(jobs, given), 1):
+        found[ended] = case
+        job = ended
+        while job in found:  # runs are stored in their order: how many are on file says which are missing
+            new = found.pop(job)
+            earlier = cases[new.key].accuracy if new.key in cases else ()
+            cases[new.key] = replace(new, accuracy=(*earlier, *new.accuracy))
+            job = replace(job, run=job.run + 1)
+        if count % 20 == 0 or count == len(jobs):
+            console.print(f"{count:,} of {len(jobs):,} runs")
+            store(cases)
+
+
+def _results(jobs: Sequence[Job], given: argparse.Namespace) -> Iterator[tuple[Job, Case]]:
+    """Each run and what came of it, in any order."""
+    if given.jobs == 1:
+        yield from ((job, _measured(given.data, given.csv, job)) for job in jobs)
+        return
+    with ProcessPoolExecutor(given.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        job_of = {pool.submit(_measured, given.data, given.csv, job): job for job in jobs}
+        yield from ((job_of[done], done.result()) for done in as_completed(job_of))
 
 
 # The page --------------------------------------------------------------------------------------------------------

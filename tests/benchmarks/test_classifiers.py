@@ -1,4 +1,4 @@
-"""docs/classifiers.md shows what the stored results say."""
+"""docs/classifiers.md and docs/classifier-results.md show what the stored results say."""
 
 from __future__ import annotations
 
@@ -9,35 +9,54 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import classes, classifier_costs, classifiers, r_tables, rule, wide
+from benchmarks import classes, classifier_costs, classifiers, classifiers_picture, few_records, rule, wide
 from benchmarks.accuracy import markdown
 from benchmarks.leads import Runs
 from benchmarks.peers import EPSILONS, read_counts
-from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Task
+from benchmarks.tables import TABLES, Task
+from pcqr.planning.classifiers.rule import choose
 from pcqr.schema import Column, Schema
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / classifiers.PAGE).read_text(encoding="utf-8")
+RESULTS, SUMMARY = ((ROOT / page).read_text(encoding="utf-8") for page in (classifiers.PAGE, classifiers.SUMMARY))
+
+
+def held_out_by_band(root: Path) -> str:
+    return markdown(rule.BY_BAND, rule.by_band(rule.stored(root / rule.RESULTS), rule.HELD_OUT))
+
+
+def few(root: Path) -> str:
+    return markdown(few_records.HEADER, few_records.rows(few_records.stored(root / few_records.RESULTS)))
 
 
 @pytest.mark.parametrize(
     "table",
     [
         classifiers.table,
-        classifiers.standing,
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), HELD_OUT)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), UNSEEN)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), FRESH)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / rule.RESULTS), WIDER)),
-        lambda root: markdown(rule.HEADER, rule.rows(rule.stored(root / r_tables.RESULTS), r_tables.QUESTIONS)),
+        held_out_by_band,
+        lambda root: markdown(rule.HEADER, rule.by_question(rule.stored(root / rule.RESULTS), rule.HELD_OUT)),
+        lambda root: markdown(rule.HEADER, rule.by_question(rule.stored(root / rule.RESULTS), rule.IN_VIEW)),
+        few,
         classifier_costs.table,
         wide.table,
         classes.table,
     ],
-    ids=["accuracy", "standing", "rule", "unseen", "fresh", "wider", "r-tables", "costs", "wide", "classes"],
+    ids=["accuracy", "by band", "held out", "in view", "few records", "costs", "wide", "classes"],
 )
 def test_the_page_has_the_tables_of_the_results(table: Callable[[Path], str]) -> None:
-    assert table(ROOT) in PAGE
+    assert table(ROOT) in RESULTS
+
+
+@pytest.mark.parametrize("table", [classifiers.standing, held_out_by_band, few])
+def test_the_summary_has_the_means(table: Callable[[Path], str]) -> None:
+    assert table(ROOT) in SUMMARY
+
+
+def test_what_is_published_is_named_for_the_table() -> None:
+    names = [classifiers.named(choose(1_000, epsilon)) for epsilon in (1.0, 10.0, 100.0, 1_000.0)]
+    assert names == ["tree", "tree and linear", "tree and linear, ferns", "tree and linear, ferns"]
+    assert set(names) == classifiers_picture.MARKERS.keys() == classifiers_picture.WORDS.keys()
+    assert {case.method for case in classifiers.stored(ROOT).values()} <= set(names)
 
 
 def test_all_peers_were_run_on_every_table_at_every_epsilon_often_enough() -> None:
@@ -98,5 +117,5 @@ def test_a_table_that_only_peers_were_run_on_has_empty_fields() -> None:
     for row in rows:
         key = row[0].removeprefix("| "), float(row[1])
         assert bool(row[4]) == (key in cases)
-        assert "±" in row[6]
-        assert "±" in row[8]
+        assert "±" in row[5]
+        assert "±" in row[7]

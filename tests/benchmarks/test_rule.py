@@ -1,20 +1,21 @@
-"""The rule on other questions: none is asked twice, and regret is what `auto` loses to the best."""
+"""The rule on other questions: none is asked twice, runs are stored in their order, and means are those of the runs."""
 
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 
-from benchmarks import r_tables, rule
-from benchmarks.rule import METHODS, NAMES, Case, Cases, by_strength, rows
-from benchmarks.tables import FRESH, HELD_OUT, TABLES, UNSEEN, WIDER, Source, Task
+from benchmarks import r_tables, rule, tables
+from benchmarks.rule import METHODS, NAMES, Case, Cases, Job, by_band, by_question
+from benchmarks.tables import TABLES, Source
 from pcqr.bench.tables import toy
 from pcqr.planning.classifiers.rule import Choice
 
-ALL = (HELD_OUT, UNSEEN, FRESH, WIDER, r_tables.QUESTIONS, r_tables.LATER, r_tables.LAST)
+ALL = {**tables.IN_VIEW, **r_tables.IN_VIEW, **r_tables.HELD_OUT}
 
 
 def answer_of(source: Source) -> tuple[object, ...]:
@@ -25,19 +26,12 @@ def answer_of(source: Source) -> tuple[object, ...]:
 
 
 def test_no_question_is_asked_twice() -> None:
-    names = [name for questions in ALL for name in questions]
-    assert len({*names, *TABLES}) == len(names) + len(TABLES), "seeds and results go by the name"
-    assert [*NAMES, *r_tables.QUESTIONS, *r_tables.LATER, *r_tables.LAST] == names
-    answers = [answer_of(source) for questions in ALL for source in questions.values()]
-    assert len(set(answers)) == len(answers)
-    seen: set[tuple[str, str]] = set()
-    for questions in (HELD_OUT, UNSEEN, FRESH):
-        about = {(source.file, source.label) for source in questions.values()}
-        assert seen.isdisjoint(about)
-        seen |= about
+    assert len({*NAMES, *TABLES}) == len(NAMES) + len(TABLES), "seeds and results go by the name"
+    assert set(NAMES) == ALL.keys()
+    assert len({answer_of(source) for source in ALL.values()}) == len(ALL)
 
 
-@pytest.mark.parametrize(("name", "source"), [pair for questions in ALL for pair in questions.items()])
+@pytest.mark.parametrize(("name", "source"), ALL.items(), ids=ALL)
 def test_a_question_is_well_formed(name: str, source: Source) -> None:
     assert name == name.strip() != ""
     assert "," not in name, "which is between two names of --tables"
@@ -47,67 +41,64 @@ def test_a_question_is_well_formed(name: str, source: Source) -> None:
     assert not source.drop or source.keep is None
 
 
-def test_regret_is_what_auto_loses_to_the_best_of_the_three() -> None:
-    accuracy: dict[Choice, tuple[float, ...]] = {"tree": (0.80, 0.82), "linear": (0.85, 0.85), "auto": (0.84, 0.85)}
-    cases: Cases = {
-        ("loan", 0.1, method): Case("loan", 1_000, 5, 0.1, method, 0.7, accuracy[method], (1.0, 1.0), 0.0)
-        for method in METHODS
-    }
-    cell, mean = rows(cases, UNSEEN)
-    assert cell == ["loan", "0.1", "100", "70.0", "81.0", "85.0", "84.5", "0.5"]
-    assert mean == ["mean regret", "", "", "", "4.00", "0.00", "0.50", ""]
-    assert rows(cases, HELD_OUT) == []
-
-
-def test_regret_is_summed_up_by_strength() -> None:
-    accuracy = {0.1: (0.80, 0.85, 0.83), 1.0: (0.90, 0.80, 0.91)}
-    cases: Cases = {
-        ("loan", epsilon, method): Case("loan", 10_000, 5, epsilon, method, 0.7, (reached,), (1.0,), 0.0)
+def cells(accuracy: dict[float, tuple[float, ...]]) -> Cases:
+    return {
+        ("loan", epsilon, method): Case("loan", 10_000, 5, epsilon, method, 0.7, (reached, reached + 0.01))
         for epsilon, three in accuracy.items()
-        for method, reached in zip(METHODS, three, strict=True)
+        for method, reached in zip(METHODS, three, strict=False)
     }
-    assert by_strength(cases, UNSEEN) == [
-        ["0 to 1,200", "1", "5.00", "0.00", "2.00", "1"],
-        ["8,000 to 30,000", "1", "1.00", "11.00", "0.00", "0"],
-        ["from 3,000 on", "1", "1.00", "11.00", "0.00", "0"],
-        ["from 8,000 on", "1", "1.00", "11.00", "0.00", "0"],
-        ["all", "2", "3.00", "5.50", "1.00", "1"],
+
+
+def test_means_are_by_strength_over_cells_that_all_methods_have() -> None:
+    cases = cells({0.1: (0.80, 0.85, 0.83), 0.3: (0.82, 0.86), 1.0: (0.90, 0.80, 0.91)})
+    assert by_band(cases, ["loan"]) == [
+        ["0 to 3,000", "1", "80.50", "85.50", "83.50"],
+        ["10,000 to 30,000", "1", "90.50", "80.50", "91.50"],
+        ["all", "2", "85.50", "83.00", "87.50"],
     ]
-    assert by_strength(cases, HELD_OUT) == []
+    assert by_band(cases, ["cellular"]) == []
 
 
-def test_a_later_run_keeps_what_it_does_not_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def made_up(task: Task, epsilon: float, method: Choice, runs: int) -> Case:
-        return Case("drama", task.y.size, 3, epsilon, method, 0.6, [0.7] * runs, [1.0] * runs, 0.0)
+def test_a_question_has_a_row_for_each_epsilon_and_gaps_where_nothing_was_run() -> None:
+    assert by_question(cells({0.3: (0.82, 0.86)}), ["cellular", "loan"]) == [
+        ["loan", "0.3", "3,000", "70.0", "82.5", "86.5", ""]
+    ]
 
-    monkeypatch.setattr(rule, "measure", made_up)
-    monkeypatch.chdir(tmp_path)
-    rule.PAGE.parent.mkdir()
-    rule.PAGE.write_text(
-        "before\n<!-- r-tables -->\n<!-- end of r-tables -->\n<!-- sum -->\n<!-- end of sum -->\nafter\n",
-        encoding="utf-8",
-    )
-    options = rule.parser_for("benchmarks.r_tables", "A line.", r_tables.QUESTIONS)
-    options.add_argument("--data", type=Path, default=tmp_path)
-    for given in (["--methods", "tree,auto"], ["--methods", "linear", "--runs", "1"]):
-        rule.compare(
-            options.parse_args(["--tables", "drama", "--epsilons", ".3", *given]),
-            lambda _name, _folder: toy(),
-            {r_tables.MARK: r_tables.QUESTIONS},
-            r_tables.RESULTS,
-            {"sum": r_tables.QUESTIONS},
-        )
-        cases = json.loads(r_tables.RESULTS.read_text(encoding="utf-8"))["cases"]
-        lines = rule.PAGE.read_text(encoding="utf-8").splitlines()
-        assert (lines[0], lines[-1]) == ("before", "after")
-        assert sum(line.startswith("| drama | 0.3 | 3,600 |") for line in lines) == 1
-    assert [(case["method"], len(case["accuracy"])) for case in cases] == [("tree", 2), ("linear", 1), ("auto", 2)]
-    assert sum(line.startswith("| mean regret |") for line in lines) == 1
-    assert "| all | 1 | 0.00 | 0.00 | 0.00 | 0 |" in lines
+
+def test_runs_are_stored_in_their_order_and_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = tmp_path / "rule.json"
+    monkeypatch.setattr(rule, "stored", lambda path=results: _stored(path))
+    monkeypatch.setattr(rule, "store", lambda cases, path=results: _store(cases, path))
+    monkeypatch.setattr(rule, "load", lambda *_given: toy())
+    monkeypatch.setattr(rule, "measure", _made_up)
+    given = Namespace(tables="drama", epsilons=".3", methods="tree,auto", runs=2, jobs=1, again=False)
+    places = Namespace(data=tmp_path, csv=tmp_path)
+    for runs in (2, 3):
+        rule.run(Namespace(**vars(given) | vars(places) | {"runs": runs}))
+    cases = json.loads(results.read_text(encoding="utf-8"))["cases"]
+    assert [(case["method"], case["accuracy"]) for case in cases] == [
+        ("tree", [0.7, 0.71, 0.72]),
+        ("auto", [0.7, 0.71, 0.72]),
+    ]
+    rule.run(Namespace(**vars(given) | vars(places) | {"methods": "auto", "runs": 1, "again": True}))
+    assert _stored(results)["drama", 0.3, "auto"].accuracy == [0.7]
+    assert _stored(results)["drama", 0.3, "tree"].accuracy == [0.7, 0.71, 0.72]
+
+
+_stored, _store = rule.stored, rule.store
+
+
+def _made_up(job: Job, task: tables.Task) -> Case:
+    return Case(job.table, task.y.size, 3, job.epsilon, job.method, 0.6, (round(0.7 + job.run / 100, 2),))
 
 
 def test_where_auto_is_a_tree_it_is_the_same_tree() -> None:
     task = toy()
-    tree, auto, linear = (rule.measure(task, 30.0 / task.y.size, method, 3) for method in ("tree", "auto", "linear"))
-    assert len(set(tree.accuracy)) == 3, "other seeds give other trees"
-    assert auto.accuracy == tree.accuracy != linear.accuracy
+
+    def accuracies(method: Choice) -> list[float]:
+        jobs = [Job("toy", 30.0 / task.y.size, method, run) for run in range(3)]
+        return [rule.measure(job, task).accuracy[0] for job in jobs]
+
+    tree, auto, linear = accuracies("tree"), accuracies("auto"), accuracies("linear")
+    assert len(set(tree)) == 3, "other seeds give other trees"
+    assert auto == tree != linear
