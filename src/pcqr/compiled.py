@@ -18,8 +18,8 @@ class _Lazy:
         update_wrapper(self, function)
 
     def __call__(self, *args: object) -> object:
-        if self._compiled is None:
-            self._compiled = self._jitted(cache=True, nogil=True)
+        if self._compiled is None:  # no wrapper for calls from C: nobody makes them, and it takes time to compile
+            self._compiled = self._jitted(cache=True, nogil=True, no_cfunc_wrapper=True)
         return self._compiled(*args)
 
     def _jitted(self, **options: Any) -> Callable[..., object]:

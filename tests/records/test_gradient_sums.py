@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.records import InMemory, gradient_sums
 from pcqr.records.counting import MOST_RECORDS
 from pcqr.records.gradient_kernels import _share, add_scores
-from pcqr.records.gradient_sums import GRID, LARGEST_WEIGHT, GradientSums, cell_length, lengths, on_grid
+from pcqr.records.gradient_sums import GRID, LARGEST_WEIGHT, GradientSums, cell_length, cell_weights, lengths, on_grid
 from pcqr.records.gradients import MARGINS, slope_table, weight_table
 
 EXTREME = np.array([-32767, 32767, -32766, 0, 2, -2, 100, -4096])
@@ -119,6 +120,21 @@ def test_lengths_are_the_largest_that_the_bound_allows(rows: list[list[int]], sh
         assert 256 * length**2 * count <= (256 - share) * bound**2 < 256 * (length + 1) ** 2 * count
 
 
+def test_lengths_of_more_records_than_are_taken_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(0).integers(-32767, 32768, (100, 5)).astype(np.int16)
+    whole = lengths(vectors, 77, 1 << 24)
+    monkeypatch.setattr(gradient_sums, "_BLOCK", 7)
+    assert (lengths(vectors, 77, 1 << 24) == whole).all()
+
+
+@pytest.mark.parametrize("nearby", [-1, 0, 1])
+def test_roots_are_the_largest_integers_below(nearby: int) -> None:
+    """At squares and beside them, to where a float no longer tells them apart."""
+    roots = np.array([1, 2, 3, 1000, 2**12, 2**24 - 1, 2**24, 2**27 - 1, 2**30 + 1, 3_037_000_498])
+    found = gradient_sums._roots(roots * roots + nearby)
+    assert found.tolist() == [math.isqrt(root * root + nearby) for root in roots.tolist()]
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_largest_scores_fit_their_integers(sign: int) -> None:
     """2¹⁶ coordinates and 2¹⁶ ferns, all entries and all weights at their ends: within a few parts of 2⁶³."""
@@ -196,3 +212,4 @@ def test_fewer_records_than_were_promised_are_refused() -> None:
 def test_a_share_is_cut_towards_zero_and_keeps_its_sign(residual: int) -> None:
     for length in (0, 1, 2**15 - 1, 2**15, 2**20 + 5):
         assert _share(residual, length) == int(residual * length / 2**15)
+        assert cell_weights(np.array([[residual]]), length).tolist() == [[int(residual * length / 2**15)]]

@@ -147,12 +147,18 @@ def count_size(
 
     `records` are those of the block. The length of `words` depends on how many have each label: it decides nothing.
     """
+
+    def count_share(low: int, high: int) -> None:
+        conjunction = np.full((larger.shape[1] + 1, words.shape[1]), ~np.uint64(0))
+        occupied = np.ones(len(conjunction), dtype=np.bool_)
+        _count_sets(words, bounds, larger[low:high], steps, conjunction, occupied, table)
+
     # Shares have different larger members: no two of them write to the same row.
     in_shares(
         f"counting sets of {larger.shape[1] + 1} predicates",
         larger.shape[0],
         words.shape[0] * (records // 64 + 1),
-        lambda low, high: _count_sets(words, bounds, larger[low:high], steps, table),
+        count_share,
     )
 
 
@@ -199,22 +205,23 @@ def _check_records(records: int) -> None:
 
 
 @compiled
-def _count_sets(words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray, table: Int32Array) -> None:
+def _count_sets(
+    words: Words, bounds: IntArray, larger: Int32Array, steps: IntArray,
+    conjunction: Words, occupied: BoolArray, table: Int32Array,
+) -> None:  # fmt: skip
     """Add to `table` the counts of all sets {i} ∪ L, L a row of `larger` and i below its members.
 
     Rows of `larger` come in the order of their ranks, so neighbours mostly share all but the smallest members: the
     conjunctions of L's j-th to last members are kept for every j, and a step recomputes only what changed. For i it is
     then one AND and one population count a word (the arithmetic below is compiled to that instruction). Slices, not
     offsets: only an index that is seen to be non-negative lets the compiler use wide registers.
+
+    `conjunction` is working memory, all bits of its last row set, and `occupied` says which rows of it have any.
     """
-    predicates, length = words.shape
+    predicates, width = words.shape[0], larger.shape[1]
     one, two, four, top_byte = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
     m1, m2 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
     m4, ones = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
-    width = larger.shape[1]
-    conjunction = np.empty((width + 1, length), np.uint64)
-    conjunction[width] = ~np.uint64(0)
-    occupied = np.ones(width + 1, np.bool_)
     for k in range(larger.shape[0]):
         changed = width - 1
         while k > 0 and changed >= 0 and larger[k, changed] == larger[k - 1, changed]:
@@ -223,7 +230,7 @@ def _count_sets(words: Words, bounds: IntArray, larger: Int32Array, steps: IntAr
             held = np.uint64(0)
             if occupied[j + 1]:
                 kept, rest, added = conjunction[j], conjunction[j + 1], words[larger[k, j]]
-                for t in range(length):
+                for t in range(kept.size):
                     v = rest[t] & added[t]
                     kept[t] = v
                     held |= v

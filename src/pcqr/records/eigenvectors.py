@@ -25,85 +25,71 @@ _NEGLIGIBLE = 2.0**-900
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
     """(eigenvalues, eigenvectors) of a symmetric matrix: from the largest value down, vectors in the columns."""
-    reduced = np.array(matrix, dtype=np.float64)
-    diagonal, beside, rows = np.zeros(len(matrix)), np.zeros(len(matrix)), np.eye(len(matrix))
-    _reduce(reduced, diagonal, beside, rows)
+    size = len(matrix)
+    reduced, rows = np.array(matrix, dtype=np.float64), np.eye(size)
+    diagonal, beside, factors, product = np.zeros((4, size))
+    _reduce(reduced, beside, factors, product)
+    diagonal[:] = np.diagonal(reduced)
+    beside[-2:-1] = np.diagonal(reduced, 1)[-1:]
+    _reflect(reduced, factors, product, rows)
+    rows = np.ascontiguousarray(rows.T)
     _diagonalise(diagonal, beside, rows)
     order = np.argsort(-diagonal, kind="stable")
     return diagonal[order], np.ascontiguousarray(rows[order].T)
 
 
 @compiled
-def _reduce(matrix: Floats, diagonal: Floats, beside: Floats, rows: Floats) -> None:
-    """Find Q with Qᵀ·A·Q of three diagonals, `diagonal` and `beside`; Qᵀ is left in `rows`, the unit matrix before.
+def _reduce(matrix: Floats, beside: Floats, factors: Floats, product: Floats) -> None:
+    """Reduce A to three diagonals: its own, and `beside` on both sides of it, all but the last entry.
 
-    By reflections I − f·v·vᵀ, one for each row but two: v is left in the row, which is not needed any more.
+    By reflections A ← (I − f·v·vᵀ)·A·(I − f·v·vᵀ), one for each row but two, which take x, the row beyond its diagonal,
+    to (target, 0, …, 0). v is left in the place of x, and f in `factors`: 0 where x is 0, or nearly. `product` is
+    working memory.
     """
-    size = len(diagonal)
-    factors, product = np.zeros(size), np.zeros(size)
-    for k in range(size - 2):
-        vector, rest = matrix[k, k + 1 :], matrix[k + 1 :, k + 1 :]
-        beside[k], factors[k] = _reflection(vector)
-        _reflect_both(rest, vector, factors[k], product)
-    for k in range(size):
-        diagonal[k] = matrix[k, k]
-    if size > 1:
-        beside[size - 2] = matrix[size - 2, size - 1]
-    for k in range(size - 3, -1, -1):
-        _reflect(rows[k + 1 :, k + 1 :], matrix[k, k + 1 :], factors[k], product)
-    for i in range(size):
-        for j in range(i):
-            rows[i, j], rows[j, i] = rows[j, i], rows[i, j]
-
-
-@compiled
-def _reflection(vector: Floats) -> tuple[float, float]:
-    """Turn x into the v whose reflection takes x to (target, 0, …, 0); (target, f). f = 0 where x is 0, or nearly."""
-    square = 0.0
-    for i in range(vector.size):
-        square += vector[i] * vector[i]
-    target = -math.sqrt(square) if vector[0] > 0.0 else math.sqrt(square)
-    half = square - target * vector[0]  # ‖v‖²/2
-    if half < _NEGLIGIBLE:
-        return vector[0], 0.0
-    vector[0] -= target
-    return target, 1.0 / half
-
-
-@compiled
-def _reflect_both(matrix: Floats, vector: Floats, factor: float, product: Floats) -> None:
-    """A ← (I − f·v·vᵀ)·A·(I − f·v·vᵀ), A symmetric."""
-    _multiply(matrix, vector, factor, product)
-    inner = 0.0
-    for i in range(vector.size):
-        inner += vector[i] * product[i]
-    half = 0.5 * inner * factor
-    for i in range(vector.size):
-        product[i] -= half * vector[i]
-    for j in range(vector.size):
-        row, first, second = matrix[j], vector[j], product[j]
+    for k in range(beside.size - 2):
+        vector, here = matrix[k, k + 1 :], product[k + 1 :]
+        square = 0.0
         for i in range(vector.size):
-            row[i] -= first * product[i] + second * vector[i]
+            square += vector[i] * vector[i]
+            here[i] = 0.0
+        target = -math.sqrt(square) if vector[0] > 0.0 else math.sqrt(square)
+        half = square - target * vector[0]  # ‖v‖²/2
+        beside[k], factor = vector[0], 0.0
+        if not half < _NEGLIGIBLE:
+            beside[k], factor = target, 1.0 / half
+            vector[0] -= target
+        factors[k] = factor
+        for j in range(vector.size):
+            weight, row = vector[j] * factor, matrix[k + 1 + j, k + 1 :]
+            for i in range(vector.size):
+                here[i] += weight * row[i]
+        inner = 0.0
+        for i in range(vector.size):
+            inner += vector[i] * here[i]
+        half = 0.5 * inner * factor
+        for i in range(vector.size):
+            here[i] -= half * vector[i]
+        for j in range(vector.size):
+            first, second, row = vector[j], here[j], matrix[k + 1 + j, k + 1 :]
+            for i in range(vector.size):
+                row[i] -= first * here[i] + second * vector[i]
 
 
 @compiled
-def _reflect(matrix: Floats, vector: Floats, factor: float, product: Floats) -> None:
-    """A ← (I − f·v·vᵀ)·A."""
-    _multiply(matrix, vector, factor, product)
-    for j in range(vector.size):
-        row, weight = matrix[j], vector[j]
+def _reflect(matrix: Floats, factors: Floats, product: Floats, rows: Floats) -> None:
+    """Apply A ← (I − f·v·vᵀ)·A to `rows`, the unit matrix, for every v and f of `_reduce`, the last first."""
+    for k in range(factors.size - 3, -1, -1):
+        vector, here, factor = matrix[k, k + 1 :], product[k + 1 :], factors[k]
         for i in range(vector.size):
-            row[i] -= weight * product[i]
-
-
-@compiled
-def _multiply(matrix: Floats, vector: Floats, factor: float, product: Floats) -> None:
-    """`product` ← f·vᵀ·A, row by row."""
-    product[: vector.size] = 0.0
-    for j in range(vector.size):
-        row, weight = matrix[j], vector[j] * factor
-        for i in range(vector.size):
-            product[i] += weight * row[i]
+            here[i] = 0.0
+        for j in range(vector.size):
+            weight, row = vector[j] * factor, rows[k + 1 + j, k + 1 :]
+            for i in range(vector.size):
+                here[i] += weight * row[i]
+        for j in range(vector.size):
+            weight, row = vector[j], rows[k + 1 + j, k + 1 :]
+            for i in range(vector.size):
+                row[i] -= weight * here[i]
 
 
 @compiled

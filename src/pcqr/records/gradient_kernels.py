@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcqr.compiled import compiled
 
 FULL_SLOPE = 1 << 15
-_SLOPE_BITS = 15
+SLOPE_BITS = 15
 _SHORT_SUM = 127
 """So many entries of records' vectors, at most 2²⁴ each, are added up in 32 bits."""
 
@@ -24,17 +24,6 @@ Cells = NDArray[np.uint16]
 Labels = NDArray[np.int8]
 Weights = NDArray[np.int32]
 Integers = NDArray[np.int64]
-
-
-@compiled
-def fill_lengths(vectors: Vectors, square: int, whole: int, found: Weights) -> None:
-    """`found`[i]: the largest integer Λ with Λ²·max(‖v_i‖², 1) ≤ `square`/`whole`."""
-    for i in range(vectors.shape[0]):
-        vector = vectors[i]
-        norm = 0
-        for j in range(vector.size):
-            norm += int(vector[j]) * int(vector[j])
-        found[i] = _root(square // (whole * max(norm, 1)))
 
 
 @compiled
@@ -132,15 +121,6 @@ def add_vectors(vectors: Vectors, lengths: Weights, low: int, residuals: Integer
 
 
 @compiled
-def fill_weights(residuals: Integers, low: int, cell_length: int, weights: Weights) -> None:
-    """Set `weights`[k, `low` + i] to t_k = r_k·Γ/2¹⁵ towards zero."""
-    blocks, records = residuals.shape
-    for k in range(blocks):
-        for i in range(records):
-            weights[k, low + i] = _share(residuals[k, i], cell_length)
-
-
-@compiled
 def add_by_cell(cells: Cells, low: int, high: int, weights: Weights, sums: Integers) -> None:
     """Add every record's t_k to `sums`[k, l, cell of the record] for the ferns from `low` to `high`."""
     for fern in range(low, high):
@@ -177,5 +157,5 @@ def _root(square: int) -> int:
 @compiled
 def _share(residual: int, length: int) -> int:
     """residual·length/2¹⁵, towards zero."""
-    product = abs(residual) * length >> _SLOPE_BITS
+    product = abs(residual) * length >> SLOPE_BITS
     return product if residual > 0 else -product

@@ -14,14 +14,13 @@ from pcqr.records.arrays import Labels, Points
 from pcqr.records.counting import MOST_RECORDS
 from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.gradient_kernels import (
+    SLOPE_BITS,
     Integers,
     Vectors,
     Weights,
     add_by_cell,
     add_scores,
     add_vectors,
-    fill_lengths,
-    fill_weights,
     to_residuals,
     to_slopes,
     weigh,
@@ -35,6 +34,9 @@ LARGEST_WEIGHT = 1 << 30
 LARGEST_BOUND = 1 << 24
 _MARGIN_BITS = 12
 """A score is a margin times 2²⁰·M; margins are told in 256ths."""
+
+_BLOCK = 1 << 10
+"""Records whose lengths are found at a time."""
 
 _MOST_ROWS = 1 << 17
 """Records whose scores are held at a time: the more, the less often the tables of all ferns go through the cache."""
@@ -147,7 +149,7 @@ class GradientSums:
             if self._weights is not None:
                 weigh(found, self._weights[low:high], self._whole)
             if features.count:
-                fill_weights(found, low, self._cell_length, weights)
+                weights[:, low:high] = cell_weights(found, self._cell_length)
             part = np.zeros(dense.shape, dtype=np.int64)
             add_vectors(self._vectors, self._lengths, low, found, part)
             return part
@@ -182,8 +184,28 @@ class GradientSums:
 def lengths(vectors: Vectors, share: int, bound: int) -> Weights:
     """For each vector the largest integer Λ with Λ²·max(‖v‖², 1) ≤ `share`·M²/256, M = `bound`."""
     found = np.empty(vectors.shape[0], dtype=np.int32)
-    fill_lengths(vectors, share * bound**2, WHOLE_SHARE, found)
+    for low in range(0, len(vectors), _BLOCK):
+        block = vectors[low : low + _BLOCK].astype(np.int64)
+        norms = np.maximum((block * block).sum(axis=1), 1)
+        squares = share * bound**2 // (WHOLE_SHARE * norms)
+        found[low : low + _BLOCK] = _roots(squares)
     return found
+
+
+def _roots(squares: Integers) -> Integers:
+    """⌊√squares⌋: floats to begin with, then whole numbers until the definition holds."""
+    roots = np.sqrt(squares).astype(np.int64)
+    while (is_large := roots * roots > squares).any():
+        roots -= is_large
+    while (is_small := (roots + 1) * (roots + 1) <= squares).any():
+        roots += is_small
+    return roots
+
+
+def cell_weights(residuals: Integers, cell_length: int) -> Integers:
+    """Return t = r·Γ/2¹⁵, towards zero, Γ = `cell_length`."""
+    found = np.abs(residuals) * cell_length >> SLOPE_BITS
+    return np.where(residuals > 0, found, -found)
 
 
 def cell_length(count: int, share: int, bound: int) -> int:

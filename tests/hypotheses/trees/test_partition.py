@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from support.line import PRECISE, PreciseChooser
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.hypotheses.trees import DecisionTrees, Predicate, splits
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
 from pcqr.noise import Chooser
 from pcqr.records import counting
@@ -196,6 +196,23 @@ def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = PartitionFunction(counts, MistakeLaw(counts, 0.3, 0.1))
     for own, other in zip(itertools.chain(*whole._levels), itertools.chain(*shared._levels), strict=True):
         assert all((a == b).all() for a, b in zip(own, other, strict=True))
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-3, 0.21, 50.0])
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_leaves_of_two_classes_have_the_sums_of_any_number_to_the_last_bit(size: int, eta: float) -> None:
+    """A kernel of their own, from differences of counts, against the one for all numbers of classes."""
+    predicates = 6
+    counts = count_conjunctions([records(*cells_and_counts(predicates, 2, 3000))], predicates, 2, size + 1)
+    law, sets = MistakeLaw(counts, eta, 0.1), counts.sets.of_size(size)
+    nodes, sums = counts.of_nodes(sets), []
+    for kernel in (splits.add_leaf_pairs, splits._add_leaf_pairs):
+        leaf_cost, mass = law.leaves(nodes)
+        cost = leaf_cost.astype(np.int32)
+        kernel(counts.table, counts.sets.start, counts.sets.steps, sets, nodes, law.decay, cost, mass)
+        sums.append((cost.tolist(), mass.tolist()))
+    assert sums[0] == sums[1]
+    assert (np.array(sums[0][0]) < law.leaves(nodes)[0]).any(), "a split is better than a leaf"
 
 
 def test_memory_is_what_the_class_says() -> None:

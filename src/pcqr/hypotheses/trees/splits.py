@@ -24,24 +24,31 @@ def add_pairs(
     decay: FloatArray, cost: Int32Array, mass: FloatArray,
 ) -> None:  # fmt: skip
     """Add the pairs whose values are stored: `wider_cost`, `wider_mass`, of all nodes with one literal more."""
-    size, predicates = sets.shape[1], steps.shape[0] - 1
+    size, predicates, last = sets.shape[1], steps.shape[0] - 1, decay.size - 1
     for k in range(sets.shape[0]):
         for place in range(size + 1):
             row_without_b = 0
             for j in range(size):
                 row_without_b += steps[sets[k, j], j + 1 + (j >= place)]
-            low, high = _between(sets, k, place, predicates)
-            for b in range(low, high):
-                row = row_without_b + steps[b, place + 1]
-                for sign in range(1 << size):
-                    fails = (sign & ((1 << place) - 1)) | (sign >> place) << (place + 1)
-                    holds = fails | 1 << place
+            # The predicates that come after `place` members: joined to the set, they have that place.
+            low = sets[k, place - 1] + 1 if place > 0 else 0
+            high = sets[k, place] if place < size else predicates
+            for sign in range(1 << size):
+                fails = (sign & ((1 << place) - 1)) | (sign >> place) << (place + 1)
+                holds = fails | 1 << place
+                least, total = np.int64(cost[k, sign]), mass[k, sign]
+                for b in range(low, high):
+                    row = row_without_b + steps[b, place + 1]
                     value = wider_mass[row, fails] * wider_mass[row, holds]
-                    least = wider_cost[row, fails] + wider_cost[row, holds]
-                    cost[k, sign], mass[k, sign] = _sum(cost[k, sign], mass[k, sign], least, value, decay)
+                    gap = wider_cost[row, fails] + wider_cost[row, holds] - least
+                    if gap >= 0:  # the cost of a sum is the smaller one
+                        total += value * decay[min(gap, last)]
+                    else:
+                        total = total * decay[min(-gap, last)] + value
+                        least += gap
+                cost[k, sign], mass[k, sign] = least, total
 
 
-@compiled
 def add_leaf_pairs(
     table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray,
     decay: FloatArray, cost: Int32Array, mass: FloatArray,
@@ -50,6 +57,66 @@ def add_leaf_pairs(
 
     `nodes` are the counts of the nodes of `sets`.
     """
+    if table.shape[1] == 2:
+        more = np.empty((1 << sets.shape[1], steps.shape[0] - 1), dtype=np.int32)
+        _add_leaf_pairs_of_two(table, start, steps, sets, nodes, decay, more, cost, mass)
+    else:
+        _add_leaf_pairs(table, start, steps, sets, nodes, decay, cost, mass)
+
+
+@compiled
+def _add_leaf_pairs_of_two(  # noqa: PLR0912 (a kernel in a kernel takes longer to compile than to write out)
+    table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray,
+    decay: FloatArray, more: Int32Array, cost: Int32Array, mass: FloatArray,
+) -> None:  # fmt: skip
+    """`_add_leaf_pairs` for two classes, where a leaf's value follows from how many more 0s than 1s there are.
+
+    `more` is working memory: `more[sign, b]` = N₀ − N₁ at node ∧ b. With M = N₀ + N₁ a leaf has (M − |N₀ − N₁|)/2
+    mistakes and the value (1 + e^{−θ|N₀ − N₁|})/2.
+    """
+    size, predicates, last = sets.shape[1], steps.shape[0] - 1, decay.size - 1
+    signs = 1 << size
+    for k in range(sets.shape[0]):
+        for place in range(size + 1):
+            low = sets[k, place - 1] + 1 if place > 0 else 0
+            high = sets[k, place] if place < size else predicates
+            for subset in range(signs):
+                row, taken, place_of_b = 0, 0, 1
+                for j in range(size):
+                    if subset >> j & 1:
+                        taken += 1
+                        place_of_b += j < place
+                        row += steps[sets[k, j], taken + (j >= place)]
+                row += start[taken + 1]
+                for b in range(low, high):
+                    found = row + steps[b, place_of_b]
+                    more[subset, b] = table[found, 0] - table[found, 1]
+            for j in range(size):  # one literal after the other
+                for subset in range(signs):
+                    if not subset >> j & 1:
+                        for b in range(low, high):
+                            more[subset, b] -= more[subset | 1 << j, b]
+            for sign in range(signs):
+                records, whole = nodes[k, sign, 0] + nodes[k, sign, 1], nodes[k, sign, 0] - nodes[k, sign, 1]
+                least, total = np.int64(cost[k, sign]), mass[k, sign]
+                for b in range(low, high):
+                    one, other = abs(more[sign, b]), abs(whole - more[sign, b])
+                    value = (1.0 + decay[min(one, last)]) * ((1.0 + decay[min(other, last)]) / 4.0)
+                    gap = ((records - one - other) >> 1) - least
+                    if gap >= 0:
+                        total += value * decay[min(gap, last)]
+                    else:
+                        total = total * decay[min(-gap, last)] + value
+                        least += gap
+                cost[k, sign], mass[k, sign] = least, total
+
+
+@compiled
+def _add_leaf_pairs(
+    table: Int32Array, start: IntArray, steps: IntArray, sets: Int32Array, nodes: IntArray,
+    decay: FloatArray, cost: Int32Array, mass: FloatArray,
+) -> None:  # fmt: skip
+    """`add_leaf_pairs` for any number of classes."""
     size, predicates, signs = sets.shape[1], steps.shape[0] - 1, 1 << sets.shape[1]
     classes = table.shape[1]
     row_without_b, place_of_b = np.empty(signs, np.int64), np.empty(signs, np.int64)
