@@ -16,11 +16,13 @@ Method = Literal["tree", "linear"]
 Choice = Literal["auto", "tree", "linear"]
 
 TREES = (
-    (0.0, DecisionTrees(deepest=3, cuts=10)),
+    (0.0, DecisionTrees(deepest=2, stop=0.8, cuts=10)),
+    (50.0, DecisionTrees(deepest=3, stop=0.5, cuts=10)),
     (600.0, DecisionTrees(cuts=15)),
     (1_500.0, DecisionTrees()),
 )
-"""(n·ε from which on, the trees that one is drawn among): the less of it there is, the fewer."""
+"""(n·ε from which on, the trees that one is drawn among). The less of it there is, the fewer they are, and the likelier
+is a node to stop: a single leaf is a draw of a label."""
 
 LINEAR_FROM = 3_000.0
 """n·ε from which on there is a linear classifier beside a tree. Below, a tree: one draw that spends everything."""
