@@ -10,8 +10,8 @@ PARTS = "algorithms/test_parts_are_the_plans.py"
 OTHER_NAMES = {
     "pcqr/accounting/loss.py": ["accounting/test_never_too_small.py"],
     "pcqr/accounting/renyi.py": ["accounting/test_never_too_small.py"],
-    "pcqr/algorithms/counted.py": [PARTS],
     "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_gradient_steps_exactly.py"],
+    "pcqr/algorithms/published.py": ["algorithms/test_published.py", "algorithms/test_tree_beside_linear.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
@@ -24,7 +24,9 @@ OTHER_NAMES = {
     "pcqr/algorithms/log.py": ["algorithms/test_priv_class.py", "release/durable/test_copies.py"],
     "pcqr/estimators/kept.py": ["release/durable/test_kept_releases.py", "release/durable/test_copies.py"],
     "pcqr/peers/knn/planning.py": ["peers/knn/test_individual_planning.py"],
-    "pcqr/plan/ways.py": ["plan/test_stages.py"],
+    "pcqr/plan/composition.py": ["plan/test_composition.py", "plan/test_zcdp.py", "plan/test_sums_guarantee.py"],
+    "pcqr/plan/linear.py": ["plan/test_stages.py"],
+    "pcqr/plan/stages.py": ["plan/test_stages.py", "algorithms/test_guarantees.py"],
     "pcqr/records/keeping.py": ["release/durable/test_kept_releases.py"],
     "pcqr/release/durable/log.py": ["release/durable/test_ledger_log.py"],
     "pcqr/release/durable/directory.py": ["release/durable/test_kept_releases.py"],
@@ -91,7 +93,9 @@ FURTHER = {
     "release": ["release/durable"],
     "plan": [
         "algorithms/test_linear_descent.py",
-        "algorithms/test_counted.py",
+        "plan",
+        "algorithms/test_published.py",
+        "algorithms/test_tree_beside_linear.py",
         "privacy/test_gradient_steps_exactly.py",
     ],
 }
