@@ -11,7 +11,7 @@ OTHER_NAMES = {
     "pcqr/accounting/loss.py": ["accounting/test_never_too_small.py"],
     "pcqr/accounting/renyi.py": ["accounting/test_never_too_small.py"],
     "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_gradient_steps_exactly.py"],
-    "pcqr/algorithms/published.py": ["algorithms/test_published.py", "algorithms/test_tree_beside_linear.py"],
+    "pcqr/algorithms/published.py": ["algorithms/test_published_stages.py", "algorithms/test_tree_beside_linear.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],
@@ -94,7 +94,7 @@ FURTHER = {
     "plan": [
         "algorithms/test_linear_descent.py",
         "plan",
-        "algorithms/test_published.py",
+        "algorithms/test_published_stages.py",
         "algorithms/test_tree_beside_linear.py",
         "privacy/test_gradient_steps_exactly.py",
     ],

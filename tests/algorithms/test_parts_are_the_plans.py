@@ -1,4 +1,4 @@
-"""What is drawn is what was planned, part by part: at the plan's η and noise. For `publish` see test_published.py.
+"""What is drawn is what was planned, part by part: at the plan's η and noise (`publish`: test_published_stages.py).
 
 Statistics hardly tell a tree at twice its η from one that was paid for, so the parts are watched as they are asked for.
 """
