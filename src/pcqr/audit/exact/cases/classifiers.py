@@ -263,6 +263,6 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
         yield piloted_case(piloted(2, (0.5, 1.0, 1.0, 1.0)), two, 0.01)
         yield piloted_case(piloted(5, (1.0, 1.0, 1.0, 1.0)), agreeing(5), 0.001)
         yield piloted_case(piloted(2, (0.5, 1.0, 0.5, 1.0), tree=0.5), two, 0.01)
-        yield piloted_case(piloted(2, alike, tree=0.5, step_size=0.0), two, 0.01)
+        yield piloted_case(piloted(2, alike, tree=0.5, step_size=0.0), agreeing(2), 0.01)
         plan = gradient_step_plan(FERNS, 16, 1.0, classes=3)
         yield gradient_step_case(FERNS, plan, all_neighbours(2, ONE_PLACE), 0.01)
