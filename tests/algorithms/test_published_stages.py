@@ -250,6 +250,16 @@ def test_nor_does_a_person_who_replaces_all_of_their_rows() -> None:
     assert len(moved) > 1
 
 
+def test_persons_of_one_row_are_compared_as_records_are() -> None:
+    """In persons, not in their 64ths: on the same noise the option turns at the same lead."""
+    records = crossed()
+    stage = piloted()
+    lead, _ = in_parts(stage, records, 5)
+    for limit in (lead // M, lead // M + 1):
+        at = with_lead(stage, limit)
+        assert run(at, Persons(records, np.arange(N)), 5) == run(at, records, 5)
+
+
 # What is drawn is what was planned ------------------------------------------------------------------------------------
 
 
@@ -326,6 +336,23 @@ def test_a_tree_and_the_linear_classifier_beside_it_are_made_as_planned(monkeypa
     beside = PLAIN.beside(ROOT, PUBLIC, 0.4)
     assert beside.tree == ROOT
     assert watch.descended == [(beside, replace(linear, dense=beside.size))]
+
+
+def test_a_draw_is_at_its_own_temperature_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before it moves neither its η nor its class: so the interval of its loss is the same."""
+    first, second = (replace(each, dense=most_coordinates(PLAIN)) for each in linears(N, (2, 3), 5.0))
+    draws = DrawStage(0.01), DrawStage(0.02)
+    options = Branch((Sequence((draws[0], second)), draws[1]))
+    for stage, drawn in (
+        (Sequence((draws[0], first, second, draws[1])), list(draws)),
+        (Sequence((first, second, ComparisonStage(N, M, 10.0 * M, N), options)), [draws[0]]),
+        (Sequence((first, second, ComparisonStage(N, M, 10.0 * M, -N), options)), [draws[1]]),
+    ):
+        watch = Watch()
+        monkeypatch.setattr(module, "sspp", watch.sspp)
+        monkeypatch.setattr(module, "descend", watch.descend)
+        publish(stage, TREES, TABLE, SeededEntropy(0), maps=MAPS, public=PUBLIC)
+        assert watch.drawn == [(TREES, draw) for draw in drawn]
 
 
 def test_a_draw_alone_is_from_the_class_at_its_temperature() -> None:
