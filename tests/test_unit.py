@@ -73,7 +73,9 @@ def test_a_person_with_any_number_of_rows_is_one_with_a_bounded_number_too() -> 
 def test_what_holds_for_records_that_were_persons_holds_for_persons() -> None:
     about = Guarantee(1.0, 1e-6).for_persons("n counts persons")
     assert (about.unit, about.epsilon, about.delta, about.steps) == (PERSON, 1.0, 1e-6, ("n counts persons",))
-    assert promise(about, 1_000).startswith("Replace all rows of any one of the 1,000 persons, and no set of outcomes")
+    assert promise(about, 1_000).startswith(
+        "If all rows of any one of the 1,000 persons were different, no set of outcomes"
+    )
     for other in (about, Guarantee(1.0, unit=PRESENCE)):
         with pytest.raises(ParameterError, match="only unit"):
             other.for_persons("again")
@@ -86,7 +88,7 @@ def test_presence_is_less_than_a_record_and_says_so() -> None:
     assert Unit("presence") == PRESENCE
     assert PRESENCE != RECORD
     assert PRESENCE.adjacency == "REMOVE OR ADD one record, which is less than to replace one"
-    assert (RECORD.change, PRESENCE.change, Unit.person(2).change) == ("Replace", "Remove", "Replace")
+    assert (RECORD.change, PRESENCE.change, Unit.person(2).change) == ("different", "removed", "different")
     with pytest.raises(ParameterError):
         Unit("presence", 2)
     with pytest.raises(ParameterError, match="only unit"):
@@ -102,4 +104,4 @@ def test_presence_is_less_than_a_record_and_says_so() -> None:
         about_presence.amplify(0.5)
     assert about_presence.compose(about_presence).unit == PRESENCE
     assert "REMOVE OR ADD" in str(about_presence)
-    assert promise(about_presence, 1_000).startswith("Remove any one of the 1,000 private records, and no outcome")
+    assert promise(about_presence, 1_000).startswith("If any one of the 1,000 private records were removed, no outcome")

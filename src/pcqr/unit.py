@@ -43,7 +43,7 @@ class Unit(Document):
     Attributes
     ----------
     change : str
-        What is done to a unit, in a word that begins a sentence.
+        What the unit of a neighbour is, in a word: different, or removed.
     adjacency : str
         What turns a table into a neighbour, in words.
     revealed : str
@@ -99,11 +99,11 @@ class Unit(Document):
 
     @property
     def change(self) -> str:
-        """What is done to a unit: the word before `any_one`."""
-        return "Remove" if self.kind == "presence" else "Replace"
+        """What a neighbour's unit is: the word after "If `any_one` were"."""
+        return "removed" if self.kind == "presence" else "different"
 
     def any_one(self, records: int | None = None) -> str:
-        """Any unit of a table, in words, with n = `records` of them where that is known: what comes after `change`."""
+        """Any unit of a table, in words, with n = `records` of them where that is known."""
         if self.kind != "person":
             return "any one private record" if records is None else f"any one of the {records:,} private records"
         which = "any one person" if records is None else f"any one of the {records:,} persons"

@@ -219,7 +219,7 @@ def test_a_dry_run_reads_no_value_and_spends_nothing(
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     for part in (
-        "Replace any one of the 6,000 private records",
+        "If any one of the 6,000 private records were different",
         "30 rows: 30 new queries.",
         "The batch adds nothing to ε and δ",
         "an estimate and not a bound",

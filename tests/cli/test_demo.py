@@ -26,7 +26,7 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
         "6,000 private records, 2,000 public rows",
         "published classifier: made once",
         "votes, trees of depth 2: one query at a time",
-        "Replace any one",
+        "If any one of the 6,000 private records were different, no",
         "charged whole at fit",
         "predict >50K",
         "Who makes both on the same records spends both: ε = 4",

@@ -13,9 +13,12 @@ from pcqr.unit import Unit
 
 def test_a_promise_is_about_the_unit() -> None:
     stated = Guarantee(1.0, 1e-6)
-    assert promise(stated, 1000).startswith("Replace any one of the 1,000 private records, and no set of outcomes")
+    told = (
+        "If any one of the 1,000 private records were different, no set of outcomes of this release would become more "
+    )
+    assert promise(stated, 1000) == f"{told}than e^1 = 2.72 times as likely, plus a probability of 1e-06."
     person = promise(replace(stated, unit=Unit.person(4)), 1000)
-    assert person.startswith("Replace the rows (at most 4) of any one of the 1,000 persons, and no ")
+    assert person.startswith("If the rows (at most 4) of any one of the 1,000 persons were different, no ")
 
 
 def test_json_says_the_adjacency_in_words() -> None:

@@ -59,14 +59,14 @@ def test_files_that_an_earlier_version_wrote_are_read_and_written_byte_for_byte(
 
 def test_a_file_says_that_it_is_about_persons() -> None:
     model = replace(MODEL, guarantee=Guarantee(0.5, unit=PERSON))
-    assert "Replace all rows of any one of the 1,000 persons by those of any other, and no model" in model.card()
+    assert "If all rows of any one of the 1,000 persons were replaced by those of any other, no model" in model.card()
     assert "Adjacency: replace one person, with all rows. The number of persons is public." in model.card()
     assert PublishedModel.from_json(model.to_json()).guarantee == model.guarantee
 
 
 def test_a_file_says_nothing_of_persons_with_few_rows() -> None:
     model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
-    assert "Replace the rows (at most 3) of any one of the 1,000 persons by those of any other" in model.card()
+    assert "If the rows (at most 3) of any one of the 1,000 persons were replaced by those of any other" in model.card()
     assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
     with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD or PERSON in a model file of version 4"):
         model.to_json()

@@ -144,9 +144,9 @@ class TestCard:
 
     def test_delta_is_part_of_the_promise(self) -> None:
         card = model(delta=2**-20).card()
-        assert "the probability of finding it becomes at most e^0.375 ≈ 1.46 times what it was, plus 9.54e-07." in card
+        assert "in the published model would become at most e^0.375 ≈ 1.46 times what it was, plus 9.54e-07." in card
         assert "δ = 9.54e-07 (not pure: δ is added to the probability of any set of models)." in card
-        assert "no model becomes" not in card
+        assert "no model would become" not in card
 
     @pytest.mark.parametrize(("rows", "said"), [(None, "is not recorded"), (0, "no rows; the class was declared")])
     def test_unknown_is_not_none(self, rows: int | None, said: str) -> None:

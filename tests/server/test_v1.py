@@ -43,7 +43,7 @@ def test_everything_that_is_served_is_listed(client: httpx.Client) -> None:
     assert clinic["columns"][1]["categories"] == ["female", "male"]
     assert clinic["columns"][2]["missing"]
     assert clinic["guarantee"]["epsilon"] <= 4.0
-    assert "Replace any one of the 3,000 private records" in clinic["guarantee"]["words"]
+    assert "If any one of the 3,000 private records were different" in clinic["guarantee"]["words"]
     assert clinic["state"] == "open"
     assert clinic["left"]["unstable"] >= 1
     assert (tree["kind"], tree["state"], tree["spent"]) == ("model", "published", None)

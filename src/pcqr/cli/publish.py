@@ -80,7 +80,9 @@ def run(job: Publish, *, as_json: bool) -> None:
     _check_out(job)
     if job.public is None and job.schema is None:
         raise ParameterError(
-            "--public", "public rows, or --schema a file with the columns: trees ask public questions only", None
+            "--public",
+            "public rows, or --schema a file with the columns: classifiers are made of public predicates",
+            None,
         )
     method = _method(job)
     account = account_of(job, "pcqr publish")

@@ -33,15 +33,13 @@ def model_card(model: PublishedModel) -> str:
 def guarantee_in_words(guarantee: Guarantee, records: int | None) -> str:
     """The guarantee as one sentence about one unit."""
     factor = f"e^{rounded_text(guarantee.epsilon, 3)} ≈ {rounded_text(math.exp(min(guarantee.epsilon, 700.0)), 3)}"
-    which = f"{guarantee.unit.any_one(records)} by {guarantee.unit.another}"
+    which = f"{guarantee.unit.any_one(records)} were replaced by {guarantee.unit.another}"
     if guarantee.is_pure:
-        return (
-            f"Replace {which}, and no model becomes more than {factor} times as likely to be the one that is published."
-        )
+        return f"If {which}, no model would become more than {factor} times as likely to be the one that is published."
     # With δ > 0 a statement about single models would say too little: it is sets of them that δ is added to.
     return (
-        f"Replace {which}: whatever one looks for in the published model, the probability of finding it "
-        f"becomes at most {factor} times what it was, plus {rounded_text(guarantee.delta, 3)}."
+        f"If {which}, the probability of finding whatever one looks for in the published model would become at most "
+        f"{factor} times what it was, plus {rounded_text(guarantee.delta, 3)}."
     )
 
 

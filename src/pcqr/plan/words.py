@@ -16,14 +16,11 @@ def promise(guarantee: Guarantee, records: int) -> str:
     """The guarantee in a sentence."""
     epsilon = rounded_text(guarantee.epsilon, 3 if guarantee.epsilon < 1000 else 6)
     factor = f"e^{epsilon}" + (f" = {rounded_text(math.exp(float(epsilon)), 3)}" if float(epsilon) < 700 else "")
-    extra = "" if guarantee.is_pure else f", give or take a probability of {rounded_text(guarantee.delta, 3)}"
+    extra = "" if guarantee.is_pure else f", plus a probability of {rounded_text(guarantee.delta, 3)}"
     event = "outcome" if guarantee.is_pure else "set of outcomes"
     seeded = "" if guarantee.is_private else "NOT PRIVATE: the randomness was seeded. Without a seed this would hold. "
-    changed = f"{guarantee.unit.change} {guarantee.unit.any_one(records)}"
-    figures = (
-        f"{seeded}{changed}, and no {event} of everything released here "
-        f"becomes more than {factor} times as likely{extra}."
-    )
+    changed = f"If {guarantee.unit.any_one(records)} were {guarantee.unit.change}"
+    figures = f"{seeded}{changed}, no {event} of this release would become more than {factor} times as likely{extra}."
     copies = (f"This assumes that {each}." for each in guarantee.assumptions if each.startswith(COPY))
     return " ".join((figures, *copies, *guarantee.caveats(records)))
 

@@ -77,7 +77,7 @@ def test_the_promise_and_the_budget_are_said_in_words(visit: Visit) -> None:
     main = page.get_by_role("main")
     for words in ("Who is protected", "ε = 8", "δ = 9.6·10⁻⁷", "This is not private", "of 4 unstable answers"):
         expect(main).to_contain_text(words)
-    expect(main).to_contain_text("give or take a probability of 9.6·10⁻⁷")
+    expect(main).to_contain_text("plus a probability of 9.6·10⁻⁷")
     assert not re.search(r"\de[-+]?\d", main.inner_text()), "one notation for one number"
     page.get_by_role("link", name=re.compile("^tree")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("tree")
