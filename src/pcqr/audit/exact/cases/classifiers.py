@@ -232,8 +232,8 @@ def piloted_case(published: Published, neighbours: Pairs, delta: float) -> Drawn
     kind = "empirical Bayes" if linears[0].is_empirical_bayes else "steps"
     beside = "".join(f", a tree at η = {draw.inverse_temperature:g}" for draw in parts_of(published.stage, DrawStage))
     name = (
-        f"Pilots, {kind}{beside}: n = {comparison.records}, σ of a pilot = {linears[0].scale:g}, "
-        f"of the comparison = {comparison.scale:g}, of the options = {' and '.join(f'{x.scale:g}' for x in linears[2:])}"
+        f"Pilots, {kind}{beside}: n = {comparison.records}, σ = {linears[0].scale:g} and {linears[1].scale:g}, "
+        f"then {comparison.scale:g}, then {linears[2].scale:g} or {linears[3].scale:g}"
     )
     return published_case(name, published, neighbours, delta)
 
