@@ -151,7 +151,7 @@ def test_the_work_of_trees_counts_where_one_is_drawn(home: Path) -> None:
     both, single = (
         told(publish(home, "--delta", "1e-6", "--method", name, "--json", epsilon=9.0)) for name in ("auto", "linear")
     )
-    stages = (restored(both["plan"]["stage"]).stages[1], restored(single["plan"]["stage"]))  # type: ignore[attr-defined]
+    stages: Any = (restored(both["plan"]["stage"]).stages[1], restored(single["plan"]["stage"]))  # type: ignore[attr-defined]
     beside, by_itself = (work_of(stage) for stage in stages)
     assert f"about {drawn + beside:.0e} steps" in both["parts"]["time"]
     assert f"about {by_itself:.0e} steps" in single["parts"]["time"]

@@ -58,6 +58,7 @@ def check_published(learner: Learner) -> None:
 def provenance_of(learner: Learner) -> Provenance:
     """Return what the published model is made of: public facts alone."""
     plan: Plan = learner.plan_
+    stages: Any = plan.stages  # a dataclass, as every stage is
     context = Context(learner.hypotheses_, learner.n_records_, learner.n_features_in_)
     draw = _draw(plan)
     has_settings = draw is None and not isinstance(learner.hypothesis_, DecisionTree)  # whose file has none
@@ -69,7 +70,7 @@ def provenance_of(learner: Learner) -> Provenance:
         inverse_temperature=None if draw is None else draw.inverse_temperature,
         numerical_slack=_numerical_slack(learner, context),
         versions=current_versions(),
-        settings=tuple(_numbers(asdict(plan.stages))) if has_settings else (),
+        settings=tuple(_numbers(asdict(stages))) if has_settings else (),
     )
 
 
