@@ -150,12 +150,8 @@ def test_every_coordinate_of_every_block_has_a_draw_of_its_own_in_empty_cells_to
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-@pytest.mark.parametrize("at_a_time", [7, 500, 8192])
-def test_a_step_is_what_its_formula_says_to_the_last_bit(
-    momentum: float, at_a_time: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some weights at a time against whole arrays: speed and weights, cut to ±2¹⁰, and these in units of 2⁻²⁰."""
-    monkeypatch.setattr(linear, "_AT_A_TIME", at_a_time)
+def test_a_step_is_what_its_formula_says_to_the_last_bit(momentum: float) -> None:
+    """The compiled loop against whole arrays: speed and weights, cut to ±2¹⁰, and these in units of 2⁻²⁰."""
     rng = np.random.default_rng(8)
     velocity, weights = rng.normal(size=(2, 3, 500)) * [[[1.0]], [[900.0]]]
     noisy, rate = rng.integers(-(2**40), 2**40, size=(3, 500)), 0.7 / 2**33

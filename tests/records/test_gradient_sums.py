@@ -16,7 +16,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.records import InMemory, gradient_sums
 from pcqr.records.counting import MOST_RECORDS
 from pcqr.records.gradient_kernels import _share, add_scores
-from pcqr.records.gradient_sums import GRID, LARGEST_WEIGHT, GradientSums, cell_length, cell_weights, lengths, on_grid
+from pcqr.records.gradient_sums import GRID, LARGEST_WEIGHT, GradientSums, cell_length, fill_weights, lengths, on_grid
 from pcqr.records.gradients import MARGINS, slope_table, weight_table
 
 EXTREME = np.array([-32767, 32767, -32766, 0, 2, -2, 100, -4096])
@@ -212,4 +212,7 @@ def test_fewer_records_than_were_promised_are_refused() -> None:
 def test_a_share_is_cut_towards_zero_and_keeps_its_sign(residual: int) -> None:
     for length in (0, 1, 2**15 - 1, 2**15, 2**20 + 5):
         assert _share(residual, length) == int(residual * length / 2**15)
-        assert cell_weights(np.array([[residual]]), length).tolist() == [[int(residual * length / 2**15)]]
+        weights = np.full((2, 3), 7, dtype=np.int32)
+        fill_weights(np.array([[0, residual], [residual, -residual]]), 1, length, weights)
+        share = int(residual * length / 2**15)
+        assert weights.tolist() == [[7, 0, share], [7, share, -share]]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes
+from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
@@ -35,9 +36,6 @@ N = TypeVar("N", bound=np.generic)
 Floats = NDArray[np.float64]
 Shape = tuple[int, int, int, int]
 """p, L, d and the share of a feature map."""
-
-_AT_A_TIME = 1 << 13
-"""Weights that are moved at a time."""
 
 
 def descend(
@@ -138,19 +136,20 @@ class _Inference:
         return self._posterior.weights[None]
 
 
+@compiled
 def _advance(
     noisy: Integers, rate: float, momentum: float, grid: int, velocity: Floats, weights: Floats, rounded: Weights
 ) -> None:
     """One step along a noisy sum. `rounded` becomes the new weights in units of 1/`grid`: all that meets the records.
 
-    So many at a time as a cache holds: there may be millions.
+    In one pass, for arrays of millions of cells that no cache holds.
     """
     for block in range(noisy.shape[0]):
-        for low in range(0, noisy.shape[1], _AT_A_TIME):
-            part = block, slice(low, low + _AT_A_TIME)
-            velocity[part] = momentum * velocity[part] + rate * noisy[part]
-            weights[part] = np.clip(weights[part] + velocity[part], -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            rounded[part] = np.rint(weights[part] * grid)
+        for i in range(noisy.shape[1]):
+            velocity[block, i] = momentum * velocity[block, i] + rate * noisy[block, i]
+            moved = weights[block, i] + velocity[block, i]
+            weights[block, i] = min(max(moved, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+            rounded[block, i] = np.int32(np.rint(weights[block, i] * grid))
 
 
 def _parts(weights: NDArray[N], plan: LinearStage) -> tuple[NDArray[N], NDArray[N]]:

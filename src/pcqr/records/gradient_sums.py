@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ LARGEST_BOUND = 1 << 24
 _MARGIN_BITS = 12
 """A score is a margin times 2²⁰·M; margins are told in 256ths."""
 
-_BLOCK = 1 << 10
-"""Records whose lengths are found at a time."""
+_BLOCK = 1 << 12
+"""Records whose lengths and weights are found at a time: so many as a cache holds."""
 
 _MOST_ROWS = 1 << 17
 """Records whose scores are held at a time: the more, the less often the tables of all ferns go through the cache."""
@@ -149,7 +150,7 @@ class GradientSums:
             if self._weights is not None:
                 weigh(found, self._weights[low:high], self._whole)
             if features.count:
-                weights[:, low:high] = cell_weights(found, self._cell_length)
+                fill_weights(found, low, self._cell_length, weights)
             part = np.zeros(dense.shape, dtype=np.int64)
             add_vectors(self._vectors, self._lengths, low, found, part)
             return part
@@ -202,10 +203,15 @@ def _roots(squares: Integers) -> Integers:
     return roots
 
 
-def cell_weights(residuals: Integers, cell_length: int) -> Integers:
-    """Return t = r·Γ/2¹⁵, towards zero, Γ = `cell_length`."""
-    found = np.abs(residuals) * cell_length >> SLOPE_BITS
-    return np.where(residuals > 0, found, -found)
+def fill_weights(residuals: Integers, low: int, cell_length: int, weights: Weights) -> None:
+    """Set `weights`[k, `low` + i] to t_k = r_k·Γ/2¹⁵ towards zero."""
+    for k, start in product(range(residuals.shape[0]), range(0, residuals.shape[1], _BLOCK)):
+        part = residuals[k, start : start + _BLOCK]
+        found = np.abs(part)
+        found *= cell_length
+        found >>= SLOPE_BITS
+        found *= np.sign(part)
+        weights[k, low + start : low + start + part.size] = found
 
 
 def cell_length(count: int, share: int, bound: int) -> int:
