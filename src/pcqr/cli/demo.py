@@ -237,7 +237,7 @@ def _print(made: Comparison, notice: str) -> None:
         field_table(
             {
                 "guarantee": promise(classifier.guarantee_, task.records),
-                "model": f"{model.kind.title}, drawn from {model.provenance.hypotheses}",
+                "model": f"{model.kind.title}, {model.provenance.making.lower()} {model.provenance.hypotheses}",
                 "on your files": "pcqr publish, then pcqr predict",
             }
         )
