@@ -72,12 +72,13 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
         assert bug.caught_by in rows[bug.name]["flagged_by"]
     shipped = [row for row in told["rows"] if row["part"] == "shipped"]
     algorithms = ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl")
-    for algorithm in (*algorithms, "Head step", "Noisy max"):
+    linear = ("Step of a linear classifier", "Linear classifier beside a tree")
+    for algorithm in (*algorithms, *linear, "Pilots", "Noisy max"):
         assert any(row["name"].startswith(algorithm) and row["audited"] for row in shipped), algorithm
     for row in shipped:
         assert not row["flagged"]
         assert row["exact"] or row["audited"]
-        if row["name"].startswith("Head step"):
+        if row["name"].startswith(linear):
             assert all(each["exact"] <= each["claimed"] * (1 + 1e-9) for each in row["exact"]["renyi"])
             assert len(row["exact"]["renyi"]) > 3
     assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
@@ -89,7 +90,7 @@ def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkey
     names = (
         "Relabel alone: Thresholds(direction='up'), n = 41",
         "StabilityTest(ε = 1",
-        "Head step: 2 classes, p = 2, 3",
+        "Step of a linear classifier: 2 classes, p = 2, 3",
     )
     cases = tuple(case for case in shipped_cases() if case.name.startswith(names))
     bugs = tuple(bug for bug in BROKEN if bug.name in ("float Laplace", "shows the noisy distance"))
