@@ -86,7 +86,7 @@ def lines_of(report: Report) -> list[Line]:
 def draw(path: Path, lines: Sequence[Line]) -> None:
     """Write the picture to `path`. Needs the extra `plot`."""
     shipped, bugs = [line for line in lines if not line.is_bug], [line for line in lines if line.is_bug]
-    blocks = [("Shipped: nothing may pass the line", shipped), ("Broken mechanisms: each must pass it", bugs)]
+    blocks = [("Shipped: nothing may pass the line", shipped), ("Broken: each must pass it", bugs)]
     blocks = [(title, block) for title, block in blocks if block]
     rows = sum(len(block) + 1 for _, block in blocks) + len(blocks) - 1
     height = HEAD + ROW * rows + FOOT
