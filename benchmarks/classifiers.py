@@ -34,7 +34,7 @@ from benchmarks.tables import PUBLIC, TABLES, Task, load
 from pcqr import PrivateClassifier
 from pcqr.planning.classifiers.rule import Construction, choose
 
-RUNS, FEWEST_RUNS = {"adult": 60, "bank": 60, "diabetes": 10}, 5
+RUNS, FEWEST_RUNS = {"adult": 20, "bank": 20, "diabetes": 10}, 5
 RESULTS = Path("benchmarks/results/classifiers.json")
 ROWS = Path("benchmarks/results/classifiers_rows.npz")
 PAGE, SUMMARY = Path("docs/classifier-results.md"), Path("docs/classifiers.md")
