@@ -281,18 +281,17 @@ def test_a_tree_before_pilots_is_one_more_choice() -> None:
 
 
 def test_pilots_use_up_most_of_what_they_claim() -> None:
-    for published, neighbours in ((piloted(3, (0.5, 1.0, 1.0, 1.0)), agreeing(3)), (PILOTED, TWO)):
-        found = verify(piloted_case(published, neighbours, 0.01))
-        assert found.passed
-        assert 0.8 * found.claimed.epsilon < found.epsilon
-        assert found.truncated < 1e-5
+    found = verify(piloted_case(piloted(2, (0.375, 1.0, 1.0, 1.0)), TWO, 0.01))
+    assert found.passed
+    assert 0.83 * found.claimed.epsilon < found.epsilon
+    assert found.truncated < 1e-7
 
 
 def test_what_an_account_is_charged_for_pilots_is_kept() -> None:
     """The divergence of all that is shown, the values left out being worth little at these orders."""
-    case = piloted_case(piloted(2, (0.5, 1.0, 1.0, 1.0)), TWO, 0.01)
+    case = piloted_case(piloted(2, (0.375, 1.0, 1.0, 1.0)), TWO, 0.01)
     charged = rho_of(case)
-    assert charged == pytest.approx(2 / (2 * 0.5**2) + 1 / 2 + 1 / 2, rel=1e-9)
+    assert charged == pytest.approx(2 / (2 * 0.375**2) + 1 / 2 + 1 / 2, rel=1e-9)
     game = game_with(case, TWO[0])
     for order in (1.1, 1.5, 2.0):
         assert 0.9 * order * charged < game.divergence(order) <= order * charged
@@ -307,8 +306,8 @@ def test_what_an_account_is_charged_for_pilots_is_kept() -> None:
 def test_all_noise_of_pilots_and_of_what_follows_is_needed(
     multipliers: tuple[float, float, float, float], step_size: float
 ) -> None:
-    claimed = piloted(2, (0.25, 1.0, 1.0, 1.0), step_size=step_size).claimed(0.01)
-    assert not passes(piloted(2, multipliers, step_size=step_size), claimed, TWO)
+    claimed = piloted(1, (0.25, 1.0, 1.0, 1.0), step_size=step_size).claimed(0.01)
+    assert not passes(piloted(1, multipliers, step_size=step_size), claimed, agreeing(1))
 
 
 def test_the_draw_of_a_tree_before_pilots_is_needed() -> None:
@@ -316,9 +315,9 @@ def test_the_draw_of_a_tree_before_pilots_is_needed() -> None:
     assert not passes(piloted(1, (0.2, 1.0, 1.0, 1.0), tree=12.0), claimed, agreeing(1))
 
 
-@pytest.mark.parametrize("lead", [-1, 0, 2])
+@pytest.mark.parametrize("lead", [-1, 2])
 def test_pilots_keep_their_claim_at_any_lead(lead: int) -> None:
-    pairs = replacing_the_last(((1.0, 0),), ((0.0, 0), (0.0, 1), (1.0, 1)))
+    pairs = replacing_the_last(((1.0, 0),), ((0.0, 0), (1.0, 1)))
     assert verify(piloted_case(piloted(2, (0.25, 0.5, 1.0, 0.5), lead=lead), pairs, 0.01)).passed
 
 

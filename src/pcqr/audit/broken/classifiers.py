@@ -126,10 +126,10 @@ UNHIDDEN = piloted(2, (0.5, 0.0025, 1.0, 1.0))
 WITHOUT_PILOTS = 1.0 / 3.0
 """Where pilots cost nothing, this multiplier is within the claim: 1/1² + 3² = 2·2² + 1/1² + 1/1²."""
 FINER_SECOND = piloted(2, (0.5, 1.0, 1.0, 0.25))
-COMPARED = piloted(2, (0.5, 0.5, 1.0, 1.0))
-ONE_ERROR = piloted(2, (0.5, 0.25, 1.0, 1.0))
+COMPARED = piloted(2, (0.5, 0.25, 1.0, 1.0))
+"""Here the comparison costs most."""
+ONE_ERROR = piloted(2, (0.5, 0.125, 1.0, 1.0))
 """Noise for a comparison that a record moves by 1: by M in M-ths of a record."""
-DEAR = piloted(2, (0.5, 0.25, 1.0, 1.0))
 WITHOUT_COMPARISON = 1.0 / math.sqrt(17.0)
 """Where the comparison costs nothing, this multiplier is within the claim: 2·2² + 17 = 2·2² + 4² + 1/1²."""
 
@@ -201,9 +201,9 @@ BUGS: Sequence[Bug] = (
     bug(
         "comparison that is not paid for",
         "The comparison of two pilots has noise, but only the pilots and what follows are charged.",
-        claim=DEAR.claimed(0.01),
+        claim=COMPARED.claimed(0.01),
         broken=piloted(2, (0.5, 0.25, WITHOUT_COMPARISON, WITHOUT_COMPARISON)),
-        correct=DEAR,
+        correct=COMPARED,
         neighbours=agreeing(2)[0],
     ),
     bug(

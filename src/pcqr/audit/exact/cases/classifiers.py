@@ -244,7 +244,7 @@ def agreeing(records: int) -> Pairs:
 
 
 def classifier_cases(*, full: bool) -> Iterator[Case]:
-    two, alike = all_neighbours(2, TWO_PLACES), (0.375, 1.0, 1.0, 1.0)
+    two, alike = all_neighbours(2, TWO_PLACES), (0.3, 1.0, 1.0, 1.0)
     yield gradient_step_case(FERNS, gradient_step_plan(FERNS, 16, 1.0), two, 0.01)
     yield gradient_step_case(UNEVEN_FERNS, gradient_step_plan(UNEVEN_FERNS, 8, 1.0), two, 0.01)
     yield stacked_case(stacked(4, 2.0, 0.5), one_more(4), 0.001)
@@ -252,9 +252,9 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
         stacked_case(stacked(4, 2.0, 0.5, classes=3, beside=beside), one_more(4, labels=3), 0.001)
         for beside in (True, False)
     )
-    yield piloted_case(piloted(3, (0.5, 1.0, 0.5, 1.0)), agreeing(3), 0.01)
+    yield piloted_case(piloted(2, (0.5, 1.0, 0.5, 1.0)), agreeing(2), 0.01)
     yield piloted_case(piloted(1, alike, tree=0.5), agreeing(1), 0.01)
-    yield piloted_case(piloted(2, alike, step_size=0.0), agreeing(2), 0.01)
+    yield piloted_case(piloted(1, alike, step_size=0.0), agreeing(1), 0.01)
     if full:
         yield stacked_case(stacked(2, 2.0, 0.5, cuts=CUTS), all_neighbours(2), 0.001)
         yield from (stacked_case(stacked(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
