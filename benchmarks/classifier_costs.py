@@ -28,12 +28,8 @@ DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (
     ("adult", 0.1, "tree"),
     ("adult", 0.1, "linear"),
-    ("adult", 0.3, "auto"),
-    ("adult", 1.0, "auto"),
-    ("adult", 4.0, "linear"),
-    ("covertype", 0.03, "auto"),
-    ("covertype", 0.1, "auto"),
-    ("covertype", 1.0, "auto"),
+    *(("adult", epsilon, "auto") for epsilon in (0.03, 0.1, 0.3, 1.0, 4.0)),
+    *(("covertype", epsilon, "auto") for epsilon in (0.03, 0.1, 1.0)),
 )
 RESULTS = Path("benchmarks/results/classifier_costs.json")
 PAGE = Path("docs/classifier-results.md")
