@@ -60,10 +60,15 @@ _KNOWN = (
         "auto",
         "ours",
         "published",
-        "`PrivateClassifier()`: a tree, a linear classifier or both, by public numbers and paid questions",
+        "`PrivateClassifier()`: a tree, or a linear classifier with a tree beside it; n·ε decides",
     ),
     Method("tree", "ours", "published", '`PrivateClassifier(method="tree")`: one exact draw; pure ε'),
-    Method("linear", "ours", "published", '`PrivateClassifier(method="linear")`: noisy descent over public predicates'),
+    Method(
+        "linear",
+        "ours",
+        "published",
+        '`PrivateClassifier(method="linear")`: DP gradient descent over public predicates',
+    ),
     Method("agnostic", "ours", "votes", "`AgnosticRelease`: relabel, then stable votes"),
     Method("subsamp", "ours", "votes", "`SubsampleAggregate` (Bassily, Thakkar, Thakurta 2018): stable votes"),
     Method(

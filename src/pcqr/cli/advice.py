@@ -127,8 +127,8 @@ def _points(ends: tuple[float, float]) -> str:
 def _table(advice: Advice) -> Table:
     title = "All ways, in points of accuracy, as measured near this n·ε (an unanswered query counts as a coin)"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for linear, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
-        table.add_column(linear, justify=side)  # type: ignore[arg-type]
+    for column, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
     for advised in (advice.best, *advice.others):
         found = advised.measured
         privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"

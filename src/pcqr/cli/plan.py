@@ -273,8 +273,8 @@ def _modes_table(outlook: Outlook) -> Table:
 def _options_table(outlook: Outlook) -> Table:
     table = Table(title=f"Algorithms at n = {outlook.records:,}", title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column("")
-    for linear in ("excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected"):
-        table.add_column(linear, justify="right")
+    for title in ("excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected"):
+        table.add_column(title, justify="right")
     for option in outlook.options:
         if option.expected is None:
             table.add_row(option.algorithm, *("–",) * 4)
@@ -320,8 +320,8 @@ def _without_a_class(job: Plan, *, as_json: bool) -> None:
         print_advice(console, advice)
     if outlooks:
         table = Table(title="What is proved, for some classes", title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for linear in ("class", "answer", "recommended"):
-            table.add_column(linear)
+        for title in ("class", "answer", "recommended"):
+            table.add_column(title)
         for name, found in outlooks.items():
             best = found.recommendation.option
             table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
