@@ -44,7 +44,7 @@ MOST_COORDINATES, MOST_ROWS = 400, 2_500
 
 
 def allows_empirical_bayes(features: FeatureMap) -> bool:
-    """Can noisy sums on this map be used so? Predicates alone, with directions from many public rows.
+    """Return whether empirical Bayes is possible on this map: predicates alone, with directions from public rows.
 
     A function of public things.
     """

@@ -158,7 +158,7 @@ def _parts(weights: NDArray[N], plan: LinearStage) -> tuple[NDArray[N], NDArray[
 
 
 def check_records(features: FeatureMap, records: Records, plan: LinearStage) -> None:
-    """Raises where `records`, `features` and `plan` do not fit, before any noise is drawn."""
+    """Raise where `records`, `features` and `plan` do not fit, before any noise is drawn."""
     if records.width != features.features:
         raise DataError(
             "X", f"a table with {features.features} column(s) for the feature map", f"{records.width} columns"

@@ -65,9 +65,8 @@ class DryRun:
 class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
-    Every question that it asks about a record comes from public rows or from a declared schema: `fit(X, y, public=…)`
-    or `fit(X, y, schema=…)`. With neither, columns are cut at `POWERS`, which suit no table: `fit` warns, and
-    `guarantee_.assumptions` says so.
+    All predicates are made of public rows or of a declared schema: `fit(X, y, public=…)` or `fit(X, y, schema=…)`.
+    With neither, columns are cut at `POWERS`, which suit no table: `fit` warns, and `guarantee_.assumptions` says so.
 
     Parameters
     ----------
