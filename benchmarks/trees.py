@@ -225,7 +225,7 @@ Blue is the tree, with a dot for every draw; dashes are models without privacy, 
 - Left out: of Adult the survey weight, and the schooling in words (it is there as a number); of bank marketing the
   length of the call; of diabetes the ids; of flights everything but month, day, hour, the scheduled times, carrier,
   origin, destination and distance.
-- *predicates*: the public questions that a tree may ask. Its depth is a function of their number and the number of
+- *predicates*: how many public predicates a tree may have. Its depth is a function of their number and the number of
   records alone: {depths}.
 - The rule that makes predicates of public rows (12 to 20 cuts a column, categories from 3 % on) was settled with
   Adult's test rows in view, once, and is used everywhere: trust the other tables more.
