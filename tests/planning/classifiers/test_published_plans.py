@@ -94,8 +94,9 @@ def test_a_tree_has_all_of_epsilon_alone_and_a_fifth_beside_a_linear_classifier(
     assert (TREE.tree_share, PLAIN_ONE.tree_share, PILOTS.tree_share) == (1.0, 0.2, 0.2)
 
 
-def test_trees_are_few_where_little_can_be_learned() -> None:
-    assert trees_for(1, 1.0) == trees_for(599, 1.0) == DecisionTrees(deepest=3, cuts=10)
+def test_trees_are_few_and_stop_early_where_little_can_be_learned() -> None:
+    assert trees_for(1, 1.0) == trees_for(49, 1.0) == DecisionTrees(deepest=2, stop=0.8, cuts=10)
+    assert trees_for(50, 1.0) == trees_for(599, 1.0) == DecisionTrees(deepest=3, stop=0.5, cuts=10)
     assert trees_for(60_000, 0.01) == trees_for(1_499, 1.0) == DecisionTrees(cuts=15)
     assert trees_for(150_000, 0.01) == trees_for(10**9, 1.0) == DecisionTrees()
 
