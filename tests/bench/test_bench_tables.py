@@ -71,7 +71,7 @@ def test_an_own_table_that_does_not_do(options: dict[str, object], words: str, t
     path = write(tmp_path / "mine.csv")
     with pytest.raises((ParameterError, DataError), match=words) as raised:
         own(path, **({"labels": None} | options))  # type: ignore[arg-type]
-    assert "49" not in str(raised.value)
+    assert "49" not in str(raised.value).replace(str(tmp_path), "")
 
 
 def write_persons(path: Path, persons: int = 200, rows: int = 3) -> Path:
