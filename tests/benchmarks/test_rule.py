@@ -96,7 +96,7 @@ def test_where_auto_is_a_tree_it_is_the_same_tree() -> None:
     task = toy()
 
     def accuracies(method: Choice) -> list[float]:
-        jobs = [Job("toy", 300.0 / task.y.size, method, run) for run in range(3)]
+        jobs = [Job("toy", 100.0 / task.y.size, method, run) for run in range(3)]
         return [rule.measure(job, task).accuracy[0] for job in jobs]
 
     tree, auto, linear = accuracies("tree"), accuracies("auto"), accuracies("linear")
