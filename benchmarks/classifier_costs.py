@@ -68,7 +68,7 @@ def measure(job: tuple[str, float, Choice, Path]) -> Cost:
         classifier = PrivateClassifier(epsilon, DELTA, method=method, classes=(0, 1))
         classifier.fit(task.X[:rows], task.y[:rows], public=task.public)
 
-    fit(200)
+    fit(2_000)
     before, start = os.getloadavg()[0], time.perf_counter()
     fit(task.y.size)
     seconds = time.perf_counter() - start
