@@ -130,3 +130,8 @@ def write_json(path: Path, settings: Mapping[str, Any], cases: Sequence[Mapping[
     lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'{{"settings": {json.dumps(settings, ensure_ascii=False)},\n"cases": [\n{lines}\n]}}\n')
+
+
+def read_cases(path: Path, of: Callable[..., R]) -> list[R]:
+    """The cases that `write_json` wrote, each made by `of`: none where there is no file."""
+    return [of(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]] if path.exists() else []

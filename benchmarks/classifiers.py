@@ -3,9 +3,9 @@
     python -m benchmarks.classifiers --data FOLDER [--tables adult,bank,…] [--epsilons .1,1] [--again] [--redraw]
 
 All on the same rows, δ = 10⁻⁶, replace-one; splits: `benchmarks.tables`. Only ours runs here, and has no setting but
-what `auto` makes of public numbers. The peers are `benchmarks.dp_sgd` and `benchmarks.network`, tuned for each table
-and ε by itself, by accuracy on the test rows: in their favour. Their figures are on file, and for each test row how
-many of their runs had it right; so are ours, and the standard error that the test rows make of a lead is paired.
+what `auto` makes of public numbers. The peers are those of `benchmarks.dp_sgd`, tuned for each table and ε by itself,
+by accuracy on the test rows: in their favour. Their figures are on file, and for each test row how many of their runs
+had it right; so are ours, and the standard error that the test rows make of a lead is paired.
 
 Every run is stored when it ends. A later run goes on where this one stopped, and does anew what `--again` names. Then
 the table of docs/classifier-results.md, what docs/classifiers.md says of the peers, and its picture are made from all
@@ -24,12 +24,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import dp_sgd, limits, network, trees
-from benchmarks.accuracy import markdown, seed_of, wide_console, write_json
+from benchmarks import dp_sgd, limits, trees
+from benchmarks.accuracy import markdown, read_cases, seed_of, wide_console, write_json
 from benchmarks.classifiers_picture import draw
-from benchmarks.leads import Peer, Runs, lead, lines
+from benchmarks.leads import DELTA, EPSILONS, Key, Peer, Runs, lead, lines, read_counts, write_counts
 from benchmarks.pages import put_between
-from benchmarks.peers import DELTA, EPSILONS, read_counts, write_counts
 from benchmarks.tables import PUBLIC, TABLES, Task, load
 from pcqr import PrivateClassifier
 from pcqr.planning.classifiers.rule import Construction, choose
@@ -39,8 +38,6 @@ RESULTS = Path("benchmarks/results/classifiers.json")
 ROWS = Path("benchmarks/results/classifiers_rows.npz")
 PAGE, SUMMARY = Path("docs/classifier-results.md"), Path("docs/classifiers.md")
 PICTURE = Path("docs/images/classifiers.png")
-
-Key = tuple[str, float]
 
 
 @dataclass(frozen=True)
@@ -97,11 +94,7 @@ def forget(key: Key, root: Path) -> None:
 
 
 def stored(root: Path) -> dict[Key, Case]:
-    path = root / RESULTS
-    if not path.exists():
-        return {}
-    cases = [Case(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]]
-    return {case.key: case for case in cases}
+    return {case.key: case for case in read_cases(root / RESULTS, Case)}
 
 
 def store(cases: Mapping[Key, Case], root: Path) -> None:
@@ -114,11 +107,9 @@ def ours(root: Path) -> dict[Key, Runs]:
 
 
 def peers(root: Path) -> list[Peer]:
-    regression = {key: case.accuracy for key, case in dp_sgd.stored(root).items()}
-    networks = {key: case.accuracy for key, case in network.stored(root).items()}
     return [
-        Peer("logistic regression", _runs(regression, root / dp_sgd.ROWS)),
-        Peer("the network", _runs(networks, root / network.ROWS)),
+        Peer(name, _runs({key: case.accuracy for key, case in dp_sgd.stored(root, name).items()}, root / rows))
+        for name, rows in dp_sgd.ROWS.items()
     ]
 
 
@@ -136,7 +127,7 @@ HEADER = (
 def table(root: Path) -> str:
     """The rows of docs/classifiers.md, from the results under `root`; a field is empty where nothing is on file."""
     cases, own, others = stored(root), ours(root), peers(root)
-    records = {case.table: case.records for case in dp_sgd.stored(root).values()}
+    records = {case.table: case.records for case in dp_sgd.stored(root, "the network").values()}
     rows = []
     for name, epsilon in ((name, epsilon) for name in TABLES if name in records for epsilon in EPSILONS):
         key = name, epsilon

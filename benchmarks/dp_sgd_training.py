@@ -1,21 +1,30 @@
-"""Logistic regression by DP-SGD on a machine with an accelerator. Needs NumPy, PyTorch and Opacus alone.
+"""The peers by DP-SGD, trained on a machine with an accelerator. Needs NumPy, PyTorch and Opacus alone.
 
-    python -m benchmarks.dp_sgd_training adult.npz bank.npz … OUT.json [--epsilons .1,1] [--limit SECONDS] [--workers N]
+    python -m benchmarks.dp_sgd_training FOLDER OUT.json [--workers N]
 
-Reads what `benchmarks.dp_sgd prepare` made; `benchmarks.dp_sgd collect` reads what it makes. One process tunes and
-reports one table at one ε after another (`benchmarks.dp_sgd_search`); OUT.json has those that were finished, and a run
-that finds it goes on with the others.
+Reads what `benchmarks.dp_sgd prepare` wrote into FOLDER; `benchmarks.dp_sgd collect` reads what it makes. OUT.json has
+the cells that are finished, and a run that finds it goes on with the others.
+
+Opacus's own: the norms of the gradients of single records and their clipping ("ghost": two passes backward, no gradient
+of a single record is ever stored), the noise, and the step around PyTorch's Adam or SGD. Ours: a batch is drawn on the
+device, each record with probability q by itself, so that rows stay there. This is Poisson sampling, as Opacus's data
+loader does it on the host.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import importlib.util
 import json
+import math
 import multiprocessing
+import sys
 import time
+import types
+import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -23,130 +32,172 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.dp_sgd_search import VECTORS, Seeds, Setting, search, starts
-from benchmarks.peers import EPSILONS, Bits, Counts, Noises, read_noises
-from benchmarks.private_descent import descend, device
+HIDDEN, MOMENTUM = 128, 0.9
+FIRST_SEED = 1_000
+"""Of the reported runs: no setting was chosen by a run with a seed from here on."""
 
-FRESH = 1_000
-"""The first seed of the reported runs: the search has seen none from here on."""
+Bits = NDArray[np.bool_]
+Counts = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`steps` batches, each record in each with probability 1/`per_epoch`. Gradients are cut to norm `clip`.
+
+    `inputs`: unit vectors of "few" or "many" predicates for a logistic regression; "columns" and "predicates" in
+    standard units, or "both", for a network, which has an `activation`. `rate` is the learning rate for the mean
+    gradient of a batch. `averaged`: the mean of the weights after each of the last half of the steps, or else the last
+    weights.
+    """
+
+    inputs: str
+    per_epoch: int
+    steps: int
+    clip: float
+    rate: float
+    averaged: bool = False
+    activation: str | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Tensors on the device: unit vectors of the records and of the test rows, by kind, and labels."""
+    """Tensors on the device: columns, one row a column, of the records and of the test rows, and their labels."""
 
-    rows: Mapping[str, Any]
-    labels: Any
-    test_rows: Mapping[str, Any]
-    test_labels: Any
+    content: Mapping[str, Any]
+
+    def rows(self, part: str, inputs: str) -> Any:
+        """Return the inputs that the classifiers see: of the records (`part` X) or of the test rows (X_test)."""
+        import torch  # noqa: PLC0415
+
+        columns, content = self.content[part].float(), self.content
+
+        def predicates(kind: str) -> Any:
+            cuts, holding, failing = (content[f"{kind} {name}"][:, None] for name in ("cuts", "holding", "failing"))
+            return torch.where(columns[content[f"{kind} features"]] > cuts, holding, failing)
+
+        if inputs in ("few", "many"):
+            entries = torch.cat([predicates(inputs), content["unit"].expand(1, columns.shape[1])])
+            return (entries / entries.norm(dim=0)).T.contiguous()
+        centred = (columns - content["centres"][:, None]) * content["scales"][:, None]
+        parts = {"columns": centred, "predicates": predicates("standard")}
+        chosen = parts.values() if inputs == "both" else [parts[inputs]]
+        return torch.cat(list(chosen)).clamp_(-content["cap"], content["cap"]).T.contiguous()
 
 
 @cache
-def load(path: str) -> Table:
-    """The table that `benchmarks.dp_sgd.prepare` wrote: integer columns, predicates on them, and their two values."""
+def load(path: Path) -> Table:
     import torch  # noqa: PLC0415
 
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     with np.load(path) as stored:
-        content = {name: torch.from_numpy(stored[name]).to(device()) for name in stored.files}
-
-    def vectors(columns: Any, kind: str) -> Any:  # one row a column, as they are stored
-        cuts, holding, failing = (content[f"{kind} {name}"][:, None] for name in ("cuts", "holding", "failing"))
-        holds = columns[content[f"{kind} features"]].float() > cuts
-        entries = torch.cat([torch.where(holds, holding, failing), content["unit"].expand(1, columns.shape[1])])
-        return (entries / entries.norm(dim=0)).T.contiguous()
-
-    rows, test_rows = ({kind: vectors(content[name], kind) for kind in VECTORS} for name in ("X", "X_test"))
-    return Table(rows, content["y"].float(), test_rows, content["y_test"] > 0)
+        return Table({name: torch.from_numpy(stored[name]).to(device) for name in stored.files})
 
 
-def train(table: Table, setting: Setting, noise: float, seed: int) -> tuple[Any, Any]:
-    """(last weights, mean of the last half) of logistic regression with noise of `noise`·C in each step."""
+def train(table: Table, setting: Setting, noise: float, seed: int) -> Bits:
+    """Train once, with noise of `noise`·C in each step. Return which test rows are labelled rightly."""
     import torch  # noqa: PLC0415
 
-    torch.manual_seed(seed)
-    rows = table.rows[setting.vectors]
-    model = torch.nn.Linear(rows.shape[1], 1, bias=False).to(rows.device)  # the vectors have a constant
-    torch.nn.init.zeros_(model.weight)
-    inner = torch.optim.SGD(model.parameters(), lr=setting.rate, momentum=setting.momentum)
-    return descend(
-        model,
-        inner,
-        rows,
-        table.labels,
-        per_epoch=setting.per_epoch,
-        steps=setting.steps,
-        clip=setting.clip,
-        noise=noise,
-    )
-
-
-def right(table: Table, setting: Setting, weights: Any) -> Bits:
-    """Which test rows `weights` label rightly."""
-    bits: Bits = ((table.test_rows[setting.vectors] @ weights > 0) == table.test_labels).cpu().numpy()
+    model, (last, mean) = descend(table, setting, noise, seed)
+    torch.nn.utils.vector_to_parameters(mean if setting.averaged else last, model.parameters())
+    with torch.no_grad():
+        scores = model(table.rows("X_test", setting.inputs))[:, 0]
+    bits: Bits = ((scores > 0) == (table.content["y_test"] > 0)).cpu().numpy()
     return bits
 
 
+def descend(table: Table, setting: Setting, noise: float, seed: int) -> tuple[Any, tuple[Any, Any]]:
+    """Return the model, and (its last weights, the mean of those after each of the last half of the steps)."""
+    _let_opacus_load()
+    import torch  # noqa: PLC0415
+    from opacus.grad_sample import GradSampleModuleFastGradientClipping  # noqa: PLC0415
+    from opacus.optimizers import DPOptimizerFastGradientClipping  # noqa: PLC0415
+    from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping  # noqa: PLC0415
+
+    torch.manual_seed(seed)
+    rows, labels = table.rows("X", setting.inputs), table.content["y"].float()
+    model, inner = _started(setting, rows)
+    count, vector, clip = len(labels), torch.nn.utils.parameters_to_vector, setting.clip
+    private = GradSampleModuleFastGradientClipping(model, max_grad_norm=clip, use_ghost_clipping=True)
+    optimizer = DPOptimizerFastGradientClipping(
+        inner, noise_multiplier=noise, max_grad_norm=clip, expected_batch_size=count / setting.per_epoch
+    )
+    criterion = DPLossFastGradientClipping(private, optimizer, torch.nn.BCEWithLogitsLoss())
+    total = torch.zeros_like(vector(model.parameters()).detach())
+    for step in range(setting.steps):
+        batch, wanted = rows, labels
+        if setting.per_epoch > 1:
+            chosen = (torch.rand(count, device=labels.device) < 1.0 / setting.per_epoch).nonzero()[:, 0]
+            batch, wanted = rows[chosen], labels[chosen]
+        optimizer.zero_grad()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's, that a hook reads gradients where inputs have none
+            criterion(private(batch)[:, 0], wanted).backward()
+        optimizer.step()
+        if 2 * (step + 1) > setting.steps:
+            total += vector(model.parameters()).detach()
+    private.remove_hooks()
+    return model, (vector(model.parameters()).detach(), total / math.ceil(setting.steps / 2))
+
+
+def _started(setting: Setting, rows: Any) -> tuple[Any, Any]:
+    """A model before its first step, and PyTorch's optimizer of it."""
+    import torch  # noqa: PLC0415
+
+    if setting.activation is None:
+        model = torch.nn.Linear(rows.shape[1], 1, bias=False).to(rows.device)  # the vectors have a constant
+        torch.nn.init.zeros_(model.weight)
+        return model, torch.optim.SGD(model.parameters(), lr=setting.rate, momentum=MOMENTUM)
+    bend = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}[setting.activation]
+    network = torch.nn.Sequential(
+        *(torch.nn.Linear(rows.shape[1], HIDDEN), bend()),
+        *(torch.nn.Linear(HIDDEN, HIDDEN), bend()),
+        torch.nn.Linear(HIDDEN, 1),
+    ).to(rows.device)
+    return network, torch.optim.Adam(network.parameters(), lr=setting.rate)
+
+
+def _let_opacus_load() -> None:
+    """Where SciPy is missing, put an empty one in its place: Opacus's accountants want it, and are not asked here."""
+    if "scipy" in sys.modules or importlib.util.find_spec("scipy") is not None:
+        return
+    for name in ("", ".optimize", ".stats", ".special", ".integrate", ".fft", ".signal"):
+        module = types.ModuleType(f"scipy{name}")
+        vars(module)["__getattr__"] = lambda _attribute: None
+        vars(module)["__path__"] = []
+        sys.modules[f"scipy{name}"] = module
+
+
 @dataclass(frozen=True)
-class Result:
-    """One table at one ε: the winner's setting, its accuracies on fresh seeds and their mean in the search.
+class Job:
+    """The runs of one peer on one table at one ε. `noise` is the standard deviation of the noise in units of C."""
 
-    `noise` is the standard deviation of the noise in units of C, `tried` the number of settings, `seconds` those of all
-    runs and `fit_seconds` those of one of the winner's, where several shared a machine; `right` is, for each test row,
-    in how many of the reported runs it was right.
-    """
-
+    peer: str
     table: str
     epsilon: float
-    records: int
     setting: Setting
     noise: float
-    accuracy: Sequence[float]
-    searched: float
-    tried: int
-    seconds: float
-    fit_seconds: float
-    right: str
+    runs: int
 
     @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Result:
+    def read(cls, fields: Mapping[str, Any]) -> Job:
         return cls(**{**fields, "setting": Setting(**fields["setting"])})
 
 
-def measure(path: str, epsilon: float, noises: Noises) -> Result:
-    """Tune at `epsilon`, then run the winner on seeds that the search has not seen."""
+def measure(folder: Path, job: Job) -> dict[str, Any]:
+    """Return what `benchmarks.dp_sgd` stores; `right`: for each test row, in how many of the runs it was right."""
     import torch  # noqa: PLC0415
 
     torch.set_num_threads(1)
-    table, begun = load(path), time.perf_counter()
-    records = len(table.labels)
-    seeds = Seeds.of(records, epsilon)
-
-    def both(setting: Setting, seed: int) -> tuple[Bits, Bits]:
-        last, mean = train(table, setting, noises[setting.per_epoch, setting.steps], seed)
-        return right(table, setting, last), right(table, setting, mean)
-
-    def score(setting: Setting, seed: int) -> tuple[float, float]:
-        last, mean = both(setting, seed)
-        return float(last.mean()), float(mean.mean())
-
-    found = search(score, starts(records, noises), seeds)
-    searched = time.perf_counter()
-    runs = [both(found.setting, FRESH + run)[found.setting.averaged] for run in range(seeds.report)]
-    end = time.perf_counter()
-    return Result(
-        table=Path(path).stem,
-        epsilon=epsilon,
-        records=records,
-        setting=found.setting,
-        noise=noises[found.setting.per_epoch, found.setting.steps],
-        accuracy=[float(run.mean()) for run in runs],
-        searched=found.accuracy,
-        tried=found.tried,
-        seconds=round(end - begun, 2),
-        fit_seconds=round((end - searched) / len(runs), 3),
-        right=packed(np.sum(runs, axis=0, dtype=np.uint8)),
-    )
+    table, start = load(folder / f"{job.table}.npz"), time.perf_counter()
+    runs = [train(table, job.setting, job.noise, FIRST_SEED + run) for run in range(job.runs)]
+    return {
+        **asdict(job),
+        "accuracy": [float(right.mean()) for right in runs],
+        "fit_seconds": round((time.perf_counter() - start) / job.runs, 3),
+        "right": packed(np.sum(runs, axis=0, dtype=np.uint8)),
+    }
 
 
 def packed(counts: Counts) -> str:
@@ -157,48 +208,26 @@ def unpacked(text: str) -> Counts:
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
 
 
-def read(out: Path) -> list[Result]:
-    return [Result.read(fields) for fields in json.loads(out.read_text(encoding="utf-8"))] if out.exists() else []
-
-
-def write(out: Path, results: Sequence[Result]) -> None:
-    lines = ",\n".join(json.dumps(asdict(result)) for result in results)
-    fresh = out.with_suffix(".new")
-    fresh.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    fresh.replace(out)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("inputs", nargs="+", type=Path, help="TABLE.npz …, noise.json beside the first of them")
+    parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds; what is not finished by then is lost")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     given = parser.parse_args()
-    noises, results, begun = read_noises(given.inputs[0].parent), read(given.out), time.monotonic()
-    done = {(result.table, result.epsilon) for result in results}
-    cells = [(path, epsilon) for epsilon in map(float, given.epsilons.split(",")) for path in given.inputs]
+    jobs = [Job.read(fields) for fields in json.loads((given.folder / "jobs.json").read_text(encoding="utf-8"))]
+    made = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else []
+    done = {(case["peer"], case["table"], case["epsilon"]) for case in made}
     with ProcessPoolExecutor(given.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        jobs = [
-            pool.submit(measure, str(path), epsilon, noises[epsilon])
-            for path, epsilon in cells
-            if (path.stem, epsilon) not in done
+        waiting = [
+            pool.submit(measure, given.folder, job) for job in jobs if (job.peer, job.table, job.epsilon) not in done
         ]
-        try:
-            for job in as_completed(jobs, timeout=given.limit):
-                results.append(job.result())
-                write(given.out, results)
-                made = results[-1]
-                print(
-                    f"{time.monotonic() - begun:6.0f} s  {made.table} {made.epsilon:g}  {made.setting}  "
-                    f"{100 * np.mean(made.accuracy):.2f}  {made.tried} tried  {made.seconds:.0f} s",
-                    flush=True,
-                )
-        except TimeoutError:
-            for process in multiprocessing.active_children():
-                process.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
+        for case in as_completed(waiting):
+            made.append(case.result())
+            fresh = given.out.with_suffix(".new")
+            fresh.write_text(json.dumps(made), encoding="utf-8")
+            fresh.replace(given.out)
+            cell, mean = made[-1], 100.0 * np.mean(made[-1]["accuracy"])
+            print(f"{cell['peer']}  {cell['table']} {cell['epsilon']:g}  {mean:.2f}", flush=True)
 
 
 if __name__ == "__main__":

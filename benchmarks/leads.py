@@ -5,9 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from benchmarks.accuracy import mean_and_spread
-from benchmarks.peers import Counts
+from benchmarks.dp_sgd_training import Counts
+
+DELTA = 1e-6
+EPSILONS = (0.03, 0.1, 0.3, 1.0, 4.0)
+
+Key = tuple[str, float]
+"""A table and ε."""
+
+
+def read_counts(path: Path) -> dict[Key, Counts]:
+    """By table and ε: for each test row, in how many of the runs it was right."""
+    if not path.exists():
+        return {}
+    with np.load(path) as content:
+        return {(name.split(" ")[0], float(name.split(" ")[1])): content[name] for name in content.files}
+
+
+def write_counts(path: Path, counts: Mapping[Key, Counts]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content: dict[str, Any] = {f"{table} {epsilon:g}": counts[table, epsilon] for table, epsilon in sorted(counts)}
+    np.savez_compressed(path, **content)
 
 
 @dataclass(frozen=True)
@@ -37,7 +61,7 @@ class Peer:
     """Another method, by table and ε."""
 
     name: str
-    runs: Mapping[tuple[str, float], Runs]
+    runs: Mapping[Key, Runs]
 
 
 @dataclass(frozen=True)
@@ -75,7 +99,7 @@ def paired_error(ours: Runs, theirs: Runs) -> float | None:
     return 100.0 * float(difference.std(ddof=1)) / math.sqrt(difference.size)
 
 
-def lines(ours: Mapping[tuple[str, float], Runs], peers: Sequence[Peer]) -> list[str]:
+def lines(ours: Mapping[Key, Runs], peers: Sequence[Peer]) -> list[str]:
     """One line on each peer."""
     found = []
     for peer in peers:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import classes, classifiers, dp_sgd, network
-from benchmarks.peers import read_counts
+from benchmarks import classes, classifiers, dp_sgd
+from benchmarks.leads import read_counts
 from benchmarks.tables import IN_VIEW, TABLES, Task, load
 from pcqr.errors import ParameterError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = ("classifiers", "dp_sgd", "trees", "rule")
-ROWS = (classifiers.ROWS, dp_sgd.ROWS, network.ROWS)
+ROWS = (classifiers.ROWS, *dp_sgd.ROWS.values())
 
 
 def cases_of(table: str, *results: str) -> Iterator[dict[str, object]]:

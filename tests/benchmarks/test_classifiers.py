@@ -11,8 +11,7 @@ import pytest
 
 from benchmarks import classes, classifier_costs, classifiers, classifiers_picture, few_records, rule, wide
 from benchmarks.accuracy import markdown
-from benchmarks.leads import Runs
-from benchmarks.peers import EPSILONS, read_counts
+from benchmarks.leads import EPSILONS, Runs, read_counts
 from benchmarks.tables import TABLES, Task
 from pcqr.planning.classifiers.rule import choose
 from pcqr.schema import Column, Schema

@@ -17,7 +17,7 @@ _TOLERANCE = 0.005
 
 
 def settings(records: int, epsilon: float, delta: float) -> dict[str, Any]:
-    """What did well on Adult and bank in benchmarks/network.py, whose search saw test rows: in its favour.
+    """What did well on Adult and bank in benchmarks/dp_sgd.py, whose search saw test rows: in its favour.
 
     Nothing here depends on a record.
     """
