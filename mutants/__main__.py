@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = in_order([*candidates, *named()]) if options.all else selection
     if options.only:
         chosen = [change for change in chosen if {change.room, change.path} & set(options.only)]
-    stored = {result.name: result for result in report.read()}
+    stored = report.read()
     if options.survivors:
         chosen = [change for change in chosen if change.name in stored and stored[change.name].caught_by is None]
     if options.missing:
@@ -41,16 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
     report.write(selection, stored, explanations)  # what is no longer in the sample goes
-    results: list[report.Result] = []
     for place, (change, verdict) in enumerate(judged(chosen, options.jobs), 1):
         outcome = "SURVIVED" if verdict.caught_by is None else "caught"
         print(f"{place}/{len(chosen)} {outcome} {verdict.seconds:.0f} s  {report.line(change)}", flush=True)
-        result = report.Result.of(change, verdict)
-        results.append(result)
-        stored[result.name] = result  # written at once: a run takes an hour and may be broken off
+        stored[change.name] = report.Result.of(
+            change, verdict
+        )  # written at once: a run takes an hour and may be broken off
         report.write(selection, stored, explanations)
-    print(report.table(results, explanations))
-    unexplained = [result for result in results if result.caught_by is None and not explanations.of(result.name)]
+    print(report.table(chosen, stored, explanations))
+    unexplained = [each for each in chosen if stored[each.name].caught_by is None and not explanations.of(each.name)]
     return 1 if unexplained else 0
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,13 +149,11 @@ def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back(tm
 
 
 def test_the_table_counts_and_lists_survivors() -> None:
-    made = {"place": "a.py", "operator": "sign", "old": "a", "new": "b", "why": ""}
-    results = [
-        report.Result("1", "noise", caught_by="t", **made),
-        report.Result("2", "noise", caught_by=None, **made),
-        report.Result("3", "entropy", caught_by=None, **made),
-    ]
-    text = report.table(results, Explanations({}, {"2": "Harmless."}, ()))
+    made = [Change(f"pcqr/{room}/a.py", "", "sign", 1, 0, "a", "b") for room in ("noise", "entropy", "mechanisms")]
+    caught, harmless, alive = (replace(each, new=new) for each, new in zip([made[0], *made[:2]], "cde", strict=True))
+    stored = {each.name: report.Result("t" if each == caught else None, None) for each in (caught, harmless, alive)}
+    explanations = Explanations({}, {harmless.name: "Harmless."}, ())
+    text = report.table([caught, harmless, alive, made[2]], stored, explanations)
     assert "| noise | 1 | 1 | 0 | 1 |" in text
     assert "| **all** | 2 | 1 | 1 | 1 |" in text
     assert "1 of 2 changes were caught (50.0 %)" in text
@@ -164,7 +163,7 @@ def test_the_table_counts_and_lists_survivors() -> None:
 
 def test_stored_survivors_are_explained() -> None:
     explained = Explanations.read()
-    assert [result for result in report.read() if result.caught_by is None and not explained.of(result.name)] == []
+    assert [name for name, result in report.read().items() if result.caught_by is None and not explained.of(name)] == []
 
 
 CODE = '''
@@ -252,7 +251,7 @@ def test_missing_are_those_without_a_result_of_the_code_as_it_stands(written: Ca
 def test_nine_results_of_ten_are_of_the_code_as_it_stands(candidates: list[Change]) -> None:
     """Else run `python -m mutants --missing`: the page would speak of code that is gone."""
     selection = [*sample(candidates), *named()]
-    fresh = report.current(selection, {result.name: result for result in report.read()})
+    fresh = report.current(selection, report.read())
     assert len(fresh) >= 0.9 * len(selection), f"{len(fresh)} of {len(selection)}: run python -m mutants --missing"
     page = report.PAGE.read_text(encoding="utf-8")
     assert re.search(r"At commit [0-9a-f]{10}, \d+ of \d+ changes have a result of the code as it stands\.", page)
