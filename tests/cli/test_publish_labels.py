@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from support.command_lines import spending
+from support.onnx_sessions import opened, rows_of, run
 from typer.testing import CliRunner
 
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.models import PublishedModel, folder
+from pcqr.models import folder
 
 PUBLIC = 120
 Table = dict[str, list[Any]]
@@ -77,7 +77,8 @@ def test_words_for_labels_from_end_to_end(
 
     card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in card for name in names)
-    session = onnxruntime.InferenceSession(tmp_path / "model" / "model.onnx")
-    labels, told = session.run(None, {"X": PublishedModel.load(model).points(read_table(public))})
+    if "since" in table:
+        table["since"] = np.array(table["since"], dtype="datetime64[D]").astype(np.float64).tolist()
+    labels, told = run(opened(tmp_path / "model" / "model.onnx"), rows_of(table, range(PUBLIC)))
     assert list(labels) == list(found["label"])
     assert np.allclose(told, probabilities)

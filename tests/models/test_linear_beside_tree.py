@@ -9,11 +9,11 @@ from typing import Any
 
 import fastjsonschema
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from support.onnx_sessions import exported, rows_of, run
 from support.published_linear import (
     AGE,
     GAIN,
@@ -31,6 +31,7 @@ from support.published_linear import (
 import pcqr.models
 from pcqr import ParameterError
 from pcqr.documents.packing import packed
+from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import Provenance, PublishedModel, in_words
 from pcqr.models.effects import Effects
@@ -43,12 +44,14 @@ from pcqr.records.vectors import ColumnVectors, PredicateVectors
 
 PEOPLE = people(300)
 POINTS = SCHEMA.encode(PEOPLE)
-SPREAD = SCHEMA.encode(PEOPLE | {"gain": np.random.default_rng(1).normal(100.0, 200.0, size=300).tolist()})
+SPREAD_PEOPLE = PEOPLE | {"gain": np.random.default_rng(1).normal(100.0, 200.0, size=300).tolist()}
+SPREAD = SCHEMA.encode(SPREAD_PEOPLE)
 TREE = Split(
     Predicate(GAP, 0.5),
     fails=Split(Predicate(AGE, 1 / 3 + 30), Leaf(0), Split(Predicate(GAIN, 0.1), Leaf(1), Leaf(0))),
     holds=Split(Predicate(STATE, 0.5), Leaf(1), Leaf(0)),
 )
+THREE_LEAVES = replace(TREE, holds=Split(Predicate(STATE, 0.5), Leaf(1), Leaf(2)))
 SAYS_YES = Predicate(7, 0.5)
 MAPS = ("plain", "whitened", "with ferns")
 EACH = pytest.mark.parametrize("kind", MAPS)
@@ -72,8 +75,8 @@ def model_of(kind: str, tree: Split = TREE, seed: int = 0) -> PublishedModel:
 def three_labels(kind: str, seed: int = 0) -> PublishedModel:
     """A model with a tree whose leaves have three labels."""
     before = feature_map("both" if kind == "with ferns" else "questions", seed)
-    tree, generator = replace(TREE, holds=Leaf(2)), np.random.default_rng(seed)
-    features = before.beside(tree, None if kind == "plain" else SPREAD, 0.5, labels=3)
+    generator = np.random.default_rng(seed)
+    features = before.beside(THREE_LEAVES, None if kind == "plain" else SPREAD, 0.5, labels=3)
     cells = generator.normal(size=(3, features.count, 1 << features.depth))
     found = LinearClassifier.of(features, 3, 3.0 * generator.normal(size=(3, features.size)), cells)
     return PublishedModel(found, ("no", "maybe", "yes"), SCHEMA, GUARANTEE, Provenance("linears", 1000, 50))
@@ -247,20 +250,31 @@ class TestOnnx:
         self, tmp_path_factory: pytest.TempPathFactory, kind: str, seed: int
     ) -> None:
         """On rows that lie on cuts of the tree, or beside them by one unit in the last place, too."""
-        model, path = (
-            (model_of, three_labels)[seed % 2](kind, seed=seed),
-            tmp_path_factory.mktemp("onnx") / "model.onnx",
-        )
-        model.to_onnx(path)
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-        rows = np.random.default_rng(seed).permutation(SPREAD)[:60].repeat(5, axis=0)
-        for column, cut in ((AGE, 1 / 3 + 30), (GAIN, 0.1)):
+        model = (model_of, three_labels)[seed % 2](kind, seed=seed)
+        session = exported(model, tmp_path_factory.mktemp("onnx"))
+        chosen = np.random.default_rng(seed).permutation(300)[:60].repeat(5).tolist()
+        people = rows_of(SPREAD_PEOPLE, chosen)
+        for column, cut in (("age", 1 / 3 + 30), ("gain", 0.1)):
             for place, value in enumerate((cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf))):
-                rows[place::5, column] = value
-        for X in (rows, POINTS, POINTS[:1]):
-            labels, probabilities = session.run(["label", "probability"], {"X": X})
-            assert labels.tolist() == model.predict(X).tolist()
-            np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+                people[column][place::5] = [value] * 60
+        for table in (people, PEOPLE, rows_of(PEOPLE, [0])):
+            labels, probabilities = run(session, table)
+            assert labels.tolist() == model.predict(table).tolist()
+            np.testing.assert_allclose(probabilities, model.predict_proba(table), rtol=1e-12, atol=1e-15)
+
+    @pytest.mark.parametrize("name", ["a tree", "with ferns"])
+    def test_ten_thousand_rows_with_gaps_and_unseen_categories(self, tmp_path: Path, name: str) -> None:
+        model = three_labels(name) if name == "with ferns" else replace(THREE, hypothesis=DecisionTree(THREE_LEAVES, 7))
+        many, generator = people(10_000, seed=1), np.random.default_rng(1)
+        many["gain"] = np.where(generator.random(10_000) < 0.5, generator.normal(100.0, 200.0, 10_000), 0.1).tolist()
+        assert {None, "Army"} <= set(many["work"])
+        assert None in many["age"]
+        session = exported(model, tmp_path)
+        (labels,) = run(session, many, "label")
+        assert labels.tolist() == model.predict(many).tolist()
+        assert len(set(labels)) > 1
+        if name == "with ferns":
+            np.testing.assert_allclose(run(session, many)[1], model.predict_proba(many), rtol=0, atol=1e-12)
 
     def test_margins_are_the_same_to_the_last_bit(self, tmp_path: Path) -> None:
         """A tie on either side is one: where the tree alone decides, labels turn where Python's do."""
@@ -272,12 +286,11 @@ class TestOnnx:
                 MODEL,
                 hypothesis=LinearClassifier.of(features, 2, weights + nudge * (np.arange(8) == 7), np.zeros((1, 0, 1))),
             )
-            model.to_onnx(tmp_path / "model.onnx")
-            session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+            labels, _ = run(exported(model, tmp_path), PEOPLE)
             said = features.seen(POINTS)[:, -1] == 1.0
             assert 20 < said.sum() < 280
-            assert (session.run(["label"], {"X": POINTS})[0] == "yes").tolist() == (said & (nudge > 0)).tolist()
-            assert model.predict(POINTS).tolist() == session.run(["label"], {"X": POINTS})[0].tolist()
+            assert (labels == "yes").tolist() == (said & (nudge > 0)).tolist()
+            assert model.predict(POINTS).tolist() == labels.tolist()
 
 
 class TestReading:

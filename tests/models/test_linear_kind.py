@@ -10,11 +10,11 @@ from typing import Any
 
 import fastjsonschema
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.image import imread
+from support.onnx_sessions import exported, rows_of, run
 from support.published_linear import GUARANTEE, MAPS, PREDICATES, SCHEMA, feature_map, linear, linear_model, people
 
 import pcqr.models
@@ -202,11 +202,6 @@ class TestProbabilities:
 
 
 class TestOnnx:
-    @staticmethod
-    def exported(model: PublishedModel, directory: Path) -> onnxruntime.InferenceSession:
-        model.to_onnx(directory / "model.onnx")
-        return onnxruntime.InferenceSession(directory / "model.onnx", providers=["CPUExecutionProvider"])
-
     @settings(max_examples=4, deadline=None)
     @given(st.integers(0, 10**6))
     @KINDS
@@ -214,11 +209,11 @@ class TestOnnx:
         self, tmp_path_factory: pytest.TempPathFactory, kind: str, classes: int, seed: int
     ) -> None:
         model = linear_model(kind, classes, seed)
-        session = self.exported(model, tmp_path_factory.mktemp("onnx"))
-        for X in (POINTS, POINTS[:1]):
-            labels, probabilities = session.run(["label", "probability"], {"X": X})
-            assert labels.tolist() == model.predict(X).tolist()
-            np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+        session = exported(model, tmp_path_factory.mktemp("onnx"))
+        for table in (PEOPLE, rows_of(PEOPLE, [0])):
+            labels, probabilities = run(session, table)
+            assert labels.tolist() == model.predict(table).tolist()
+            np.testing.assert_allclose(probabilities, model.predict_proba(table), rtol=1e-12, atol=1e-15)
 
     @pytest.mark.parametrize("classes", [2, 3])
     def test_ties_and_margins_that_only_rounding_decides(self, tmp_path: Path, classes: int) -> None:
@@ -231,16 +226,16 @@ class TestOnnx:
             features, classes, weights, (0.5,) * blocks, packed(np.zeros((blocks, 5, 8), dtype=np.int8))
         )
         model = replace(linear_model("both", classes), hypothesis=zero)
-        session = self.exported(model, tmp_path)
-        assert session.run(["label"], {"X": POINTS})[0].tolist() == model.predict(POINTS).tolist()
+        labels, _ = run(exported(model, tmp_path), PEOPLE)
+        assert labels.tolist() == model.predict(PEOPLE).tolist()
         assert 0.0 in model.decision_function(POINTS)
 
     def test_what_the_file_gives(self, tmp_path: Path) -> None:
-        session = self.exported(linear_model("ferns", 3), tmp_path)
-        assert {(each.name, each.type) for each in session.get_outputs()} == {
-            ("label", "tensor(string)"),
-            ("probability", "tensor(double)"),
-        }
+        session = exported(linear_model("ferns", 3), tmp_path)
+        assert [(each.name, each.type, each.shape) for each in session.get_outputs()] == [
+            ("label", "tensor(string)", ["records"]),
+            ("probabilities", "tensor(double)", ["records", 3]),
+        ]
 
 
 class TestPicture:

@@ -1,16 +1,26 @@
-"""onnxruntime gives the labels that `predict` gives, on and beside every cut."""
+"""onnxruntime encodes the columns of a table as the schema does, and gives the labels that `predict` gives."""
 
 from __future__ import annotations
 
+import datetime
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
+from support.onnx_sessions import exported, opened, run
+from support.published_linear import linear_model
 
 from pcqr import Guarantee
 from pcqr.hypotheses import DecisionTree
@@ -18,18 +28,15 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import PublishedModel
+from pcqr.models.graph import Graph, constant_labels
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
+from pcqr.schema.reading import read, spellings, text_of
 
 FEATURES = 3
 CUTS = (0.0, 0.1, 1 / 3, -2.5, 16777217.0, 1e300, -1e-310, 5e-324, np.pi)
 """16777217 = 2²⁴ + 1 is no float32, the subnormals are zero there, and 10³⁰⁰ is infinite."""
-
-
-def exported(model: PublishedModel, directory: Path) -> onnxruntime.InferenceSession:
-    model.to_onnx(directory / "model.onnx")
-    return onnxruntime.InferenceSession(directory / "model.onnx", providers=["CPUExecutionProvider"])
 
 
 def labels(session: onnxruntime.InferenceSession, X: NDArray[np.float64]) -> list[Any]:
@@ -86,18 +93,173 @@ def test_stumps_constant_ones_included(tmp_path: Path, cut: float, above: bool) 
     assert labels(session, X[:1]) == stump.predict(X[:1]).tolist()
 
 
+def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
+    stump = model(Stump(1, 0.5, True, FEATURES), ("no", "yes"))
+    for name in ("a.onnx", "b.onnx"):
+        stump.to_onnx(tmp_path / name)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+SCHEMA = Schema(
+    (
+        Column("age", bounds=(18, 90.5), missing=True),
+        Column("sex", "categorical", ("female", "männlich")),
+        Column("gain"),
+        Column("admitted", "date", bounds=("2014-01-01", "2019-12-31"), missing=True),
+        Column("grade", "categorical", ("1", "02", "2.5", "False", "n/d", "2020-02-29"), other=True),
+        Column("loss", missing=True),
+        Column("born", "date"),
+        Column("text", "categorical", (), other=True),
+        Column("score", bounds=(-0.0, 1.0)),
+    )
+)
+NUMBERS = [*CUTS, -0.0, 1e-320, 17.9, 18, 90.5, 90.6, -1.7e308, 1.7e308, 2**53 + 1, True, np.float32(0.1)]
+DAYS = [-719162.0, 2932896.0, 16071.0, 16070.0, 18261.0, 18262.0, 16193.75, 0.0, -0.0, -0.5]
+GRADES = [1, 1.0, "1.00", True, "TRUE", 2, "02", "2.0", 2.5, "2.50", False, 0, "0.0", -0.0, "n/d", "N/D", "2020-02-29"]
+GRADES += [
+    "2020-02-29T00:00",
+    "2020-02-29 00:00:00.000000000",
+    datetime.date(2020, 2, 29),
+    "2020-02-29 00:01",
+    "3",
+    " 1x",
+]
+GAPS = [None, np.nan, "", "NA", "nan", "<NA>"]
+CELLS: dict[str, list[Any]] = {
+    "age": [*NUMBERS, None, np.nan],
+    "sex": ["female", "männlich", *GAPS],
+    "gain": NUMBERS,
+    "admitted": [*DAYS, None, np.nan],
+    "grade": [*GRADES, *GAPS],
+    "loss": [*NUMBERS, None, np.nan],
+    "born": DAYS,
+    "text": ["a", "Ω\0", 3, *GAPS],
+    "score": NUMBERS,
+}
+"""Cells that are hard to read; those of dates are days."""
+
+
+def as_dates(table: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The table with dates for days."""
+    dates = {
+        name: [None if day is None or np.isnan(day) else np.datetime64(math.floor(day), "D") for day in table[name]]
+        for name in ("admitted", "born")
+    }
+    return dict(table) | dates
+
+
+@pytest.fixture(scope="module")
+def encoder() -> onnxruntime.InferenceSession:
+    """A graph whose output `table` is the encoded table."""
+    graph = Graph(SCHEMA)
+    graph.add_output("table", graph.table, "DOUBLE", [len(SCHEMA.features)])
+    return opened(graph.finished(constant_labels(0, graph), ("no", "yes"), "", {}))
+
+
+class TestColumns:
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(st.tuples(*(st.integers(0, len(cells) - 1) for cells in CELLS.values())), min_size=1))
+    @example(list(zip(*(np.arange(60) % len(cells) for cells in CELLS.values()), strict=True)))
+    def test_they_are_encoded_bit_by_bit_as_the_schema_does(
+        self, encoder: onnxruntime.InferenceSession, rows: list[tuple[int, ...]]
+    ) -> None:
+        places = zip(*rows, strict=True)
+        table = {name: [cells[i] for i in place] for (name, cells), place in zip(CELLS.items(), places, strict=True)}
+        wanted = SCHEMA.encode(as_dates(table))
+        assert run(encoder, table, "table")[0].tobytes() == wanted.tobytes()
+
+    def test_text_of_any_kind(self, encoder: onnxruntime.InferenceSession) -> None:
+        """NumPy's texts of one length, and its NaT as a number."""
+        row = {name: [cells[0]] for name, cells in CELLS.items()}
+        row["grade"], row["admitted"] = np.array(["02"]), np.array(["NaT"], dtype="datetime64[D]").astype(np.float64)  # type: ignore[assignment]
+        encoded = dict(zip(SCHEMA.feature_names, run(encoder, row, "table")[0][0], strict=True))
+        assert (encoded["grade=02"], encoded["admitted is missing"], encoded["admitted"]) == (1.0, 1.0, 16071.0)
+
+    def test_inputs_are_the_columns_in_their_order(self, encoder: onnxruntime.InferenceSession) -> None:
+        kinds = {"numeric": "tensor(double)", "date": "tensor(double)", "categorical": "tensor(string)"}
+        wanted = [(column.name, kinds[column.kind], ["records", 1]) for column in SCHEMA.columns]
+        assert [(each.name, each.type, each.shape) for each in encoder.get_inputs()] == wanted
+
+    def test_no_rows(self, encoder: onnxruntime.InferenceSession) -> None:
+        labels, table = run(encoder, dict.fromkeys(CELLS, ()))
+        assert (labels.shape, table.shape) == ((0,), (0, len(SCHEMA.features)))
+
+    @pytest.mark.parametrize(
+        ("name", "cell", "message"),
+        [
+            ("sex", "männlicH", "undeclared category in column 'sex'"),
+            ("gain", np.nan, "a gap, an infinity"),
+            ("gain", np.inf, "a gap, an infinity"),
+            ("age", -np.inf, "a gap, an infinity"),
+            ("score", np.inf, "a gap, an infinity"),
+            ("born", np.nan, "a gap, an infinity"),
+            ("born", float(np.iinfo(np.int64).min), "a gap, an infinity"),
+            ("born", 2932897.0, "a day beyond the years 1 to 9999"),
+            ("admitted", -719162.5, "a day beyond the years 1 to 9999"),
+        ],
+    )
+    def test_what_the_schema_refuses_is_refused(
+        self,
+        encoder: onnxruntime.InferenceSession,
+        name: str,
+        cell: Any,
+        message: str,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        table = {name: cells[:2] for name, cells in CELLS.items()}
+        run(encoder, table)
+        table[name] = [table[name][0], cell]
+        with pytest.raises(InvalidArgument, match=message):
+            run(encoder, table)
+        capfd.readouterr()  # onnxruntime logs the message, too
+
+    def test_any_names_of_columns(self, tmp_path: Path) -> None:
+        """Those of outputs and of nodes, too."""
+        names = ("label", "probabilities", "constant_0", "isnan_0", "X", "Größe/in cm")
+        schema = Schema(tuple(Column(name) for name in names))
+        session = exported(PublishedModel(Stump(5, 0.5, True, 6), ("no", "yes"), schema, Guarantee(1.0)), tmp_path)
+        assert [each.name for each in session.get_inputs()] == list(names)
+        assert [each.name for each in session.get_outputs()] == ["label_"]
+        assert run(session, {name: [0.5 + (name == names[5])] for name in names})[0].tolist() == ["yes"]
+
+    def test_spellings_are_read_alike(self) -> None:
+        for cell in (*GRADES, *NUMBERS, *GAPS, datetime.datetime(2020, 2, 29, 1, 2, 3, 4)):
+            reading = read(cell)
+            assert {text_of(read(text)) for text in spellings(reading)} == {text_of(reading)}
+            assert str(cell) in spellings(reading) or type(cell) is not datetime.datetime
+
+
 def test_the_file_says_what_it_takes_and_what_was_promised(tmp_path: Path) -> None:
     session = exported(model(Stump(1, 0.5, True, FEATURES), ("no", "yes")), tmp_path)
     (taken,) = session.get_inputs()
     assert (taken.name, taken.type, taken.shape) == ("X", "tensor(double)", ["records", FEATURES])
     about = session.get_modelmeta()
     assert about.producer_name == "pcqr"
-    assert about.custom_metadata_map["features"] == '["x0", "x1", "x2"]'
+    assert "ε = 1" in about.description
     assert "ε = 1" in about.custom_metadata_map["guarantee"]
+    assert json.loads(about.custom_metadata_map["labels"]) == ["no", "yes"]
+    columns = json.loads(about.custom_metadata_map["columns"])
+    assert columns == [{"name": f"x{place}", "kind": "numeric"} for place in range(FEATURES)]
 
 
-def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
-    stump = model(Stump(1, 0.5, True, FEATURES), ("no", "yes"))
-    for name in ("a.onnx", "b.onnx"):
-        stump.to_onnx(tmp_path / name)
-    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+ALONE = """
+import json, sys
+table = {"age": [25, None, 60.5], "work": ["State", "Army", None], "gain": [0.1, 1e300, -5]}
+CODE
+assert "pcqr" not in sys.modules
+print(json.dumps([labels.tolist(), probabilities.tolist()]))
+"""
+
+
+def test_the_code_on_the_page_needs_nothing_of_pcqr(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n([^`]*onnxruntime[^`]*)```", page)
+    published = linear_model("both", 3)
+    (tmp_path / "model").mkdir()
+    published.to_onnx(tmp_path / "model" / "model.onnx")
+    command = [sys.executable, "-I", "-c", ALONE.replace("CODE", code)]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)  # noqa: S603
+    labels, probabilities = json.loads(done.stdout)
+    table = {"age": [25, None, 60.5], "work": ["State", "Army", None], "gain": [0.1, 1e300, -5]}
+    assert labels == published.predict(table).tolist()
+    np.testing.assert_allclose(probabilities, published.predict_proba(table), rtol=0, atol=1e-12)

@@ -9,11 +9,11 @@ from typing import Any
 
 import fastjsonschema
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.onnx_sessions import opened, run
 
 import pcqr.models
 from pcqr import Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
@@ -98,12 +98,12 @@ class TestKinds:
         saved = model.save(tmp_path)
         assert rule in (tmp_path / "card.md").read_text(encoding="utf-8")
         assert (tmp_path / "picture.svg").read_text(encoding="utf-8").startswith("<?xml")
-        X = points(hypothesis, len(schema.features))
         if isinstance(hypothesis, Halfspace):
             assert "exact arithmetic" in saved.left_out["model.onnx"]
             return
-        session = onnxruntime.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
-        assert session.run(["label"], {"X": X})[0].tolist() == model.predict(X).tolist()
+        table = dict(zip(schema.names, points(hypothesis, len(schema.names)).T, strict=True))
+        (labels,) = run(opened(tmp_path / "model.onnx"), table)
+        assert labels.tolist() == model.predict(table).tolist()
 
     @SUBJECTS
     def test_flat_rules_are_lines(self, hypothesis: Hypothesis, schema: Schema, rule: str) -> None:

@@ -25,7 +25,7 @@ def model_card(model: PublishedModel) -> str:
         _inputs(model),
         _origin(model),
         _limits(model),
-        _loading(model),
+        _loading(),
     )
     return "\n\n".join(sections) + "\n"
 
@@ -150,15 +150,15 @@ def _limits(model: PublishedModel) -> str:
     return f"## What it is not\n\n{_bullets(facts)}"
 
 
-def _loading(model: PublishedModel) -> str:
+def _loading() -> str:
     code = (
         "from pcqr.models import PublishedModel\n\n"
         'model = PublishedModel.load("model.json")   # JSON, checked as it is read; no pickle\n'
         "model.predict(frame)                        # a data frame, an Arrow table or a dict of columns"
     )
     onnx = (
-        f"`model.onnx`, where it is there, takes the encoded table (`model.schema.encode(frame)`, "
-        f"{len(model.schema.feature_names)} columns of float64) and gives the same labels."
+        "`model.onnx`, where it is there, takes the same columns and gives the same labels, by onnxruntime alone. "
+        "Numbers are float64 with NaN for gaps, dates are days since 1970-01-01, all else is text."
     )
     return f"## How to load it\n\n```python\n{code}\n```\n\n{onnx}"
 

@@ -1,6 +1,6 @@
 """A linear classifier as an ONNX graph: comparisons, a matrix product, a division by the norm, a look-up for ferns.
 
-What a tree beside it says of a record is one more column of the input, which all the rest asks about.
+What a tree beside it says of a record is one more column of the encoded table, which all the rest asks about.
 
 Everything before the last few operations is whole numbers that float64, or float32 for cells, holds exactly, so the
 order in which a runtime adds up does not matter: margins are the numbers that Python computes.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.models.graph import INPUT, Graph, answers, sign_labels, tree_labels
+from pcqr.models.graph import PROBABILITIES, Graph, answers, sign_labels, tree_labels
 from pcqr.records.branching import Split
 from pcqr.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.records.feature_map import WHOLE_SHARE
@@ -22,7 +22,6 @@ from pcqr.records.gradient_sums import GRID
 from pcqr.records.vectors import LARGEST_COLUMN, UNIT, ColumnVectors, PredicateVectors
 
 _HALF = 2.0**15
-PROBABILITY = "probability"
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ Floats = NDArray[np.float64]
 def linear_labels(linear: LinearClassifier, graph: Graph) -> str:
     """Labels; the probabilities become an output of their own."""
     tree = linear.feature_map.tree
-    columns = INPUT if tree is None else _with_label(tree, graph)
+    columns = graph.table if tree is None else _with_label(tree, graph)
     parts = [
         part for part in (_dense_part(linear, graph, columns), _cell_part(linear, graph, columns)) if part is not None
     ]
@@ -39,7 +38,8 @@ def linear_labels(linear: LinearClassifier, graph: Graph) -> str:
     if linear.classes == 2:  # the first class has a margin of 0
         zero = graph.add("Sub", margins, margins)
         compared = graph.add("Concat", zero, margins, axis=1)
-    graph.add_output(PROBABILITY, _probabilities(compared, graph, several=linear.classes > 2), "DOUBLE", linear.classes)
+    probabilities = _probabilities(compared, graph, several=linear.classes > 2)
+    graph.add_output(PROBABILITIES, probabilities, "DOUBLE", [linear.classes])
     if linear.classes == 2:
         return sign_labels(graph.add("Squeeze", margins, graph.constant("INT64", [1], [1])), graph)
     return graph.add("ArgMax", margins, axis=1, keepdims=0)
@@ -58,9 +58,9 @@ def _probabilities(margins: str, graph: Graph, *, several: bool) -> str:
 
 
 def _with_label(tree: Split, graph: Graph) -> str:
-    """Return the columns of the input, and the tree's label as a number."""
+    """Return the columns of the encoded table, and the tree's label as a number."""
     said = graph.add("Cast", tree_labels(tree, graph), to=graph.type("DOUBLE"))
-    return graph.add("Concat", INPUT, graph.add("Unsqueeze", said, graph.constant("INT64", [1], [1])), axis=1)
+    return graph.add("Concat", graph.table, graph.add("Unsqueeze", said, graph.constant("INT64", [1], [1])), axis=1)
 
 
 def _dense_part(linear: LinearClassifier, graph: Graph, columns: str) -> str | None:

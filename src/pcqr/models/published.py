@@ -363,21 +363,32 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("path", "a JSON file in UTF-8", f"{source} (not UTF-8)") from None
 
     def to_onnx(self, path: str | Path) -> None:
-        """Write an ONNX model: from the encoded table in float64 to the label names. Needs the extra `onnx`.
+        """Write an ONNX model that takes the columns of the table as they are. Needs the extra `onnx`.
+
+        It gives the labels that `predict` gives, and refuses gaps, categories and infinities that `predict` refuses.
 
         Parameters
         ----------
         path : str or Path
-            Where to. Input `X`, one column for each of `schema.feature_names`; output `label`. NaN is not refused
-            there: comparisons with it fail.
+            Where to. Inputs: one for each column of the schema, named like it, records × 1. Numbers are float64 with
+            NaN for gaps, dates are days since 1970-01-01 in float64, categories are texts. A model of an array without
+            names has one input `X`, records × columns. Outputs: `label`, the names; `probabilities`, records × labels,
+            for linear classifiers. The guarantee, the labels and the columns are in the metadata.
+
+        Raises
+        ------
+        ParameterError
+            When ONNX cannot compute this kind of model.
         """
-        graph = Graph(len(self.vocabulary.features))
+        graph = Graph(self.schema)
         labels = self.kind.add_labels(self.hypothesis, graph)
-        about = {
-            "features": json.dumps(self.schema.feature_names, ensure_ascii=False),
+        facts = {
             "guarantee": str(self.guarantee),
+            "labels": json.dumps(self.classes, ensure_ascii=False),
+            "columns": json.dumps(self.schema.to_dict()["columns"], ensure_ascii=False),
         }
-        Path(path).write_bytes(graph.finished(labels, self.classes, about))
+        about = f"A {self.kind.title} published under differential privacy. {self.guarantee}"
+        Path(path).write_bytes(graph.finished(labels, self.classes, about, facts))
 
     def texts(self) -> dict[str, str]:
         """The files that are text, by name, the model itself first."""

@@ -114,6 +114,28 @@ def text_of(reading: Reading) -> str | None:
     return reading
 
 
+def spellings(reading: Reading) -> frozenset[str]:
+    """The usual texts that are read like `reading`: numbers with up to six decimals, truth values, dates with a time.
+
+    All texts that mean a gap; for a text, itself alone, since no other is read like it.
+    """
+    if reading is None:
+        return MISSING_TEXTS
+    texts = {text_of(reading) or ""}
+    if isinstance(reading, float):
+        decimals = {f"{number:.{places}f}" for number in (reading, -reading) for places in range(7)}
+        texts |= {repr(reading), *decimals, *TRUTH_TEXTS}
+    elif isinstance(reading, Instant):
+        time = datetime.datetime.min + datetime.timedelta(microseconds=reading.microsecond)
+        precisions = ("minutes", "seconds", "milliseconds", "microseconds")
+        clocks = [time.time().isoformat(timespec=precision) for precision in precisions]
+        clocks.append(f"{clocks[-1]}000")
+        date = iso_date(reading.day)
+        texts |= {f"{date}{mark}{clock}{zone}" for mark in "T " for clock in clocks for zone in ("", "Z", "+00:00")}
+        texts.add(date)
+    return frozenset(text for text in texts if read_text(text) == reading)
+
+
 def number_of(value: Any) -> float:
     """`value` as a float64, NaN where it is missing. Raises TypeError for what is no number."""
     if type(value) is float:
