@@ -215,6 +215,16 @@ class TestOnnx:
             assert labels.tolist() == model.predict(table).tolist()
             np.testing.assert_allclose(probabilities, model.predict_proba(table), rtol=1e-12, atol=1e-15)
 
+    @KINDS
+    def test_a_model_of_an_array_takes_the_array(self, tmp_path: Path, kind: str, classes: int) -> None:
+        model = replace(linear_model(kind, classes), schema=Schema(tuple(Column(f"x{place}") for place in range(7))))
+        huge = np.random.default_rng(0).choice([-0.0, 0.5, -1.7e308, 1.7e308, 1e17, 5e-324], size=(60, 7))
+        session = exported(model, tmp_path)
+        for X in (POINTS, huge):
+            labels, probabilities = session.run(None, {"X": X})
+            assert labels.tolist() == model.predict(X).tolist()
+            np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
+
     @pytest.mark.parametrize("classes", [2, 3])
     def test_ties_and_margins_that_only_rounding_decides(self, tmp_path: Path, classes: int) -> None:
         """Weights that add up to 0 over the answers: sums of whole numbers are 0 on either side."""

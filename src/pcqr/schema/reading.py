@@ -115,16 +115,18 @@ def text_of(reading: Reading) -> str | None:
 
 
 def spellings(reading: Reading) -> frozenset[str]:
-    """The usual texts that are read like `reading`: numbers with up to six decimals, truth values, dates with a time.
+    """The usual texts that are read like `reading`.
 
-    All texts that mean a gap; for a text, itself alone, since no other is read like it.
+    A number with up to six decimals, an exponent or leading zeros; truth values; a date with or without a time; all
+    texts that mean a gap. A text alone, since no other is read like it.
     """
     if reading is None:
         return MISSING_TEXTS
     texts = {text_of(reading) or ""}
     if isinstance(reading, float):
-        decimals = {f"{number:.{places}f}" for number in (reading, -reading) for places in range(7)}
-        texts |= {repr(reading), *decimals, *TRUTH_TEXTS}
+        texts |= {f"{number:.{places}{kind}}" for number in (reading, -reading) for places in range(7) for kind in "fe"}
+        texts |= {f"{int(reading):0{digits}}" for digits in range(2, 11)} if reading.is_integer() else set()
+        texts |= {repr(reading), *TRUTH_TEXTS}
     elif isinstance(reading, Instant):
         time = datetime.datetime.min + datetime.timedelta(microseconds=reading.microsecond)
         precisions = ("minutes", "seconds", "milliseconds", "microseconds")
