@@ -122,6 +122,13 @@ class TestFieldsThatCameLater:
         assert FeatureMap.from_json(beside.to_json()).tree == tree
         assert json.loads(beside.to_json())["tree"] == json.loads(tree.to_json(), object_hook=_without_heading)
 
+    def test_a_leaf_without_shares_is_written_as_before_there_were_any(self) -> None:
+        before = (GOLDEN / "leaf.json").read_text()
+        assert "shares" not in before
+        assert Leaf.from_json(before) == Leaf(1)
+        shares = Leaf(1, (1 / 3, 2 / 3))
+        assert Leaf.from_json(shares.to_json()) == shares
+
     @pytest.mark.parametrize(
         ("change", "message"), [({"labels": "10"}, r"document\.labels"), ({"label": 3}, "also label")]
     )

@@ -11,6 +11,7 @@ import pytest
 
 from pcqr.accounting import NoisySumsEvent
 from pcqr.errors import ParameterError
+from pcqr.guarantee import rounded_up
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.peers.confident.mechanism import ConfidentMax
@@ -23,8 +24,11 @@ from pcqr.plan import (
     ComparisonStage,
     Context,
     DrawStage,
+    LeafCountsStage,
     LinearStage,
+    Sequence,
     VoteStage,
+    account,
 )
 
 VOTE = VoteStage(
@@ -229,6 +233,21 @@ def test_the_option_turns_at_whole_records() -> None:
     assert [replace(COMPARISON, lead=7).option(lead) for lead in (7 * 8 - 1, 7 * 8)] == [0, 1]
 
 
+def test_counts_at_leaves_move_by_two_records() -> None:
+    """Beside a draw both are pure, and add up."""
+    context, counts = Context(Stumps(cuts=[0.5]), 400, 1), LeafCountsStage(40.0)
+    assert counts.epsilon == rounded_up(2 / 40)
+    assert account(counts, context).epsilon == counts.epsilon
+    both = account(Sequence((DRAW, counts)), context, delta=1e-6)
+    assert both.epsilon == rounded_up(account(DRAW, context).epsilon + counts.epsilon)
+    assert both.is_pure
+    assert both.rho is not None
+    assert both.rho > counts.epsilon**2 / 2
+    for scale in (0.0, -1.0, math.inf, 2.0**51):
+        with pytest.raises(ParameterError, match="scale"):
+            LeafCountsStage(scale)
+
+
 def test_what_a_stage_needs_time_for() -> None:
     assert VOTE.work(1_000) == ((5, 101), (500, 1))
     assert replace(VOTE, inverse_temperature=None, copies=None, public=None).work(1_000) == ((5, 101),)
@@ -245,3 +264,4 @@ def test_what_a_stage_does_in_words() -> None:
     assert LINEAR.words(context).endswith("by 5 steps of DP gradient descent")
     assert POSTERIOR.words(context).endswith("over 6 dense coordinates, by 5 noisy sums and empirical Bayes")
     assert COMPARISON.words(context).startswith("a noisy comparison of the errors of these two")
+    assert LeafCountsStage(40.0).words(context).startswith("noisy counts of each label in each leaf")

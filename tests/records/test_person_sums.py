@@ -17,7 +17,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.progress import Progress, reporting
 from pcqr.records import InMemory, Persons
-from pcqr.records.branching import Leaf, Split
+from pcqr.records.branching import Leaf, Split, leaves_of, leaves_reached
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.gradient_sums import GradientSums
@@ -104,6 +104,11 @@ def test_every_sum_is_that_of_a_loop_over_persons(mixed: bool) -> None:
         for tree in TREES
     ]
     assert records.mistakes(TREES).tolist() == wrong
+    at_leaves = [[0, 0] for _ in leaves_of(TREES[0].root)]
+    places = [place for x in X for place, (rows, _) in enumerate(leaves_reached(TREES[0].root, x[None])) if rows.size]
+    for place, ((_, label), share) in zip(places, weighted, strict=True):
+        at_leaves[place][label] += int(share)
+    assert records.leaf_counts(TREES[0].root).tolist() == at_leaves
     counts = records.conjunctions(CUTS, 2)
     assert counts.records == WHOLE * len(persons)
     for size in range(3):
@@ -136,6 +141,9 @@ def test_what_a_person_adds_to_each_sum_is_no_more_than_what_a_record_adds(most:
     mistakes = np.array([records.mistakes(TREES) for records in bases])
     assert (np.ptp(mistakes, axis=0) <= WHOLE).all()
     assert np.ptp(mistakes, axis=0).max() == WHOLE
+    at_leaves = np.array([records.leaf_counts(TREES[0].root) for records in bases])
+    moved = np.abs(at_leaves[:, None] - at_leaves[None]).sum(axis=(2, 3))
+    assert moved.max() == 2 * WHOLE if most == 1 else moved.max() <= 2 * WHOLE
     pairs = itertools.permutations(range(len(TREES)), 2)
     leads = [[BOUND * int(each) // WHOLE for each in mistakes[:, one] - mistakes[:, other]] for one, other in pairs]
     assert all(max(lead) - min(lead) <= 2 * BOUND for lead in leads)

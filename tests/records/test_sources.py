@@ -123,6 +123,12 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
     flipped = DecisionTree(Split(PREDICATES[0], Leaf(1), Leaf(0)), 3)
     wrong = [int((tree.predict(X) != y).sum()) for tree in (TREE, flipped)]
     assert records.mistakes((TREE, flipped)).tolist() == wrong
+    leaves = [(holds_0, holds_1) for holds_0 in (True, False) for holds_1 in ((True, False) if holds_0 else (None,))]
+    asked = evaluate(PREDICATES[:2], X)
+    at_leaf = [asked[:, 0] == one if other is None else (asked == (one, other)).all(axis=1) for one, other in leaves]
+    inverted = Split(PREDICATES[0], fails=Leaf(0), holds=Split(PREDICATES[1], fails=Leaf(2), holds=Leaf(1)))
+    by_hand = [[int((rows & (y == label)).sum()) for label in range(labels)] for rows in at_leaf]
+    assert records.leaf_counts(inverted).tolist() == by_hand
     positions = np.random.default_rng(len(y)).integers(0, len(y), 2 * len(y))
     chosen = records.rows(positions).gathered()
     assert (X[positions] == chosen.X).all()
@@ -174,6 +180,7 @@ def test_sums_over_no_positions_of_parts_are_zero() -> None:
     assert records.labels_at(nothing).size == 0
     assert records.label_counts(nothing).tolist() == [0, 0, 0]
     assert records.mistakes((TREE,), nothing).tolist() == [0]
+    assert records.leaf_counts(TREE.root, nothing).tolist() == [[0] * 3] * 3
     assert not records.conjunctions(PREDICATES, 2, nothing).table.any()
     view = Selected(records, nothing)
     assert (view.size, view.gathered().size, list(view.blocks(7)), list(view.all_labels(7))) == (0, 0, [], [])

@@ -26,6 +26,7 @@ from pcqr.plan import (
     Budget,
     ComparisonStage,
     DrawStage,
+    LeafCountsStage,
     LinearStage,
     Prediction,
     PublishedPlan,
@@ -74,6 +75,7 @@ EXAMPLES: dict[str, Any] = {
     "pupil-stage": PupilStage(175, 0.9, 20),
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
+    "leaf-counts-stage": LeafCountsStage(1 / 3),
     "linear-stage": LINEAR,
     "comparison-stage": COMPARISON,
     "sequence": PILOTED,
@@ -111,6 +113,7 @@ budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1
 aims = st.builds(Aim, whole, chances, chances)
 predictions = st.builds(Prediction, numbers, numbers, numbers, ranges, ranges)
 draws = st.builds(DrawStage, temperatures, counts)
+leaf_counts = st.builds(LeafCountsStage, st.floats(1e-300, 2.0**50))
 
 
 @st.composite
@@ -173,7 +176,7 @@ def noisy_votes(draw: st.DrawFn) -> NoisyMaxStage:
     return NoisyMaxStage(records, teachers, draw(whole), draw(gaussian | exponential | laplace), labels)
 
 
-stages = st.recursive(draws | linears() | comparisons() | votes(), composed, max_leaves=6)
+stages = st.recursive(draws | leaf_counts | linears() | comparisons() | votes(), composed, max_leaves=6)
 
 sampled = st.builds(
     SampledStage,
@@ -271,6 +274,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "pupil-stage": pupils,
     "parties-stage": students(),
     "draw-stage": draws,
+    "leaf-counts-stage": leaf_counts,
     "linear-stage": linears(),
     "comparison-stage": comparisons(),
     "sequence": st.builds(Sequence, several(stages)),

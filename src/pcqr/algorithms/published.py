@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
+from pcqr.algorithms.leaf_counts import leaf_counts
 from pcqr.algorithms.linear import check_records, descend
 from pcqr.algorithms.sspp import sspp
 from pcqr.entropy import Entropy
@@ -20,8 +21,8 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.noise import discrete_gaussian
-from pcqr.plan import Branch, ComparisonStage, DrawStage, LinearStage, Sequence, Stage
+from pcqr.noise import check_scale, discrete_gaussian
+from pcqr.plan import Branch, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Sequence, Stage
 from pcqr.plan.composition import parts_of
 from pcqr.plan.linear import MapName
 from pcqr.progress import under_way
@@ -82,6 +83,8 @@ class _Run:
                 return self.last(options[self.option])
             case DrawStage():
                 return self.drawn(stage)
+            case LeafCountsStage():
+                return self.counted(stage)
             case LinearStage():
                 return self.trained(stage)
         raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
@@ -91,6 +94,12 @@ class _Run:
         if isinstance(found, DecisionTree):
             self.tree = found.simplified()
         return found
+
+    def counted(self, stage: LeafCountsStage) -> DecisionTree:
+        if self.tree is None:
+            raise AssertionError("`check` refuses counts without a tree.")
+        with under_way("counting at the leaves"):
+            return leaf_counts(self.tree, self.records, stage, self.entropy)
 
     def trained(self, stage: LinearStage) -> LinearClassifier:
         features, labels = self.maps[stage.features], self.hypotheses.labels
@@ -112,11 +121,14 @@ class _Run:
         """Raise where a stage cannot be run, whatever those before it show, before any of them is."""
         _check_order(stage)
         draws, linears = parts_of(stage, DrawStage), parts_of(stage, LinearStage)
+        counts = parts_of(stage, LeafCountsStage)
         for draw in draws:
             if draw.inverse_temperature * float(self.records.size) > LARGEST_EXPONENT:
                 raise ParameterError("inverse_temperature", "at most 2**52 / n", draw.inverse_temperature)
-        if draws and linears:
+        if draws and (linears or counts):
             self._check_trees()
+        for each in counts:
+            check_scale("scale", each.scale * self.records.whole)
         for linear in linears:
             if linear.features not in self.maps:
                 raise ParameterError("maps", f"one called {linear.features!r}", sorted(self.maps))
@@ -129,7 +141,8 @@ class _Run:
 
     def _check_trees(self) -> None:
         if not isinstance(self.hypotheses, DecisionTrees):
-            raise ParameterError("hypotheses", "decision trees beside a linear classifier", self.hypotheses)
+            allowed = "decision trees beside a linear classifier, or with counts at their leaves"
+            raise ParameterError("hypotheses", allowed, self.hypotheses)
         self.hypotheses.check_countable(self.records)
 
     def _check_linear(self, stage: LinearStage, *, has_tree: bool) -> None:
@@ -147,26 +160,31 @@ class _Run:
             raise ParameterError("public", "public rows for empirical Bayes, four for each predicate", "fewer")
 
 
-def _check_order(stage: Stage, before: int = 0) -> int:
-    """Raise where a comparison has not two linear classifiers before it, or is the last of the stages.
+def _check_order(stage: Stage, trees: int = 0, linears: int = 0) -> tuple[int, int]:
+    """Raise where a comparison has not two linear classifiers before it, or counts no tree, or a comparison is last.
 
-    Return how many linear classifiers there are at least after `stage`, of `before` it.
+    Return how many draws and how many linear classifiers there are at least after `stage`, of so many before it.
     """
     match stage:
         case Sequence(stages):
             *first, final = stages
             for each in first:
                 if not isinstance(each, ComparisonStage):
-                    before = _check_order(each, before)
-                elif before < 2:
-                    raise ParameterError("plan", "two linear classifiers before a comparison", f"{before} of them")
-            return _check_order(final, before)
+                    trees, linears = _check_order(each, trees, linears)
+                elif linears < 2:
+                    raise ParameterError("plan", "two linear classifiers before a comparison", f"{linears} of them")
+            return _check_order(final, trees, linears)
         case Branch(options):
-            return min(_check_order(option, before) for option in options)
+            ends = [_check_order(option, trees, linears) for option in options]
+            return min(end[0] for end in ends), min(end[1] for end in ends)
         case LinearStage():
-            return before + 1
+            return trees, linears + 1
         case DrawStage():
-            return before
+            return trees + 1, linears
+        case LeafCountsStage():
+            if not trees:
+                raise ParameterError("plan", "the draw of a tree before counts at its leaves", "none")
+            return trees, linears
     raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
 
 

@@ -61,6 +61,7 @@ _HOMES = {
     "pupil-stage": "pcqr.peers.interactive.plan:PupilStage",
     "parties-stage": "pcqr.peers.parties.plan:PartiesStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
+    "leaf-counts-stage": "pcqr.plan.stages:LeafCountsStage",
     "linear-stage": "pcqr.plan.linear:LinearStage",
     "comparison-stage": "pcqr.plan.linear:ComparisonStage",
     "sequence": "pcqr.plan.composition:Sequence",

@@ -28,7 +28,7 @@ from pcqr.plan.composition import Branch, Context, Sequence, Stage, account
 from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, LinearStage
 from pcqr.plan.plans import Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.stages import DrawStage, VoteStage
+from pcqr.plan.stages import DrawStage, LeafCountsStage, VoteStage
 
 __all__ = [
     "LARGEST_TERM",
@@ -42,6 +42,7 @@ __all__ = [
     "Context",
     "DrawStage",
     "Kind",
+    "LeafCountsStage",
     "LinearStage",
     "Mode",
     "Pins",

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pcqr.accounting import BoundedRangeEvent, Event
-from pcqr.checks import check_integer, check_inverse_temperature, check_teachers, keep_plain
+from pcqr.accounting import BoundedRangeEvent, Event, PureEvent
+from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_teachers, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.naming import name_of
 from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import SparseVector
+from pcqr.noise import check_scale
 from pcqr.plan.composition import Context, Stage
 
 
@@ -201,3 +202,48 @@ class DrawStage(Stage):
             public=context.public,
         )
         return replace(stated, proof="sspp")
+
+
+@dataclass(frozen=True)
+class LeafCountsStage(Stage):
+    """Noisy counts of each label in each leaf of the tree that was drawn before: the tree's probabilities.
+
+    Parameters
+    ----------
+    scale : float
+        b of the discrete Laplace noise, P(z) ∝ e^{−|z|/b}, in records. A replaced record moves two counts by 1 each.
+
+    Raises
+    ------
+    ParameterError
+        When the scale is not allowed.
+
+    Examples
+    --------
+    >>> from pcqr.plan import LeafCountsStage
+    >>> round(LeafCountsStage(scale=40.0).epsilon, 6)
+    0.05
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_scale("scale", self.scale)
+        keep_plain(self, floats=("scale",))
+
+    @property
+    def epsilon(self) -> float:
+        """2/b, rounded up."""
+        return rounded_up(2.0 / self.scale)
+
+    @property
+    def proof(self) -> str:
+        """The note in `proofs/` that proves the stage's figures."""
+        return "leaf_counts"
+
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        return "noisy counts of each label in each leaf of the tree, for its probabilities"
+
+    def event(self, context: Context) -> Event:  # noqa: ARG002
+        return PureEvent(self.epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,11 +11,15 @@ from numpy.typing import NDArray
 
 from pcqr.checks import check_integer
 from pcqr.documents import Document
-from pcqr.records.arrays import Points
+from pcqr.documents.codec import later
+from pcqr.errors import ParameterError
+from pcqr.records.arrays import Labels, Points
 from pcqr.records.predicates import Predicate
 
 MOST_LABELS = 127
 """Labels are integers of 8 bits, from 0 on."""
+_ROUNDING = 1e-9
+"""By how much the shares of a leaf may miss 1."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +30,39 @@ class Leaf(Document):
     ----------
     label : int
         What every row gets that comes here.
+    shares : tuple of float or None, default None
+        The probability of each label: positive, 1 in all, and the largest is that of `label`. None: there are none.
+
+    Raises
+    ------
+    ParameterError
+        When the label is none, or the shares are no such numbers.
 
     Examples
     --------
     >>> from pcqr.hypotheses.trees import Leaf
     >>> Leaf(1)
     Leaf(label=1)
+    >>> Leaf(1, shares=(0.25, 0.75))
+    Leaf(label=1, shares=(0.25, 0.75))
     """
 
     label: int
+    shares: tuple[float, ...] | None = later(None)
 
     def __post_init__(self) -> None:
         check_integer("label", self.label, least=0, most=MOST_LABELS - 1)
+        if self.shares is None:
+            return
+        shares = tuple(map(float, self.shares))
+        others = [share for label, share in enumerate(shares) if label != self.label]
+        is_ahead = len(others) < len(shares) and shares[self.label] > max(others, default=1.0)
+        if not is_ahead or min(others) <= 0.0 or abs(math.fsum(shares) - 1.0) > _ROUNDING:
+            raise ParameterError("shares", "positive, 1 in all, the largest that of the label", "others")
+        object.__setattr__(self, "shares", shares)
+
+    def __repr__(self) -> str:
+        return f"Leaf(label={self.label})" if self.shares is None else f"Leaf(label={self.label}, shares={self.shares})"
 
 
 @dataclass(frozen=True)
@@ -86,3 +112,25 @@ def leaves_reached(root: Node, X: Points) -> Iterator[tuple[NDArray[np.int64], L
         holds = X[rows, node.predicate.feature] > node.predicate.cut
         waiting.append((rows[~holds], node.fails))
         waiting.append((rows[holds], node.holds))
+
+
+def leaves_of(root: Node) -> list[Leaf]:
+    """All leaves, in the order of `leaves_reached`."""
+    found, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Leaf):
+            found.append(node)
+        else:
+            waiting += (node.fails, node.holds)
+    return found
+
+
+def counted_at_leaves(
+    root: Node, X: Points, y: Labels, labels: int, weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return [leaf, label]: how many rows come there, or their weights added up, in the order of `leaves_of`."""
+    counts = np.zeros((len(leaves_of(root)), labels), dtype=np.int64)
+    for place, (rows, _) in enumerate(leaves_reached(root, X)):
+        np.add.at(counts[place], y[rows], 1 if weights is None else weights[rows])
+    return counts

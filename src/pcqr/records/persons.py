@@ -18,6 +18,7 @@ from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.progress import under_way
 from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node, counted_at_leaves, leaves_of
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.gradient_sums import GradientSums
@@ -119,6 +120,13 @@ class Persons(Records):
             held = piece.gathered()
             wrong += [int(weights[labelling.predict(held.X) != held.y].sum()) for labelling in labellings]
         return wrong
+
+    def leaf_counts(self, root: Node) -> IntArray:
+        counts = np.zeros((len(leaves_of(root)), self.labels), dtype=np.int64)
+        for piece, weights in self._pieces(self._weights()):
+            held = piece.gathered()
+            counts += counted_at_leaves(root, held.X, held.y, self.labels, weights)
+        return counts
 
     def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
         weights, table = self._weights(), None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node, counted_at_leaves, leaves_of
 from pcqr.records.counting import Block as Answers
 from pcqr.records.counting import ConjunctionCounts, IntArray, block_rows, count_conjunctions
 from pcqr.records.feature_map import FeatureMap
@@ -137,6 +138,13 @@ class Records(ABC):
         for X, y in self.blocks(self.point_rows):
             wrong += [np.count_nonzero(labelling.predict(X) != y) for labelling in labellings]
         return wrong
+
+    def leaf_counts(self, root: Node) -> IntArray:
+        """How many records of each label come to each leaf below `root`: one row a leaf, as `leaves_of` has them."""
+        counts = np.zeros((len(leaves_of(root)), self.labels), dtype=np.int64)
+        for X, y in self.blocks(self.point_rows):
+            counts += counted_at_leaves(root, X, y, self.labels)
+        return counts
 
     def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
         """How many records of each label satisfy each set of at most `depth` of the predicates."""

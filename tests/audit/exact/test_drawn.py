@@ -21,6 +21,8 @@ from pcqr.audit.exact.cases.classifiers import (
     Published,
     agreeing,
     context_of,
+    counted,
+    counted_case,
     followed,
     one_more,
     piloted,
@@ -404,3 +406,19 @@ def test_stages_of_pilots_are_what_their_words_say() -> None:
     assert comparison.sums.noise_multiplier == 1.0
     cheaper = piloted(2, (0.5, 1.0, 1.0, 1.0), tree=0.5)
     assert account(cheaper.stage, context_of(cheaper.stage), 0.01).epsilon < published.claimed(0.01).epsilon
+
+
+def test_counts_at_leaves_attain_their_claim() -> None:
+    """Beside a draw that does not look at the records, so that it costs nothing."""
+    found = verify(counted_case(counted(0.0, 4.0), 2, one_more(2)))
+    assert found.passed
+    assert found.epsilon == pytest.approx(0.5, rel=1e-9)
+    less = replace(counted(0.0, 4.0), stage=counted(0.0, 3.99).stage)
+    assert not verify(DrawnCase.once("x", found.claimed, one_more(2), less)).passed
+
+
+def test_a_tree_and_its_counts_are_both_paid_for() -> None:
+    claimed, draw_alone = counted(0.3, 4.0).claimed(2), counted(0.3, 1e6).claimed(2)
+    found = verify(counted_case(counted(0.3, 4.0), 2, one_more(2)))
+    assert found.epsilon <= claimed.epsilon
+    assert found.epsilon > max(draw_alone.epsilon, 0.5), "more than either of them"

@@ -17,7 +17,7 @@ from pcqr.accounting import DiscreteGaussianEvent
 from pcqr.accounting.renyi import divergence
 from pcqr.audit.exact import Unverifiable, verify
 from pcqr.audit.exact.integers import NoiseLaw
-from pcqr.audit.exact.sums import HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector
+from pcqr.audit.exact.sums import HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector, game_of
 from pcqr.entropy import Entropy, SeededEntropy
 from pcqr.guarantee import Guarantee
 from pcqr.noise import discrete_gaussian, discrete_gaussians
@@ -94,6 +94,28 @@ def test_equal_sums_tell_nothing_and_no_noise_is_pure() -> None:
     assert game((1, 2), (1, 1)).epsilon_at(0.0) == math.inf
     reached = game((1, 2), (1, 1)).epsilon_at(1e-3)
     assert game((1, 2), (1, 1)).delta_at(reached) <= 1e-3 < game((1, 2), (1, 1)).delta_at(reached - 1e-6)
+
+
+@pytest.mark.parametrize("shift", [(1,), (3,), (1, -1), (2, 0, -1)])
+def test_laplace_noise_against_all_values(shift: Vector) -> None:
+    law = NoiseLaw("discrete_laplace", 1.5)
+    found = game_of(*(SumLaw(NoisySum(each, law), ()) for each in (shift, (0,) * len(shift))))
+    reach = 40
+    p, q = np.ones(1), np.ones(1)
+    for each in shift:
+        z = np.arange(-reach, reach + 1)
+        bell = [np.tanh(0.5 / law.scale) * np.exp(-np.abs(z - moved) / law.scale) for moved in (each, 0)]
+        p, q = np.outer(p, bell[0]).ravel(), np.outer(q, bell[1]).ravel()
+    for epsilon in (0.0, 0.3, 1.0):
+        assert found.delta_at(epsilon) == pytest.approx(np.maximum(0.0, p - math.exp(epsilon) * q).sum(), abs=1e-10)
+    largest = sum(map(abs, shift)) / law.scale
+    assert found.epsilon_at(0.0) == pytest.approx(largest)
+    assert np.log(p / q).max() == pytest.approx(largest)
+    plain = math.log(math.fsum(np.exp(2.5 * np.log(p) - 1.5 * np.log(q)))) / 1.5
+    assert found.divergence(2.5) == pytest.approx(plain, rel=1e-8)
+    corner = found.tell_tale(0.0)
+    assert corner.holds(shift)
+    assert not corner.holds((0,) * len(shift))
 
 
 # --------------------------------------------------------------------------------------------------------------

@@ -85,6 +85,7 @@ def check_same(found: Records, expected: Records) -> None:
     assert found.conjunctions(QUESTIONS, 3).table.tobytes() == expected.conjunctions(QUESTIONS, 3).table.tobytes()
     trees = [drawn(expected, seed) for seed in (1, 2)]
     assert found.mistakes(trees).tolist() == expected.mistakes(trees).tolist()
+    assert found.leaf_counts(trees[0].root).tolist() == expected.leaf_counts(trees[0].root).tolist()
     assert [y.tolist() for y in found.all_labels(333)] == [y.tolist() for y in expected.all_labels(333)]
     assert [X.tobytes() for X, _ in found.blocks(333)] == [X.tobytes() for X, _ in expected.blocks(333)]
 

@@ -15,7 +15,8 @@ teachers        a scaler before the split; one random stream for all; cuts that 
 parties         noise for a party that moves one point
 persons         somebody's rows at several teachers
 classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a comparison; vectors
-                relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records
+                relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records;
+                counts at leaves with noise for one, or of a tree that was not drawn; shares of exact counts
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """

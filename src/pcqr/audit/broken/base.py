@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pcqr.audit.exact.cases.classifiers import Published, followed
+from pcqr.audit.exact.cases.classifiers import Counted, Published, followed
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.verify import Case
@@ -64,4 +64,6 @@ def exact_case(subject: Subject) -> Case:
     neighbours = [(subject.first, subject.second)]
     if isinstance(mechanism, Published):
         return followed(DrawnCase.once(name, claim, neighbours, mechanism), mechanism)
+    if isinstance(mechanism, Counted):
+        return DrawnCase.once(name, claim, neighbours, mechanism)
     return Case.once(name, claim, neighbours, mechanism)

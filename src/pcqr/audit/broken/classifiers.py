@@ -8,24 +8,31 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pcqr.algorithms.leaf_counts import leaf_counts, leaf_shares
 from pcqr.algorithms.linear import shape_of
+from pcqr.algorithms.sspp import sspp
 from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.classifiers import (
     OPTIONS,
+    Counted,
     Published,
     agreeing,
     context_of,
+    counted,
     one_more,
     piloted,
     stacked,
 )
 from pcqr.audit.exact.cases.tables import Table as SmallTable
 from pcqr.audit.exact.sums import HalfSpace
+from pcqr.audit.shown import in_full
 from pcqr.audit.statistical.transcripts import Table
 from pcqr.entropy import Entropy
+from pcqr.hypotheses.trees import DecisionTree
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import Branch, LinearStage, account
+from pcqr.plan import Branch, DrawStage, LeafCountsStage, LinearStage, account
 from pcqr.plan.composition import parts_of
+from pcqr.records.branching import leaves_of
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.predicates import Predicate
@@ -144,6 +151,38 @@ class ByMostRecords(Published):
         return Published.__call__(options[most], table, entropy)
 
 
+COUNTED = counted(0.05, 2.0)
+"""Here the counts at the leaves cost most."""
+ONE_COUNT = counted(0.05, 1.0)
+"""Noise for counts of which a record moves one."""
+
+
+@dataclass(frozen=True)
+class OfBestTree(Counted):
+    """Counts at the leaves of the tree with the fewest errors, which was not drawn."""
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        best = self.trees.learn(table.points, table.labels)
+        (stage,) = parts_of(self.stage, LeafCountsStage)
+        return in_full(leaf_counts(best, table.source(), stage, entropy))
+
+
+@dataclass(frozen=True)
+class OfExactCounts:
+    """Shares at the leaves of a drawn tree from its exact counts, drawn towards those of all records as if noisy."""
+
+    counted: Counted
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        (draw,), (stage,) = parts_of(self.counted.stage, DrawStage), parts_of(self.counted.stage, LeafCountsStage)
+        drawn = sspp(self.counted.trees, table.source(), None, draw, entropy)
+        if not isinstance(drawn, DecisionTree):
+            raise AssertionError("Trees were drawn from.")
+        labels = [leaf.label for leaf in leaves_of(drawn.root)]
+        shares = leaf_shares(table.source().leaf_counts(drawn.root).astype(np.float64), stage.scale, labels)
+        return in_full(drawn.with_shares(shares.tolist()))
+
+
 BRANCH = Branch(parts_of(PILOTED.stage, LinearStage)[2:])
 
 
@@ -230,5 +269,32 @@ BUGS: Sequence[Bug] = (
         broken=ByMostRecords(BRANCH, OPTIONS, PILOTED.public),
         correct=Published(BRANCH, OPTIONS, PILOTED.public),
         neighbours=agreeing(2)[0],
+    ),
+    bug(
+        "counts at leaves with noise for one",
+        "The counts at the leaves of a tree have noise for one count that moves by 1. A replaced record leaves one "
+        "count and enters another.",
+        claim=COUNTED.claimed(2),
+        broken=ONE_COUNT,
+        correct=COUNTED,
+        neighbours=one_more(2)[0],
+    ),
+    bug(
+        "counts at the leaves of the best tree",
+        "The counts have enough noise, but are of the leaves of the tree with the fewest errors, and not of the one "
+        "that was drawn. Which leaves there are tells the records.",
+        claim=COUNTED.claimed(2),
+        broken=OfBestTree(COUNTED.stage),
+        correct=COUNTED,
+        neighbours=(SmallTable(((1.0, 0), (0.0, 0))), SmallTable(((1.0, 0), (0.0, 1)))),
+    ),
+    bug(
+        "shares of exact counts",
+        "Shares at the leaves of a drawn tree are made of exact counts. They are drawn towards those of all "
+        "records, which hides nothing.",
+        claim=COUNTED.claimed(2),
+        broken=OfExactCounts(COUNTED),
+        correct=COUNTED,
+        neighbours=one_more(2)[0],
     ),
 )

@@ -22,7 +22,7 @@ import numpy as np
 from pcqr.audit.exact.curves import smallest_epsilon
 from pcqr.audit.exact.events import Unverifiable
 from pcqr.audit.exact.integers import Floats, Integers, NoiseLaw
-from pcqr.audit.exact.sums import Announced, HalfSpace, NoisySum, SumGame, SumLaw
+from pcqr.audit.exact.sums import Announced, Corner, HalfSpace, NoisySum, SumGame, SumLaw, game_of
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.exact.walk import intercepted, walk
 
@@ -52,6 +52,10 @@ class _Pair:
     first: Floats
     second: Floats
 
+    @property
+    def largest_loss(self) -> float:
+        return float((np.log(self.first) - np.log(self.second)).max()) + self.game.largest_loss
+
     def gains(self, epsilon: float) -> Floats:
         return self.game.gains(epsilon, self.first, self.second)
 
@@ -66,6 +70,11 @@ class _Direction:
     def delta_at(self, epsilon: float) -> float:
         return math.fsum((*self.apart.values(), *(float(pair.gains(epsilon).sum()) for pair in self.pairs)))
 
+    @property
+    def largest_loss(self) -> float:
+        """The most that any path and its last sum can speak for the first law."""
+        return math.inf if self.apart else max(pair.largest_loss for pair in self.pairs)
+
     def divergence(self, order: float) -> float:
         """ln Σ_b P(b)^α·Q(b)^{1−α}·e^{(α−1)·D_b} / (α − 1), D_b that of the sums."""
         if self.apart:
@@ -76,9 +85,11 @@ class _Direction:
         ]
         return float(np.logaddexp.reduce(np.concatenate(logs))) / (order - 1.0)
 
-    def tell_tale(self, epsilon: float, lengths: dict[Path, int]) -> tuple[Path, HalfSpace]:
-        """Return the path that gains most at ε, and the plane beyond which its last sum speaks for the first law."""
-        found = [(mass, path, HalfSpace((0,) * lengths[path], -1)) for path, mass in self.apart.items()]
+    def tell_tale(self, epsilon: float, lengths: dict[Path, int]) -> tuple[Path, HalfSpace | Corner]:
+        """Return the path that gains most at ε, and where its last sum speaks for the first law."""
+        found: list[tuple[float, Path, HalfSpace | Corner]] = [
+            (mass, path, HalfSpace((0,) * lengths[path], -1)) for path, mass in self.apart.items()
+        ]
         for pair in self.pairs:
             gains = pair.gains(epsilon)
             best = int(gains.argmax())
@@ -106,14 +117,16 @@ class DrawnGame:
 
     def epsilon_at(self, delta: float, least: float = 0.0) -> float:
         """The smallest ε ≥ `least` with δ(ε) ≤ `delta`; infinite where there is none."""
-        return smallest_epsilon(self.delta_at, delta, least) if delta > 0.0 else math.inf
+        if delta > 0.0:
+            return smallest_epsilon(self.delta_at, delta, least)
+        return max(least, *(direction.largest_loss for direction in self._directions))
 
     def divergence(self, order: float) -> float:
         """The Rényi divergence of `order` α > 1, the larger of the two directions."""
         return max(direction.divergence(order) for direction in self._directions)
 
-    def tell_tale(self, epsilon: float) -> tuple[Path, HalfSpace]:
-        """The path that gains most at ε, and the plane beyond which its last sum speaks for the first table."""
+    def tell_tale(self, epsilon: float) -> tuple[Path, HalfSpace | Corner]:
+        """The path that gains most at ε, and where its last sum speaks for the first table."""
         lengths = {path: len(noisy.total) for law in (self.first, self.second) for path, noisy in law.sums.items()}
         best = max(self._directions, key=lambda direction: direction.delta_at(epsilon))
         return best.tell_tale(epsilon, lengths)
@@ -133,7 +146,7 @@ def _direction(p: DrawnLaw, q: DrawnLaw) -> _Direction:
             alike[p.sums[path], q.sums[path]].append(path)
     pairs = [
         _Pair(
-            SumGame(SumLaw(one, ()), SumLaw(other, ())),
+            game_of(SumLaw(one, ()), SumLaw(other, ())),
             paths,
             np.array([p.masses[path] for path in paths]),
             np.array([q.masses[path] for path in paths]),

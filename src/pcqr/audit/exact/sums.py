@@ -1,4 +1,4 @@
-"""The exact law of a noisy sum: integers plus independent discrete Gaussians, and all that is made of them.
+"""The exact law of a noisy sum: integers plus independent integer noise, and all that is made of them.
 
 A vector of noise has far too many values to walk through, and code that turns a noisy sum into floats needs plain
 numbers. So the tape decides what the *noisy sum* comes to, lets the shipped code go on from there, and remembers the
@@ -18,7 +18,7 @@ import numpy as np
 
 from pcqr.audit.exact.curves import smallest_epsilon
 from pcqr.audit.exact.events import Above, Terms, Unverifiable, probability
-from pcqr.audit.exact.integers import Floats, Integers, NoiseLaw
+from pcqr.audit.exact.integers import Floats, Integers, Measure, NoiseLaw
 from pcqr.audit.exact.sessions import Session
 from pcqr.audit.exact.tape import Tape
 from pcqr.audit.exact.verify import Case
@@ -91,6 +91,30 @@ class HalfSpace:
         return f"{terms} > {self.offset}"
 
 
+@dataclass(frozen=True)
+class Corner:
+    """A question about a vector that is shown: does each entry lie at its bound or beyond, on its own side?
+
+    `sides` are 1 for at least, −1 for at most, 0 for entries that are not looked at.
+    """
+
+    sides: Vector
+    bounds: Vector
+
+    def holds(self, shown: Sequence[float]) -> bool:
+        return all(
+            side * value >= side * bound for side, bound, value in zip(self.sides, self.bounds, shown, strict=True)
+        )
+
+    def __str__(self) -> str:
+        terms = (
+            f"θ[{j}] {'≥' if side > 0 else '≤'} {bound}"
+            for j, (side, bound) in enumerate(zip(self.sides, self.bounds, strict=True))
+            if side
+        )
+        return " and ".join(terms)
+
+
 class Shown(Session[HalfSpace]):
     """A vector, shown once; asked on which side of a plane it lies."""
 
@@ -148,9 +172,14 @@ class SumGame:
 
     def epsilon_at(self, delta: float, least: float = 0.0) -> float:
         """The smallest ε ≥ `least` with δ(ε) ≤ `delta`; infinite where there is none."""
-        if self._is_open or (delta == 0.0 and self._divisor):
-            return math.inf
+        if self._is_open or delta == 0.0:
+            return max(least, self.largest_loss)
         return smallest_epsilon(self.delta_at, delta, least)
+
+    @property
+    def largest_loss(self) -> float:
+        """The most that an outcome can speak for the first sum."""
+        return math.inf if self._is_open or self._divisor else 0.0
 
     def divergence(self, order: float) -> float:
         """The Rényi divergence of `order` α > 1: that of independent coordinates adds up."""
@@ -158,7 +187,7 @@ class SumGame:
             return math.inf
         return math.fsum(_renyi(self._law.scale, abs(each), order) for each in self.shift if each)
 
-    def tell_tale(self, epsilon: float) -> HalfSpace:
+    def tell_tale(self, epsilon: float) -> HalfSpace | Corner:
         """The best event at ε, in terms of the noisy sum itself."""
         plane = self._plane(epsilon)
         return HalfSpace(
@@ -200,6 +229,67 @@ class SumGame:
 
 
 @dataclass(frozen=True)
+class LaplaceGame(SumGame):
+    """The same for discrete Laplace noise. The loss takes finitely many values, whole multiples of 1/b, b the scale.
+
+    An entry that is moved by d speaks for the first sum by (|z| − |z − d|)/b, and losses of entries add up.
+    """
+
+    def gains(self, epsilon: float, first: Floats, second: Floats) -> Floats:
+        if self._is_open:
+            return first
+        gained = np.outer(first, self._losses.weights) - math.exp(epsilon) * np.outer(second, self._weights_of_second)
+        total: Floats = np.maximum(0.0, gained).sum(axis=1)
+        return total
+
+    @property
+    def largest_loss(self) -> float:
+        return math.inf if self._is_open else sum(map(abs, self.shift)) / self._law.scale
+
+    @property
+    def truncated(self) -> float:
+        """Nothing is left out."""
+        return 0.0
+
+    def divergence(self, order: float) -> float:
+        if self._is_open:
+            return math.inf
+        weights = self._losses.weights * np.exp((order - 1.0) * self._losses.support / self._law.scale)
+        return math.log(math.fsum(weights)) / (order - 1.0)
+
+    def tell_tale(self, epsilon: float) -> HalfSpace | Corner:  # noqa: ARG002
+        """Where the loss is largest."""
+        return Corner(tuple((each > 0) - (each < 0) for each in self.shift), self.first.noisy.total)
+
+    @cached_property
+    def _losses(self) -> Measure:
+        """How likely each loss is under the first sum, in units of 1/b."""
+        found = Measure(0, np.ones(1))
+        for each in filter(None, map(abs, self.shift)):
+            found = found.plus(_loss_of_entry(each, self._law.scale))
+        return found
+
+    @property
+    def _weights_of_second(self) -> Floats:
+        weights: Floats = self._losses.weights * np.exp(-self._losses.support / self._law.scale)
+        return weights
+
+
+def _loss_of_entry(shift: int, scale: float) -> Measure:
+    """The law of |z| − |z − d| for z = d + Z, d = `shift` > 0: d where z ≥ d, −d where z ≤ 0, 2z − d between."""
+    decay, weights = math.exp(-1.0 / scale), np.zeros(2 * shift + 1)
+    between = np.arange(1, shift)
+    weights[2 * between] = math.tanh(0.5 / scale) * np.exp(-(shift - between) / scale)
+    weights[0], weights[-1] = math.exp(-shift / scale) / (1.0 + decay), 1.0 / (1.0 + decay)
+    return Measure(-shift, weights)
+
+
+def game_of(first: SumLaw, second: SumLaw) -> SumGame:
+    """What can be told of two noisy sums with the noise that they have."""
+    return (LaplaceGame if first.noisy.law.function == "discrete_laplace" else SumGame)(first, second)
+
+
+@dataclass(frozen=True)
 class SumCase(Case):
     """The case of a release that shows one noisy sum, or a function of it, and draws nothing else.
 
@@ -221,9 +311,9 @@ class SumCase(Case):
         return tape.sums[0], shown.vector
 
     def game(self, first: SumLaw, second: SumLaw) -> SumGame:
-        return SumGame(first, second)
+        return game_of(first, second)
 
-    def told(self, game: SumGame, epsilon: float) -> tuple[tuple[HalfSpace, ...], tuple[bool, ...]]:
+    def told(self, game: SumGame, epsilon: float) -> tuple[tuple[HalfSpace | Corner, ...], tuple[bool, ...]]:
         return (game.tell_tale(epsilon),), (True,)
 
 

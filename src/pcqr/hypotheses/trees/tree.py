@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, Labels, Points, as_points
-from pcqr.records.branching import Leaf, Split, leaves_reached, nodes_of
+from pcqr.records.branching import Leaf, Split, leaves_of, leaves_reached, nodes_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +37,13 @@ class DecisionTree(Hypothesis):
     (1, 2)
     >>> tree.simplified() == tree
     True
+
+    With shares at its leaves there are probabilities, too.
+
+    >>> tree = tree.with_shares([(0.25, 0.75), (0.9, 0.1)])
+    >>> tree.predict_proba([[36.6], [39.1]])
+    array([[0.9 , 0.1 ],
+           [0.25, 0.75]])
     """
 
     root: Leaf | Split
@@ -46,6 +53,10 @@ class DecisionTree(Hypothesis):
         check_integer("features", self.features, least=1)
         if any(isinstance(node, Split) and node.predicate.feature >= self.features for node in nodes_of(self.root)):
             raise ParameterError("root", f"a tree that asks for columns 0 to {self.features - 1}", "another one")
+        if len({None if leaf.shares is None else len(leaf.shares) for leaf in leaves_of(self.root)}) > 1:
+            raise ParameterError(
+                "root", "a tree with shares of the same labels at every leaf, or at none", "another one"
+            )
 
     def __repr__(self) -> str:
         """The sizes alone: a published tree is read aloud by `PublishedModel.rules`."""
@@ -57,6 +68,33 @@ class DecisionTree(Hypothesis):
         for rows, leaf in self.leaves_of(points):
             labels[rows] = leaf.label
         return labels
+
+    @property
+    def has_shares(self) -> bool:
+        """Has every leaf a probability of each label?"""
+        return leaves_of(self.root)[0].shares is not None
+
+    def with_shares(self, shares: Sequence[Sequence[float]]) -> DecisionTree:
+        """Return the same tree with these shares at its leaves, in the order of `leaves_of`."""
+        return DecisionTree(_shared(self.root, iter(shares)), self.features)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the shares of the leaf that each row comes to, one column a label. `has_shares` must be true."""
+        leaves = leaves_of(self.root)
+        if not self.has_shares:
+            raise ParameterError("tree", "one with shares at its leaves", "one without")
+        points, table = as_points(X, self.features, owner="this tree"), np.array([leaf.shares for leaf in leaves])
+        places = np.empty(points.shape[0], dtype=np.int64)
+        for place, (rows, _) in enumerate(self.leaves_of(points)):
+            places[rows] = place
+        shares: NDArray[np.float64] = table[places]
+        return shares
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the log-odds of label 1 for each row: for more than two labels ln of each probability, in columns."""
+        logs = np.log(self.predict_proba(X))
+        scores: NDArray[np.float64] = logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+        return scores
 
     @property
     def depth(self) -> int:
@@ -86,6 +124,14 @@ def _depth(node: Leaf | Split) -> int:
 
 def _leaves(node: Leaf | Split) -> int:
     return 1 if isinstance(node, Leaf) else _leaves(node.fails) + _leaves(node.holds)
+
+
+def _shared(node: Leaf | Split, shares: Iterator[Sequence[float]]) -> Leaf | Split:
+    """`node` with shares at its leaves, in the order of `leaves_of`."""
+    if isinstance(node, Leaf):
+        return Leaf(node.label, tuple(next(shares)))
+    holds = _shared(node.holds, shares)
+    return Split(node.predicate, fails=_shared(node.fails, shares), holds=holds)
 
 
 def _merged(node: Leaf | Split) -> Leaf | Split:

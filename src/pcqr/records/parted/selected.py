@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node
 from pcqr.records.counting import ConjunctionCounts, IntArray
 from pcqr.records.in_memory import InMemory
 from pcqr.records.predicates import Predicate
@@ -67,6 +68,9 @@ class Selected(Records):
 
     def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
         return self._records.mistakes(labellings, self._positions)
+
+    def leaf_counts(self, root: Node) -> IntArray:
+        return self._records.leaf_counts(root, self._positions)
 
     def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
         return self._records.conjunctions(predicates, depth, self._positions)

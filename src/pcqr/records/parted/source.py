@@ -10,6 +10,7 @@ import numpy as np
 from pcqr.errors import DataError
 from pcqr.progress import tracked
 from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node
 from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
 from pcqr.records.encoded import Encoded
 from pcqr.records.feature_map import FeatureMap
@@ -153,6 +154,10 @@ class Parted(Records):
     def mistakes(self, labellings: Sequence[Labelling], positions: Positions | None = None) -> IntArray:
         (wrong,) = self._summed(positions, work.mistakes, self._layout, tuple(labellings))
         return wrong.astype(np.int64)
+
+    def leaf_counts(self, root: Node, positions: Positions | None = None) -> IntArray:
+        (counts,) = self._summed(positions, work.leaf_counts, self._layout, root)
+        return counts.astype(np.int64)
 
     def conjunctions(
         self, predicates: Sequence[Predicate], depth: int, positions: Positions | None = None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node
 from pcqr.records.counting import Int32Array, IntArray
 from pcqr.records.encoded import Encoded
 from pcqr.records.parted.engine import Arrays
@@ -105,6 +106,11 @@ def label_counts(part: Arrays, layout: Layout) -> tuple[IntArray]:
 def mistakes(part: Arrays, layout: Layout, labellings: Sequence[Labelling]) -> tuple[IntArray]:
     """How many records each of `labellings` gets wrong."""
     return (layout.records(part).mistakes(labellings),)
+
+
+def leaf_counts(part: Arrays, layout: Layout, root: Node) -> tuple[IntArray]:
+    """How many records of each label come to each leaf below `root`."""
+    return (layout.records(part).leaf_counts(root),)
 
 
 def conjunctions(part: Arrays, layout: Layout, predicates: Sequence[Predicate], depth: int) -> tuple[Int32Array]:

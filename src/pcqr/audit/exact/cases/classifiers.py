@@ -21,7 +21,17 @@ from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, Sequence, Stage, account
+from pcqr.plan import (
+    Branch,
+    ComparisonStage,
+    Context,
+    DrawStage,
+    LeafCountsStage,
+    LinearStage,
+    Sequence,
+    Stage,
+    account,
+)
 from pcqr.plan.composition import parts_of
 from pcqr.plan.linear import MapName
 from pcqr.records.directions import Directions
@@ -238,6 +248,47 @@ def piloted_case(published: Published, neighbours: Pairs, delta: float) -> Drawn
     return published_case(name, published, neighbours, delta)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The shipped `publish` of a tree with counts at its leaves: shown are the drawn tree and what is published.
+
+    What the counts come to is part of an outcome to the exact verifier.
+    """
+
+    stage: Stage
+    depth: int = 1
+    labels: int = 2
+
+    def claimed(self, records: int) -> Guarantee:
+        return account(self.stage, Context(self.trees, records, features=1))
+
+    @property
+    def trees(self) -> DecisionTrees:
+        return DecisionTrees(depth=self.depth, predicates=CUTS, labels=self.labels)
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        trees = _OverheardTrees(depth=self.depth, predicates=CUTS, labels=self.labels)
+        found = publish(self.stage, trees, table.source(self.labels), entropy)
+        return " and ".join(map(in_full, (*trees.heard, found)))
+
+
+def counted(tree: float, scale: float, depth: int = 1, labels: int = 2) -> Counted:
+    """A tree at η = `tree`, and noise of this scale on the counts at its leaves."""
+    return Counted(Sequence((DrawStage(tree), LeafCountsStage(scale))), depth, labels)
+
+
+def counted_case(mechanism: Counted, records: int, neighbours: Pairs, told: str = "") -> DrawnCase:
+    """The case of a tree with counts. Its zCDP, which accounts go by, is looked at as well."""
+    (draw,), (counts,) = parts_of(mechanism.stage, DrawStage), parts_of(mechanism.stage, LeafCountsStage)
+    name = (
+        f"Tree with counts at its leaves: {mechanism.labels} labels, depth {mechanism.depth}, n = {records}, "
+        f"η = {draw.inverse_temperature:g}, b = {counts.scale:g}{told}"
+    )
+    claimed = mechanism.claimed(records)
+    event = None if claimed.rho is None else ConcentratedEvent(claimed.rho)
+    return DrawnCase.once(name, claimed, neighbours, mechanism, event)
+
+
 def agreeing(records: int) -> Pairs:
     """So many at 1, of label 1, and the other label for the last."""
     return replacing_the_last(ONE_PLACE[1:2] * (records - 1), ONE_PLACE[:2])
@@ -255,7 +306,12 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield piloted_case(piloted(2, (0.5, 1.0, 0.5, 1.0)), agreeing(2), 0.01)
     yield piloted_case(piloted(1, alike, tree=0.5), agreeing(1), 0.01)
     yield piloted_case(piloted(1, alike, step_size=0.0), agreeing(1), 0.01)
+    yield counted_case(counted(0.0, 4.0), 2, all_neighbours(2))
+    yield counted_case(counted(0.5, 4.0), 2, all_neighbours(2))
+    yield counted_case(counted(0.5, 4.0, labels=3), 2, all_neighbours(2, ONE_PLACE))
     if full:
+        yield counted_case(counted(0.5, 2.5, depth=2), 2, all_neighbours(2))
+        yield counted_case(counted(0.25, 40.0), 6, one_more(6))
         yield stacked_case(stacked(2, 2.0, 0.5, cuts=CUTS), all_neighbours(2), 0.001)
         yield from (stacked_case(stacked(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
         yield stacked_case(stacked(2, 2.0, 0.5, classes=3), all_neighbours(2, ONE_PLACE), 0.001)

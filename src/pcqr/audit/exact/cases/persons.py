@@ -15,7 +15,14 @@ import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.log import PrivLabel
-from pcqr.audit.exact.cases.classifiers import FERNS, UNEVEN_FERNS, gradient_step_case, gradient_step_plan
+from pcqr.audit.exact.cases.classifiers import (
+    FERNS,
+    UNEVEN_FERNS,
+    counted,
+    counted_case,
+    gradient_step_case,
+    gradient_step_plan,
+)
 from pcqr.audit.exact.cases.committees import KINDS, poll_case
 from pcqr.audit.exact.cases.publication import sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table
@@ -100,6 +107,7 @@ def person_cases(*, full: bool) -> Iterator[Case]:
         many = replacing_the_last_person((ONCE,) * 20, LASTS)
         for pairs in (two, many):
             yield about_persons(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
+    yield about_persons(counted_case(counted(0.5, 4.0), 2, two))
     for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
         yield about_persons(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
