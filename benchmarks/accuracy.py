@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import multiprocessing
@@ -23,6 +24,9 @@ from pcqr import BudgetExhausted
 from pcqr.estimators.answering import Release
 
 WORKERS = 2
+
+DATA = Path("../shared/data")
+"""Where the Parquet files are: beside the checkout."""
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -135,3 +139,20 @@ def write_json(path: Path, settings: Mapping[str, Any], cases: Sequence[Mapping[
 def read_cases(path: Path, of: Callable[..., R]) -> list[R]:
     """The cases that `write_json` wrote, each made by `of`: none where there is no file."""
     return [of(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]] if path.exists() else []
+
+
+def parser_of(
+    module: str, doc: str | None, tables: Sequence[str] = (), epsilons: Sequence[float] = ()
+) -> argparse.ArgumentParser:
+    """The parser of `python -m module`: the folder of the Parquet files, and which `tables` and `epsilons` of these."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=(doc or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the Parquet files")
+    if tables:
+        parser.add_argument("--tables", type=_listed, default=list(tables), help="some of them, with commas")
+    if epsilons:
+        parser.add_argument("--epsilons", type=lambda text: list(map(float, _listed(text))), default=list(epsilons))
+    return parser
+
+
+def _listed(text: str) -> list[str]:
+    return list(filter(None, text.split(",")))

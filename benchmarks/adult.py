@@ -20,7 +20,6 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -31,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.accuracy import ask, mean_and_spread, run_all, show, wide_console, write_json
+from benchmarks.accuracy import ask, mean_and_spread, read_cases, run_all, show, wide_console, write_json
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.datasets import Dataset, load_adult
 from pcqr.estimators.answering import Release
@@ -213,7 +212,7 @@ def main() -> None:
 
     beside = baselines()
     if options.redraw:
-        cases = [Case(**case) for case in json.loads((options.json or RESULTS).read_text())["cases"]]
+        cases = read_cases(options.json or RESULTS, Case)
     else:
         runs = FAST_RUNS if options.fast else options.runs
         cases = run(runs, console)

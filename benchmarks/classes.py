@@ -11,8 +11,6 @@ and keeps the others. Seeds make a run repeatable. Writes a table of docs/classi
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -23,7 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import markdown, mean_and_spread, wide_console, write_json
+from benchmarks.accuracy import markdown, mean_and_spread, parser_of, read_cases, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, TRAIN_SHARE, set_apart
 from pcqr import PrivateClassifier
@@ -124,11 +122,7 @@ def measure(task: Task, epsilon: float, method: Method, runs: int) -> Case:
 
 
 def stored(root: Path) -> dict[tuple[str, float, str], Case]:
-    path = root / RESULTS
-    if not path.exists():
-        return {}
-    cases = [Case(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))["cases"]]
-    return {case.key: case for case in cases}
+    return {case.key: case for case in read_cases(root / RESULTS, Case)}
 
 
 def store(cases: Cases) -> None:
@@ -162,17 +156,15 @@ def _accuracy(case: Case | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.classes", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, help="the folder with the Parquet files")
-    parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--epsilons", default=",".join(map(str, EPSILONS)))
+    parser = parser_of("benchmarks.classes", __doc__, TABLES, EPSILONS)
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--redraw", action="store_true", help="run nothing, write the page again")
     given = parser.parse_args()
     console, cases = wide_console(), stored(Path())
-    for name in given.tables.split(",") if given.data is not None else ():
+    for name in () if given.redraw else given.tables:
         task = load(name, given.data)
-        for epsilon in map(float, given.epsilons.split(",")):
+        for epsilon in given.epsilons:
             for method in METHODS:
                 if method in given.methods.split(","):
                     case = measure(task, epsilon, method, given.runs)

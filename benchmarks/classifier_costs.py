@@ -9,16 +9,13 @@ docs/classifier-results.md.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import resource
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.accuracy import markdown, run_alone, wide_console, write_json
+from benchmarks.accuracy import markdown, parser_of, read_cases, run_alone, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import load
 from pcqr import PrivateClassifier
@@ -77,16 +74,11 @@ def measure(job: tuple[str, float, Choice, Path]) -> Cost:
 
 
 def table(root: Path) -> str:
-    cases: list[Mapping[str, object]] = json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]
-    return markdown(HEADER, [Cost(**fields).row() for fields in cases])  # type: ignore[arg-type]
+    return markdown(HEADER, [cost.row() for cost in read_cases(root / RESULTS, Cost)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.classifier_costs", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    given = parser.parse_args()
+    given = parser_of("benchmarks.classifier_costs", __doc__).parse_args()
     console, costs = wide_console(), []
     for fit in FITS:
         costs.append(run_alone(measure, (*fit, given.data)))

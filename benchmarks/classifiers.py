@@ -14,8 +14,6 @@ that is on file (`--redraw`: nothing else). Seeds, one for each table, ε and ru
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -25,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import dp_sgd, limits, trees
-from benchmarks.accuracy import markdown, read_cases, seed_of, wide_console, write_json
+from benchmarks.accuracy import markdown, parser_of, read_cases, seed_of, wide_console, write_json
 from benchmarks.classifiers_picture import draw
 from benchmarks.leads import DELTA, EPSILONS, Key, Peer, Runs, lead, lines, read_counts, write_counts
 from benchmarks.pages import put_between
@@ -162,26 +160,20 @@ def standing(root: Path) -> str:
 def without_privacy(root: Path) -> dict[str, float]:
     """The accuracy of gradient boosting, on the same columns and test rows: the best of all settings on file."""
     found = {name: case.accuracy for name, case in limits.stored(root).items()}
-    for case in json.loads((root / trees.RESULTS).read_text(encoding="utf-8"))["cases"]:
-        found[case["table"]] = max(found.get(case["table"], 0.0), case["gradient_boosting"])
+    for case in read_cases(root / trees.RESULTS, trees.Case.of):
+        found[case.table] = max(found.get(case.table, 0.0), case.gradient_boosting)
     return {name: found[name] for name in TABLES if name in found}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.classifiers", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
+    parser = parser_of("benchmarks.classifiers", __doc__, TABLES, EPSILONS)
     parser.add_argument("--again", action="store_true", help="forget what is on file of these tables and ε")
     parser.add_argument("--redraw", action="store_true", help="run nothing, write the page and the picture again")
     given = parser.parse_args()
     console, root = wide_console(), Path()
-    epsilons = [float(epsilon) for epsilon in given.epsilons.split(",")]
-    for name in () if given.redraw else given.tables.split(","):
+    for name in () if given.redraw else given.tables:
         task = load(name, given.data)
-        for epsilon in epsilons:
+        for epsilon in given.epsilons:
             if given.again:
                 forget((name, epsilon), root)
             case = measure(task, epsilon, root)

@@ -10,8 +10,6 @@ anew. The table of the pages is made from all that is on file (`--redraw`: nothi
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import multiprocessing
 from collections.abc import Sequence
@@ -22,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import markdown, seed_of, wide_console, write_json
+from benchmarks.accuracy import markdown, parser_of, read_cases, seed_of, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.rule import PAGES
 from benchmarks.tables import Task, load
@@ -75,15 +73,13 @@ def measure(name: str, data: Path, runs: int) -> list[Case]:
     return found
 
 
-def stored(results: Path = RESULTS) -> list[Case]:
-    if not results.exists():
-        return []
-    return [Case(**fields) for fields in json.loads(results.read_text(encoding="utf-8"))["cases"]]
+def stored(root: Path) -> list[Case]:
+    return read_cases(root / RESULTS, Case)
 
 
-def store(cases: Sequence[Case], results: Path = RESULTS) -> None:
+def store(cases: Sequence[Case]) -> None:
     ordered = sorted(cases, key=lambda case: (TABLES.index(case.table), case.strength))
-    write_json(results, {"epsilon": EPSILON, "delta": 1e-6}, [asdict(case) for case in ordered])
+    write_json(RESULTS, {"epsilon": EPSILON, "delta": 1e-6}, [asdict(case) for case in ordered])
 
 
 HEADER = ("table", *(f"n·ε = {strength}" for strength in STRENGTHS))
@@ -108,23 +104,18 @@ def rows(cases: Sequence[Case]) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.few_records", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    parser.add_argument("--tables", default=",".join(TABLES))
+    parser = parser_of("benchmarks.few_records", __doc__, TABLES)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--redraw", action="store_true", help="run nothing, write the page again")
     given = parser.parse_args()
     if not given.redraw:
-        names = given.tables.split(",")
         with ProcessPoolExecutor(given.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            for cases in pool.map(partial(measure, data=given.data, runs=given.runs), names):
-                store([*(case for case in stored() if case.table != cases[0].table), *cases])
+            for cases in pool.map(partial(measure, data=given.data, runs=given.runs), given.tables):
+                store([*(case for case in stored(Path()) if case.table != cases[0].table), *cases])
                 wide_console().print(f"{cases[0].table}: {', '.join(f'{100 * case.auto:.1f}' for case in cases)}")
     for page in PAGES:
-        put_between(page, "few-records", markdown(HEADER, rows(stored())))
+        put_between(page, "few-records", markdown(HEADER, rows(stored(Path()))))
 
 
 if __name__ == "__main__":

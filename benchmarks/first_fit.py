@@ -15,11 +15,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.accuracy import markdown, wide_console, write_json
+from benchmarks.accuracy import markdown, read_cases, wide_console, write_json
 from benchmarks.pages import put_between
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 4.0)
@@ -79,8 +78,7 @@ def measure(epsilon: float, cache: Path) -> FirstFit:
 
 
 def table(root: Path) -> str:
-    cases: list[Mapping[str, object]] = json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]
-    return markdown(HEADER, [FirstFit(**fields).row() for fields in cases])  # type: ignore[arg-type]
+    return markdown(HEADER, [each.row() for each in read_cases(root / RESULTS, FirstFit)])
 
 
 def main() -> None:

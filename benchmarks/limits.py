@@ -10,14 +10,12 @@ run replaces the lines that it makes anew.
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import show, wide_console, write_json
+from benchmarks.accuracy import parser_of, read_cases, show, wide_console, write_json
 from benchmarks.tables import TABLES, Task, load
 
 LEAVES = (31, 255)
@@ -49,18 +47,12 @@ def boosted(task: Task, leaves: int) -> Case:
 
 
 def stored(root: Path) -> dict[str, Case]:
-    if not (root / RESULTS).exists():
-        return {}
-    cases = [Case(**fields) for fields in json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]]
-    return {case.table: case for case in cases}
+    return {case.table: case for case in read_cases(root / RESULTS, Case)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
-    parser.add_argument("--tables", default=",".join(TABLES))
-    given = parser.parse_args()
-    for name in given.tables.split(","):
+    given = parser_of("benchmarks.limits", __doc__, TABLES).parse_args()
+    for name in given.tables:
         cases = stored(Path()) | {name: measure(load(name, given.data))}
         ordered = [asdict(cases[table]) for table in TABLES if table in cases]
         write_json(RESULTS, {"leaves": LEAVES, "rounds": ROUNDS, "patience": PATIENCE}, ordered)

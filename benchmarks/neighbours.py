@@ -12,7 +12,6 @@ docs/choosing.md.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import markdown, write_json
+from benchmarks.accuracy import markdown, read_cases, write_json
 from benchmarks.pages import put_between
 from pcqr import IndividualKNN, PrivateKNN
 
@@ -124,7 +123,7 @@ def main() -> None:
     if options.features is not None:
         with np.load(options.features) as kept:
             X, name = kept["features"], options.features.stem.removeprefix("mnist-")
-    cases = [Case(**case) for case in json.loads(RESULTS.read_text())["cases"]] if RESULTS.exists() else []
+    cases = read_cases(RESULTS, Case)
     for epsilon in map(float, options.epsilons.split(",")):
         for m in map(int, options.queries.split(",")):
             settings: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "queries": m, "entropy": 1}

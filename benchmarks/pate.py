@@ -24,14 +24,13 @@ one stopped. Writes three tables of docs/comparison.md.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.accuracy import markdown, mean_and_spread, write_json
+from benchmarks.accuracy import markdown, mean_and_spread, read_cases, write_json
 from benchmarks.pages import put_between
 from pcqr.accounting import Repeated, compose
 from pcqr.peers.confident.algorithm import confident_max_guarantee
@@ -199,7 +198,7 @@ def percent(share: tuple[float, float]) -> str:
 
 
 def stored(path: Path = RESULTS) -> list[Run]:
-    return [Run(**run) for run in json.loads(path.read_text(encoding="utf-8"))["cases"]] if path.exists() else []
+    return read_cases(path, Run)
 
 
 def store(runs: Sequence[Run]) -> None:

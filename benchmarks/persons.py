@@ -14,7 +14,6 @@ of docs/persons.md.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import markdown, write_json
+from benchmarks.accuracy import markdown, read_cases, write_json
 from benchmarks.pages import put_between
 from pcqr import Groups, PrivateClassifier, Schema
 
@@ -125,7 +124,7 @@ def main() -> None:
     parser.add_argument("--arms", default="; ".join(ARMS), help="separated by semicolons")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    runs = [Run(**run) for run in json.loads(RESULTS.read_text())["cases"]] if RESULTS.exists() else []
+    runs = read_cases(RESULTS, Run)
     split = Split.read(options.file)
     for seed in range(options.runs):
         for epsilon in map(float, options.epsilons.split(",")):

@@ -18,7 +18,6 @@ writes a table of docs/comparison.md.
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -28,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy import markdown, mean_and_spread, write_json
+from benchmarks.accuracy import markdown, mean_and_spread, read_cases, write_json
 from benchmarks.adult import distinct_rows
 from benchmarks.pages import put_between
 from benchmarks.tables import Task, load
@@ -134,7 +133,7 @@ def perform(task: Task, epsilon: float, queries: int, way: str, seed: int) -> Ru
 
 
 def stored(path: Path = RESULTS) -> list[Run]:
-    return [Run(**run) for run in json.loads(path.read_text(encoding="utf-8"))["cases"]] if path.exists() else []
+    return read_cases(path, Run)
 
 
 def cells(runs: Sequence[Run]) -> dict[tuple[float, int, str], Cell]:

@@ -14,7 +14,6 @@ The tables of the pages are made from all that is on file (`--redraw`: nothing e
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import multiprocessing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import r_tables, tables
-from benchmarks.accuracy import markdown, mean_and_spread, seed_of, wide_console, write_json
+from benchmarks.accuracy import markdown, mean_and_spread, parser_of, read_cases, seed_of, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, Task
 from pcqr import AssumePublic, PrivateClassifier
@@ -108,10 +107,7 @@ def _measured(data: Path, csv: Path, job: Job) -> Case:
 
 
 def stored(results: Path = RESULTS) -> dict[Key, Case]:
-    if not results.exists():
-        return {}
-    cases = [Case(**fields) for fields in json.loads(results.read_text(encoding="utf-8"))["cases"]]
-    return {case.key: case for case in cases}
+    return {case.key: case for case in read_cases(results, Case)}
 
 
 def store(cases: Cases, results: Path = RESULTS) -> None:
@@ -123,8 +119,8 @@ def store(cases: Cases, results: Path = RESULTS) -> None:
 
 def wanted(given: argparse.Namespace, cases: Cases) -> Iterator[Job]:
     """The runs that are not on file. Those of one table follow each other, so that each is read once or twice."""
-    for name in filter(None, given.tables.split(",")):
-        for epsilon in map(float, given.epsilons.split(",")):
+    for name in given.tables:
+        for epsilon in given.epsilons:
             for method in (each for each in METHODS if each in given.methods.split(",")):
                 done = cases.get((name, epsilon, method))
                 yield from (
@@ -136,13 +132,11 @@ def run(given: argparse.Namespace) -> None:
     """Make the runs, a process each, and store them in their order."""
     console, cases = wide_console(), stored()
     if given.again:
-        names = given.tables.split(",")
-        methods = given.methods.split(",")
-        epsilons = [float(epsilon) for epsilon in given.epsilons.split(",")]
+        named = (given.tables, given.epsilons, given.methods.split(","))
         cases = {
             key: case
             for key, case in cases.items()
-            if not (key[0] in names and key[1] in epsilons and key[2] in methods)
+            if not all(part in some for part, some in zip(key, named, strict=True))
         }
     jobs = list(wanted(given, cases))
     found: dict[Job, Case] = {}
@@ -216,11 +210,8 @@ def redraw() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rule", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
+    parser = parser_of("benchmarks.rule", __doc__, NAMES, EPSILONS)
     parser.add_argument("--csv", type=Path, default=Path(), help="the folder of the CSV files (benchmarks.r_tables)")
-    parser.add_argument("--tables", default=",".join(NAMES))
-    parser.add_argument("--epsilons", default=",".join(f"{epsilon:g}" for epsilon in EPSILONS))
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2, help="processes")

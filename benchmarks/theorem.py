@@ -23,7 +23,6 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,7 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.accuracy import Outcome, ask, clopper_pearson, mean_and_spread, run_all, show, wide_console, write_json
+from benchmarks.accuracy import (
+    Outcome,
+    ask,
+    clopper_pearson,
+    mean_and_spread,
+    read_cases,
+    run_all,
+    show,
+    wide_console,
+    write_json,
+)
 from pcqr import AgnosticRelease, SubsampleAggregate, drawing
 from pcqr.drawing import (
     DASHED,
@@ -329,7 +338,7 @@ def main() -> None:
     results = options.json or (None if options.fast else RESULTS)
 
     if options.redraw:
-        cases = [Case(**case) for case in json.loads((options.json or RESULTS).read_text())["cases"]]
+        cases = read_cases(options.json or RESULTS, Case)
     else:
         runs = FAST_RUNS if options.fast else options.runs
         cases = run(runs, console)

@@ -43,7 +43,7 @@ from scipy.stats import norm, rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import pcqr
-from benchmarks.accuracy import markdown, show, wide_console, write_json
+from benchmarks.accuracy import markdown, read_cases, show, wide_console, write_json
 from benchmarks.pages import put_between
 from pcqr.errors import WeakGuarantee
 from pcqr.hypotheses import Halfspaces, Thresholds
@@ -316,7 +316,7 @@ def measured(case: Case, folder: Path, replies: int, period: float | None, conne
 
 def earlier(path: Path) -> list[Found]:
     """What an earlier run has found, if there was one."""
-    return [Found(**case) for case in json.loads(path.read_text())["cases"]] if path.exists() else []
+    return read_cases(path, Found)
 
 
 def in_order(found: Sequence[Found], before: Sequence[Found]) -> list[Found]:

@@ -13,7 +13,6 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -31,7 +30,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.accuracy import markdown, mean_and_spread, show, wide_console, write_json
+from benchmarks.accuracy import markdown, mean_and_spread, parser_of, show, wide_console, write_json
 from benchmarks.tables import PUBLIC, QUESTIONS, TABLES, FloatArray, LabelArray, Task, load
 from pcqr import SemiPrivateLearner
 from pcqr.entropy import SeededEntropy
@@ -80,8 +79,8 @@ class Case:
     cost: Cost
 
     @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Case:
-        return cls(**{**fields, "cost": Cost(**fields["cost"])})
+    def of(cls, *, cost: Mapping[str, Any], **fields: Any) -> Case:
+        return cls(cost=Cost(**cost), **fields)
 
     def row(self) -> list[str]:
         draws = [mean_and_spread(values) for values in self.accuracy.values()]
@@ -182,7 +181,7 @@ def run(tables: Sequence[str], folder: Path, seeds: int, console: Console) -> li
             for field, value in steps(load(name, folder), seeds):
                 found[field] = value
                 progress.update(bar, advance=1, description=f"{name}: {field.replace('_', ' ')}")
-            cases.append(Case.read({**found, "cost": asdict(found["cost"])}))
+            cases.append(Case(**found))
             progress.update(bar, description=name, completed=8 + len(EPSILONS))
     return cases
 
@@ -249,8 +248,7 @@ def _target(case: Case) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
+    parser = parser_of("benchmarks.trees", __doc__)
     parser.add_argument("--tables", help=f"some of {','.join(TABLES)}; writes nothing unless told to")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="draws at each ε")
     parser.add_argument(
@@ -266,7 +264,7 @@ def main() -> None:
 
     if options.redraw or options.costs:
         written = json.loads((options.json or RESULTS).read_text())
-        seeds, cases = written["settings"]["seeds"], [Case.read(case) for case in written["cases"]]
+        seeds, cases = written["settings"]["seeds"], [Case.of(**case) for case in written["cases"]]
         if options.costs:
             with console.status("measuring fits"):
                 cases = [replace(case, cost=cost_of_fit(load(case.table, options.data))) for case in cases]

@@ -11,10 +11,9 @@ comes before anything is drawn. Run it on an idle machine. Writes a table of doc
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.accuracy import markdown, run_alone, wide_console, write_json
+from benchmarks.accuracy import markdown, read_cases, run_alone, wide_console, write_json
 from benchmarks.pages import put_between
 from pcqr import (
     AgnosticRelease,
@@ -114,8 +113,7 @@ def measure(name: str) -> Fit:
 
 
 def table(root: Path) -> str:
-    cases: list[Mapping[str, Any]] = json.loads((root / RESULTS).read_text(encoding="utf-8"))["cases"]
-    return markdown(HEADER, [Fit(**fields).row() for fields in cases])
+    return markdown(HEADER, [fit.row() for fit in read_cases(root / RESULTS, Fit)])
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ def held_out_by_band(root: Path) -> str:
 
 
 def few(root: Path) -> str:
-    return markdown(few_records.HEADER, few_records.rows(few_records.stored(root / few_records.RESULTS)))
+    return markdown(few_records.HEADER, few_records.rows(few_records.stored(root)))
 
 
 @pytest.mark.parametrize(

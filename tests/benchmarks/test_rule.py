@@ -71,7 +71,7 @@ def test_runs_are_stored_in_their_order_and_gone_on_with(tmp_path: Path, monkeyp
     monkeypatch.setattr(rule, "store", lambda cases, path=results: _store(cases, path))
     monkeypatch.setattr(rule, "load", lambda *_given: toy())
     monkeypatch.setattr(rule, "measure", _made_up)
-    given = Namespace(tables="drama", epsilons=".3", methods="tree,auto", runs=2, jobs=1, again=False)
+    given = Namespace(tables=["drama"], epsilons=[0.3], methods="tree,auto", runs=2, jobs=1, again=False)
     places = Namespace(data=tmp_path, csv=tmp_path)
     for runs in (2, 3):
         rule.run(Namespace(**vars(given) | vars(places) | {"runs": runs}))
