@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,40 +23,32 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, mean_and_spread, parser_of, read_cases, wide_console, write_json
 from benchmarks.pages import put_between
-from benchmarks.tables import PUBLIC, TRAIN_SHARE, set_apart
+from benchmarks.tables import DIABETES, IDS, PUBLIC, Source, Task, set_apart
 from pcqr import PrivateClassifier
-from pcqr.schema import Schema
+from pcqr.schema import Column, Schema
 
 Method = Literal["tree", "linear", "auto"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 TABLES = ("diabetes", "covertype", "mnist")
-LABELS = {"diabetes": "readmitted", "covertype": "Cover_Type", "mnist": "label"}
-FILES = {"diabetes": "diabetes130.parquet", "covertype": "covertype.parquet", "mnist": "mnist.parquet"}
-DROPPED = {"diabetes": ["encounter_id", "patient_nbr"], "covertype": [], "mnist": ["split"]}
+MNIST = "mnist.parquet"
+
+
+def _places(labels: Any) -> NDArray[np.int8]:
+    """Which label each is, in their order: 0, 1, …"""
+    return np.unique(labels.to_numpy(), return_inverse=True)[1].astype(np.int8)
+
+
+SOURCES = {
+    "diabetes": Source(DIABETES, "readmitted", _places, drop=IDS),
+    "covertype": Source("covertype.parquet", "Cover_Type", _places),
+}
+FILES = {name: source.file for name, source in SOURCES.items()} | {"mnist": MNIST}
 EPSILONS = (0.1, 0.3, 1.0, 4.0)
 DELTA = 1e-6
 RESULTS = Path("benchmarks/results/classes.json")
 PAGE = Path("docs/classifier-results.md")
 HEADER = ("table", "classes", "commonest", "ε", "n·ε", *(f"`{method}`" for method in METHODS), "`auto` picks")
-
-
-@dataclass(frozen=True)
-class Task:
-    """Private records, public rows without labels, and the records to score on, encoded; labels are 0, 1, …"""
-
-    name: str
-    X: NDArray[Any]
-    y: NDArray[np.int8]
-    public: NDArray[Any]
-    X_test: NDArray[Any]
-    y_test: NDArray[np.int8]
-    classes: int
-
-    @property
-    def majority(self) -> float:
-        """The accuracy of the most common label, which a classifier has to beat."""
-        return float(np.bincount(self.y_test).max() / self.y_test.size)
 
 
 @dataclass(frozen=True)
@@ -83,26 +75,22 @@ Cases = Mapping[tuple[str, float, str], Case]
 
 
 def load(name: str, folder: Path) -> Task:
+    if name == "mnist":
+        return mnist(folder)
+    task = SOURCES[name].task(name, folder)
+    return replace(task, classes=int(task.y.max()) + 1)
+
+
+def mnist(folder: Path) -> Task:
+    """The pixels as they are, for which public rows are taken out of the training part."""
     import pandas as pd  # noqa: PLC0415
 
-    frame = pd.read_parquet(folder / FILES[name])
-    names, places = np.unique(frame[LABELS[name]].to_numpy(), return_inverse=True)
-    y = places.astype(np.int8)
-    if name == "mnist":
-        train, test = (np.flatnonzero(frame["split"] == part) for part in ("train", "test"))
-        public, train = set_apart(train)
-    else:
-        order = np.random.default_rng(0).permutation(y.size)
-        train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
-        public, test = set_apart(rest)
-    frame = frame.drop(columns=[LABELS[name], *DROPPED[name]])
-    if name == "mnist":
-        pixels = frame.to_numpy()
-        parts = [pixels[rows] for rows in (train, public, test)]
-    else:
-        schema = Schema.from_public(frame.iloc[public])
-        parts = [schema.encode(frame.iloc[rows]) for rows in (train, public, test)]
-    return Task(name, parts[0], y[train], parts[1], parts[2], y[test], names.size)
+    frame = pd.read_parquet(folder / MNIST)
+    y, train, test = _places(frame["label"]), *(np.flatnonzero(frame["split"] == part) for part in ("train", "test"))
+    public, train = set_apart(train)
+    frame = frame.drop(columns=["label", "split"])
+    pixels, schema = frame.to_numpy(), Schema(tuple(map(Column, frame.columns)))
+    return Task("mnist", pixels[train], y[train], pixels[public], pixels[test], y[test], schema, classes=10)
 
 
 def measure(task: Task, epsilon: float, method: Method, runs: int) -> Case:

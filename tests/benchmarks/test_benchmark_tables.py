@@ -25,7 +25,7 @@ def cases_of(table: str, *results: str) -> Iterator[dict[str, object]]:
         yield from (case for case in content["cases"] if case["table"] == table)
 
 
-def is_of(task: Task | classes.Task, case: dict[str, object]) -> bool:
+def is_of(task: Task, case: dict[str, object]) -> bool:
     found = {"records": task.y.size, "majority": task.majority}
     return all(case[key] == pytest.approx(value, rel=1e-12) for key, value in found.items() if key in case)
 
