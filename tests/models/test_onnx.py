@@ -172,8 +172,9 @@ def as_dates(table: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def encoder() -> onnxruntime.InferenceSession:
     """A graph whose output `table` is the encoded table."""
-    graph = Graph(SCHEMA)
-    graph.add_output("table", graph.table, "DOUBLE", [len(SCHEMA.features)])
+    graph, features = Graph(SCHEMA), len(SCHEMA.features)
+    order = graph.constant("INT64", [graph.place(feature) for feature in range(features)], [features])
+    graph.add_output("table", graph.add("Gather", graph.table, order, axis=1), "DOUBLE", [features])
     return opened(graph.finished(constant_labels(0, graph), ("no", "yes"), "", {}))
 
 

@@ -39,8 +39,8 @@ class Graph:
         self._constants: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
-        self.table = _encoded(schema, self)
-        """The encoded table, records × features."""
+        self.table, self._places = _encoded(schema, self)
+        """The encoded table, records × features, in an order of its own: see `place`."""
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add a node; return the name of what it computes."""
@@ -76,6 +76,10 @@ class Graph:
         self._nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
         self._outputs.append(self.onnx.helper.make_tensor_value_info(name, self.type(kind), ["records", *columns]))
 
+    def place(self, feature: int) -> int:
+        """Which column of `table` is this feature? What is put behind them all stays where it is."""
+        return self._places.get(feature, feature)
+
     def type(self, kind: str) -> int:
         return int(getattr(self.onnx.TensorProto, kind))
 
@@ -108,12 +112,15 @@ def _takes_array(schema: Schema) -> bool:
     return schema.columns == tuple(Column(f"x{place}") for place in range(len(schema.columns)))
 
 
-def _encoded(schema: Schema, graph: Graph) -> str:
-    """What `Schema.encode` gives, from one input for each column, or from one for all numbers of an array."""
+def _encoded(schema: Schema, graph: Graph) -> tuple[str, dict[int, int]]:
+    """What `Schema.encode` gives, from one input for each column, or from one for all numbers of an array.
+
+    Numbers come first, then gaps, then categories. Also returns the place of each feature in this order.
+    """
     if _takes_array(schema):
         about = "The columns of the table, in their order. No gaps."
         (table,) = _numbers(graph.add_input(ARRAY, "DOUBLE", len(schema.columns), about), schema.columns, graph)
-        return table
+        return table, {}
     cells = {column: _cells(column, graph) for column in schema.columns}
     blocks: list[str] = []
     features: list[str] = []
@@ -126,8 +133,8 @@ def _encoded(schema: Schema, graph: Graph) -> str:
             blocks.append(_indicators(column, cells[column], graph))
             features += column.feature_names
     place = {name: place for place, name in enumerate(features)}
-    order = graph.array(np.array([place[name] for name in schema.feature_names]))
-    return graph.add("Gather", graph.add("Concat", *blocks, axis=1), order, axis=1)
+    places = {feature: place[name] for feature, name in enumerate(schema.feature_names)}
+    return graph.add("Concat", *blocks, axis=1), places
 
 
 def _cells(column: Column, graph: Graph) -> str:
@@ -138,33 +145,37 @@ def _cells(column: Column, graph: Graph) -> str:
     if column.kind == "numeric":
         return graph.add_input(column.name, "DOUBLE", 1, f"Numbers. {gaps}")
     days = graph.add_input(column.name, "DOUBLE", 1, f"Days since 1970-01-01 in UTC. {gaps}")
-    gap = graph.add("Equal", days, graph.constant("DOUBLE", [NOT_A_TIME], []))
-    return graph.add("Where", gap, graph.constant("DOUBLE", [np.nan], []), graph.add("Floor", days))
+    first, last, gap, nan, infinity = (
+        graph.constant("DOUBLE", [value], []) for value in (FIRST_DAY, LAST_DAY + 1, NOT_A_TIME, np.nan, np.inf)
+    )
+    beyond = graph.add("Or", graph.add("Less", days, first), graph.add("GreaterOrEqual", days, last))
+    refused = graph.add("Where", beyond, infinity, graph.add("Floor", days))
+    return graph.add("Where", graph.add("Equal", days, gap), nan, refused)
 
 
 def _numbers(values: str, columns: Sequence[Column], graph: Graph) -> list[str]:
     """The numbers of all `columns`, then the gaps of those that may have some. Refuses what the schema refuses."""
-    gaps = graph.add("IsNaN", values)
-    fills = [np.nan if column.filled_with is None else column.filled_with for column in columns]
-    known = graph.add("Where", gaps, graph.array(np.array(fills)), values)
-    most = np.finfo(np.float64).max
-    widest = [(FIRST_DAY, LAST_DAY) if column.kind == "date" else (-most, most) for column in columns]
-    low, high = (graph.array(np.array(ends, dtype=np.float64)) for ends in zip(*widest, strict=True))
-    allowed = graph.add("And", graph.add("GreaterOrEqual", known, low), graph.add("LessOrEqual", known, high))
-    refused = graph.add("Cast", graph.add("Not", allowed), to=graph.type("INT64"))
-    count = graph.add("ReduceSum", refused, keepdims=0)
-    refusal = "refuses a gap, an infinity or a day beyond the years 1 to 9999"
-    zero = graph.add("Gather", graph.array(np.array([0.0])), count, name=refusal)
-    if any(column.limits for column in columns):
-        least, largest = zip(*(column.limits or (-most, most) for column in columns), strict=True)
-        known = graph.add("Max", known, graph.array(np.array(least)))
-        known = graph.add("Min", known, graph.array(np.array(largest)))
-    numbers = graph.add("Add", known, zero)  # −0.0 becomes 0.0
     incomplete = [place for place, column in enumerate(columns) if column.missing]
-    if not incomplete:
-        return [numbers]
-    wanted = graph.add("Gather", gaps, graph.array(np.array(incomplete)), axis=1)
-    return [numbers, graph.add("Cast", wanted, to=graph.type("DOUBLE"))]
+    found, gaps = values, []
+    if incomplete:
+        missing = graph.add("IsNaN", values)
+        fills = [np.nan if column.filled_with is None else column.filled_with for column in columns]
+        found = graph.add("Where", missing, graph.array(np.array(fills)), values)
+        seen = graph.add("Gather", missing, graph.array(np.array(incomplete)), axis=1)
+        gaps = [graph.add("Cast", seen, to=graph.type("DOUBLE"))]
+    zero = graph.array(np.array([0.0]))
+    total = graph.add("ReduceSum", graph.add("Mul", found, zero), keepdims=0)  # NaN where any number is not finite
+    is_refused = graph.add("Cast", graph.add("IsNaN", total), to=graph.type("INT64"))
+    nothing = graph.add(
+        "Gather", zero, is_refused, name="refuses a gap, an infinity or a day beyond the years 1 to 9999"
+    )
+    if any(column.limits for column in columns):
+        most = np.finfo(np.float64).max
+        low, high = (
+            np.array(ends) for ends in zip(*(column.limits or (-most, most) for column in columns), strict=True)
+        )
+        found = graph.add("Min", graph.add("Max", found, graph.array(low)), graph.array(high))
+    return [graph.add("Add", found, nothing), *gaps]  # −0.0 becomes 0.0
 
 
 def _indicators(column: Column, texts: str, graph: Graph) -> str:
@@ -211,7 +222,7 @@ def constant_labels(label: int, graph: Graph) -> str:
 
 def answers(predicates: Sequence[Predicate], graph: Graph, columns: str | None = None) -> str:
     """Records × predicates: does it hold in the `columns`, or without them in the encoded table?"""
-    features = graph.constant("INT64", [predicate.feature for predicate in predicates], [len(predicates)])
+    features = graph.constant("INT64", [graph.place(predicate.feature) for predicate in predicates], [len(predicates)])
     cuts = graph.constant("DOUBLE", [predicate.cut for predicate in predicates], [len(predicates)])
     return graph.add("Greater", graph.add("Gather", columns or graph.table, features, axis=1), cuts)
 

@@ -103,6 +103,9 @@ def _predicate_vectors(dense: PredicateVectors, graph: Graph, columns: str) -> t
 def _column_vectors(dense: ColumnVectors, graph: Graph, columns: str) -> tuple[str, int]:
     """v less its last coordinate, which is a constant, and that constant."""
     largest = float(np.finfo(np.float64).max)
+    order = [graph.place(feature) for feature in range(len(dense.centres))]
+    if order != sorted(order):
+        columns = graph.add("Gather", columns, graph.array(np.array(order)), axis=1)
     moved = _clipped(graph.add("Sub", columns, graph.array(np.array(dense.centres))), largest, graph)
     scaled = _clipped(graph.add("Mul", moved, graph.array(np.array(dense.scales))), float(LARGEST_COLUMN), graph)
     entries = graph.add("Round", scaled)
@@ -130,7 +133,7 @@ def _cell_part(linear: LinearClassifier, graph: Graph, columns: str) -> str | No
     ferns = linear.feature_map.ferns
     if ferns is None:
         return None
-    features = graph.array(np.array([predicate.feature for predicate in ferns.predicates]))
+    features = graph.array(np.array([graph.place(predicate.feature) for predicate in ferns.predicates]))
     cuts = graph.array(np.array([[predicate.cut] for predicate in ferns.predicates]))
     asked = graph.add("Gather", graph.add("Transpose", columns, perm=[1, 0]), features, axis=0)
     held = graph.add("Cast", graph.add("Greater", asked, cuts), to=graph.type("FLOAT"))
