@@ -14,7 +14,6 @@ Randomness is seeded so that a run can be repeated. The results go to a file and
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import warnings
@@ -25,8 +24,9 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from benchmarks.accuracy import markdown
+from benchmarks.accuracy import markdown, parser_of
 from benchmarks.adult import distinct_rows
+from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate, UnansweredWarning
 from pcqr.estimators.answering import Release
@@ -42,7 +42,6 @@ CLASSES: Mapping[str, HypothesisClass] = {"stumps": Stumps(), "trees of depth 2"
 RESULTS = Path("benchmarks/results/expectations.json")
 PAGE = Path("docs/planning.md")
 LEAST_DOUBT, MOST_DOUBT = 0.01, 16.0
-START, END = "<!-- expectations -->\n", "<!-- end of expectations -->"
 
 
 @dataclass(frozen=True)
@@ -200,25 +199,17 @@ def summary(found: Sequence[Cell]) -> str:
     return " ".join(sentences)
 
 
-def filled(page: str, found: Sequence[Cell]) -> str:
-    before, rest = page.split(START)
-    _, after = rest.split(END)
-    return f"{before}{START}{summary(found)}\n\n{markdown(HEADER, [row(cell) for cell in found])}\n{END}{after}"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.expectations", description=(__doc__ or "").split("\n")[0]
-    )
+    parser = parser_of("benchmarks.expectations", __doc__)
     parser.add_argument("--redraw", action="store_true", help="the page from the results of an earlier run")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the Parquet files")
     parser.add_argument("--json", type=Path, default=RESULTS, help=f"where the results are ({RESULTS})")
     options = parser.parse_args()
     if not options.redraw:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnansweredWarning)
             write(options.json, cells(options.data))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), read(options.json)), encoding="utf-8")
+    found = read(options.json)
+    put_between(PAGE, "expectations", f"{summary(found)}\n\n{markdown(HEADER, list(map(row, found)))}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from rich.progress import track
 from scipy.optimize import brentq
 
 from benchmarks.accuracy import markdown
+from benchmarks.pages import put_between
 from benchmarks.theorem import Task
 from pcqr import AgnosticRelease, BudgetExhausted, NoisyMaxAggregate, SubsampleAggregate
 from pcqr.cli.plan_picture import draw_plan
@@ -310,14 +311,9 @@ def write(path: Path, results: Results) -> None:
     path.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
 
 
-def filled(page: str, results: Mapping[str, Sequence[Any]]) -> str:
-    """`page` with the table of each kind of results between its two marks."""
-    for name, cases in results.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, rest = page.split(start)
-        _, after = rest.split(end)
-        page = f"{before}{start}{markdown(HEADERS[name], [case.row() for case in cases])}\n{end}{after}"
-    return page
+def tables(results: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """The table of each kind of results, by the name of its place on the page."""
+    return {name: markdown(HEADERS[name], [case.row() for case in cases]) for name, cases in results.items()}
 
 
 def main() -> None:
@@ -327,7 +323,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.redraw:
         write(options.json, {"records": records_cases(), "margins": margin_cases(), "runs": runs_cases()})
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), read(options.json)), encoding="utf-8")
+    for name, table in tables(read(options.json)).items():
+        put_between(PAGE, name, table)
     question = Question(hypotheses=Thresholds(), epsilon=EPSILON, delta=DELTA, queries=1_000, alpha=0.1, beta=BETA)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     draw_plan(PICTURE, question, solve(question))

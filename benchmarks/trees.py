@@ -31,7 +31,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.accuracy import markdown, mean_and_spread, parser_of, show, wide_console, write_json
-from benchmarks.tables import PUBLIC, QUESTIONS, TABLES, FloatArray, LabelArray, Task, load
+from benchmarks.pages import put_between
+from benchmarks.tables import PUBLIC, TABLES, FloatArray, LabelArray, Task, load
 from pcqr import SemiPrivateLearner
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import DecisionTrees
@@ -186,56 +187,14 @@ def run(tables: Sequence[str], folder: Path, seeds: int, console: Console) -> li
     return cases
 
 
-def page(cases: Sequence[Case], seeds: int) -> str:
-    """docs/trees.md: what was measured, how, and what it says."""
-    epsilons = list(cases[0].accuracy)
+def page(cases: Sequence[Case]) -> str:
+    """The table of docs/trees.md, and the figures that its text speaks of."""
     depths = ", ".join(f"{case.table} {case.depth}" for case in cases)
-    sources = "\n".join(f"  - *{case.table}*, {QUESTIONS[case.table]}" for case in cases)
-    return PAGE_TEXT.format(
-        seeds=seeds,
-        picture=PICTURE.relative_to(PAGE.parent),
-        table=markdown(header(epsilons), [case.row() for case in cases]),
-        targets="".join(map(_target, cases)),
-        sources=sources,
-        public=PUBLIC,
-        depths=depths,
-        cores=os.cpu_count(),
-        loads=", ".join(f"{case.table} {case.cost.load:.1f}" for case in cases),
-        results=RESULTS,
+    loads = ", ".join(f"{case.table} {case.cost.load:.1f}" for case in cases)
+    return (
+        f"{markdown(header(list(cases[0].accuracy)), [case.row() for case in cases])}\n\n"
+        f"{''.join(map(_target, cases))}- Depths: {depths}.\n- Load averages before the fits: {loads}."
     )
-
-
-PAGE_TEXT = """# Decision trees on real tables
-
-One published tree, `SemiPrivateLearner(DecisionTrees(), epsilon)`, pure ε-differential privacy (one record replaced),
-**the same default setting for every table and every ε**. Accuracy in per cent on test rows that no part of the fit has
-seen, mean ± standard deviation of {seeds} draws.
-
-![Accuracy of one published tree against ε, one panel a table, beside models without privacy]({picture})
-
-Blue is the tree, with a dot for every draw; dashes are models without privacy, the grey line is the more common label.
-
-{table}
-
-{targets}- Tables:
-{sources}
-- Splits: Adult its own; the others 75/25 with seed 0. The predicates come from {public:,} unlabelled public rows, taken
-  out of the test part with seed 1 and not scored. So does the schema, but for Adult, whose schema is declared.
-- Left out: of Adult the survey weight, and the schooling in words (it is there as a number); of bank marketing the
-  length of the call; of diabetes the ids; of flights everything but month, day, hour, the scheduled times, carrier,
-  origin, destination and distance.
-- *predicates*: how many public predicates a tree may have. Its depth is a function of their number and the number of
-  records alone: {depths}.
-- The rule that makes predicates of public rows (12 to 20 cuts a column, categories from 3 % on) was settled with
-  Adult's test rows in view, once, and is used everywhere: trust the other tables more.
-- *logistic* regression and gradient *boosting* are not private; they see the same encoded columns, uncut.
-- *fit*: seconds of one whole fit at ε = 1, the table encoded and the kernels compiled before. *memory*: the peak of its
-  process, Python and the encoded table included. Other work on the {cores} cores slowed the fits down where the load
-  average was not near 0: {loads}.
-
-Made by `python -m benchmarks.trees --data FOLDER` (`--redraw`: the page and the picture alone). Every draw is in
-`{results}`.
-"""
 
 
 def _target(case: Case) -> str:
@@ -280,7 +239,7 @@ def main() -> None:
         from benchmarks.trees_picture import draw  # noqa: PLC0415 (matplotlib is an optional dependency)
 
         draw(cases, PICTURE)
-        PAGE.write_text(page(cases, seeds), encoding="utf-8")
+        put_between(PAGE, "trees", page(cases))
         console.print(f"{PAGE}, {PICTURE}")
 
 

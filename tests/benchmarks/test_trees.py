@@ -10,10 +10,13 @@ import pandas as pd
 import pytest
 
 from benchmarks import trees
+from benchmarks.accuracy import read_cases
 from benchmarks.tables import Source, set_apart
 from benchmarks.trees import EPSILONS, Case, Cost, page, steps
 from benchmarks.trees_picture import draw
 from pcqr.bench import tables
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +70,12 @@ def test_the_planted_tree_is_found_as_epsilon_grows(case: Case) -> None:
 
 
 def test_results_are_shown(case: Case, tmp_path: Path) -> None:
-    text = page([case], seeds=3)
+    text = page([case])
     assert "not met" in text
     assert "| adult | 900 |" in text
     draw([case], tmp_path / "trees.png")
     assert (tmp_path / "trees.png").stat().st_size > 10_000
+
+
+def test_the_page_has_the_stored_figures() -> None:
+    assert page(read_cases(ROOT / trees.RESULTS, Case.of)) in (ROOT / trees.PAGE).read_text(encoding="utf-8")
