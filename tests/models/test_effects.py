@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.published_linear import AGE, GAIN, GAP, PREDICATES, PRIVATE, SCHEMA, STATE, people
+from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE
+from support.published_linear import PREDICATES, people
 
 from pcqr import ParameterError
 from pcqr.models.effects import Effects, made_up_points, main_effects

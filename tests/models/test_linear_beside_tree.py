@@ -14,19 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from support.onnx_sessions import exported, rows_of, run
-from support.published_linear import (
-    AGE,
-    GAIN,
-    GAP,
-    GUARANTEE,
-    PREDICATES,
-    PRIVATE,
-    SCHEMA,
-    STATE,
-    feature_map,
-    linear_model,
-    people,
-)
+from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE
+from support.published_linear import GUARANTEE, PREDICATES, feature_map, linear_model, people
 
 import pcqr.models
 from pcqr import ParameterError

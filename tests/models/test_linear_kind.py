@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.image import imread
 from support.onnx_sessions import exported, rows_of, run
-from support.published_linear import GUARANTEE, MAPS, PREDICATES, SCHEMA, feature_map, linear, linear_model, people
+from support.published import SCHEMA
+from support.published_linear import GUARANTEE, MAPS, PREDICATES, feature_map, linear, linear_model, people
 
 import pcqr.models
 from pcqr import ParameterError

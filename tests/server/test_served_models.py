@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.published import MODEL as TREE
-from support.published_linear import SCHEMA, linear_model, people
+from support.published import SCHEMA
+from support.published_linear import linear_model, people
 
 from pcqr.server.served import ServedModel
 

@@ -14,16 +14,8 @@ from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
-from pcqr.schema import Column, Schema
+from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE
 
-SCHEMA = Schema(
-    (
-        Column("age", bounds=(17, 90), missing=True),
-        Column("work", "categorical", ("Private", "State"), other=True),
-        Column("gain"),
-    )
-)
-AGE, GAP, PRIVATE, STATE, OTHER, NO_WORK, GAIN = range(7)
 PREDICATES = tuple(
     Predicate(*entry) for entry in ((AGE, 30.5), (AGE, 50.25), (GAP, 0.5), (PRIVATE, 0.5), (STATE, 0.5), (GAIN, 100.0))
 )
