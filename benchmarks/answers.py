@@ -30,6 +30,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -37,31 +38,27 @@ import numpy as np
 from rich.console import Console
 from sklearn.utils.validation import validate_data
 
-from benchmarks.accuracy import show, wide_console
-from benchmarks.answers_page import (
-    ANSWERS_HEADER,
-    EPSILON,
-    FIT_HEADER,
-    GROWTH_HEADER,
-    PAGE,
-    PICTURE,
-    RESULTS,
-    TRAINING_HEADER,
-    Answers,
-    Check,
-    Fit,
-    Results,
-    Training,
-    answer_rows,
-    fit_rows,
-    growth_rows,
-    page_tables,
-    training_rows,
-)
+from benchmarks.accuracy import markdown, show, wide_console
 from benchmarks.pages import put_between
-from benchmarks.samplers import FloatArray, machine
+from benchmarks.samplers import FloatArray, machine, slope
 from pcqr import AgnosticRelease
 from pcqr.datasets import adult_schema, adult_table
+from pcqr.drawing import (
+    BOLD,
+    INK,
+    MUTED,
+    ON_TEACHERS,
+    OTHERS,
+    PUBLISHED,
+    SMALL,
+    SUBSAMP,
+    THIN,
+    VOTES,
+    entitle,
+    note,
+    picture,
+    tidy,
+)
 from pcqr.entropy import SystemEntropy
 from pcqr.errors import PcqrWarning
 from pcqr.estimators.tables import read_points
@@ -69,6 +66,182 @@ from pcqr.hypotheses import DecisionTrees, HypothesisClass, Intervals, Stumps, T
 from pcqr.hypotheses.base import Labels
 from pcqr.hypotheses.committees import trained
 from pcqr.records import InMemory
+
+EPSILON = 2.0
+RESULTS = Path("benchmarks/results/answers.json")
+PAGE = Path("docs/performance.md")
+PICTURE = Path("docs/images/performance.png")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One release of k teachers: seconds of an answer, rows a second of `predict`."""
+
+    name: str
+    teachers: int
+    new: float
+    by_loop: float
+    repeated: float
+    rows: float
+    rows_by_loop: float
+    repeated_rows: float
+    target: float | None
+    target_rows: int | None
+
+
+@dataclass(frozen=True)
+class Training:
+    """Seconds to train k teachers in one pass, and one by one."""
+
+    name: str
+    teachers: int
+    records: int
+    seconds: float
+    by_loop: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Seconds of one `fit`, and of its parts."""
+
+    records: int
+    teachers: int
+    seconds: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Seconds to check one query of 14 columns: ours, scikit-learn's, which it used to be, and one by a schema."""
+
+    seconds: float
+    scikit_learn: float
+    by_schema: float
+
+
+@dataclass(frozen=True)
+class Results:
+    machine: str
+    load: float
+    records: int
+    rounds: int
+    """How often every release was asked in turn; the smallest of its times counts."""
+    check: Check
+    answers: list[Answers]
+    training: list[Training]
+    fit: Fit
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        return cls(
+            fields["machine"],
+            fields["load"],
+            fields["records"],
+            fields["rounds"],
+            Check(**fields["check"]),
+            [Answers(**each) for each in fields["answers"]],
+            [Training(**each) for each in fields["training"]],
+            Fit(**fields["fit"]),
+        )
+
+
+ANSWERS_HEADER = (
+    "class",
+    "k",
+    "new",
+    "by loop",
+    "repeated",
+    "predict, rows/s",
+    "by loop",
+    "repeated rows/s",
+    "asked for",
+)
+TRAINING_HEADER = ("class", "k", "in one pass", "by loop", "ratio")
+GROWTH_HEADER = ("class", "new answer", "by loop", "training", "by loop")
+FIT_HEADER = ("part", "seconds")
+
+
+def answer_rows(results: Results) -> list[list[str]]:
+    return [
+        [
+            each.name,
+            f"{each.teachers:,}",
+            f"{1e6 * each.new:.0f} µs",
+            f"{1e3 * each.by_loop:.1f} ms",
+            f"{1e6 * each.repeated:.0f} µs",
+            f"{each.rows:,.0f}",
+            f"{each.rows_by_loop:,.0f}",
+            f"{each.repeated_rows:,.0f}",
+            _asked_for(each),
+        ]
+        for each in results.answers
+    ]
+
+
+def _asked_for(each: Answers) -> str:
+    if each.target is None or each.target_rows is None:
+        return "–"
+    met = each.new <= each.target and each.rows >= each.target_rows and each.repeated <= 5e-5
+    words = f"{1e6 * each.target:.0f} µs, 50 µs repeated, {each.target_rows:,} rows/s"
+    return f"{words}: {'met' if met else '**not met**'}"
+
+
+def training_rows(results: Results) -> list[list[str]]:
+    return [
+        [
+            each.name,
+            f"{each.teachers:,}",
+            f"{1e3 * each.seconds:.1f} ms",
+            f"{1e3 * each.by_loop:,.0f} ms",
+            f"{each.by_loop / each.seconds:,.0f}",
+        ]
+        for each in results.training
+    ]
+
+
+def growth_rows(results: Results) -> list[list[str]]:
+    rows = []
+    for name in dict.fromkeys(each.name for each in results.answers):
+        answers = [each for each in results.answers if each.name == name]
+        training = [each for each in results.training if each.name == name]
+        slopes = [
+            *(
+                slope([a.teachers for a in answers], [getattr(a, field) for a in answers])
+                for field in ("new", "by_loop")
+            ),
+            *(
+                slope([t.teachers for t in training], [getattr(t, field) for t in training])
+                for field in ("seconds", "by_loop")
+            ),
+        ]
+        rows.append([name, *(f"k^{each:.2f}" for each in slopes)])
+    return rows
+
+
+def fit_rows(fit: Fit) -> list[list[str]]:
+    parts = [[part, f"{seconds:.2f}"] for part, seconds in fit.parts.items()]
+    return [*parts, ["**all of it**", f"**{fit.seconds:.2f}**"]]
+
+
+def page_tables(results: Results) -> dict[str, str]:
+    """What stands in docs/performance.md, by the name of its place."""
+    check, fit = results.check, results.fit
+    return {
+        "answers": markdown(ANSWERS_HEADER, answer_rows(results)),
+        "growth": markdown(GROWTH_HEADER, growth_rows(results)),
+        "training": markdown(TRAINING_HEADER, training_rows(results)),
+        "fit": f"`fit` of {fit.records:,} records with {fit.teachers:,} teachers, thresholds:\n\n"
+        + markdown(FIT_HEADER, fit_rows(fit)),
+        "check": f"One query of 14 columns is checked in {1e6 * check.seconds:.0f} µs; scikit-learn's `validate_data` "
+        f"takes {1e6 * check.scikit_learn:.0f} µs. As a mapping of column to value, by the schema of UCI Adult, it is "
+        f"{1e6 * check.by_schema:.0f} µs: every cell is read and checked.",
+        "machine": f"{results.machine}; load average {results.load:.1f} when it began. Answers and training: "
+        f"n = {results.records:,}, ε = {EPSILON:g}, rounds: {results.rounds}.",
+    }
+
+
+# Measuring -----------------------------------------------------------------------------------------------------
 
 LABEL_NOISE = 0.1
 
@@ -321,6 +494,61 @@ def run(sizes: Sizes, console: Console) -> Results:
         return Results(machine(), load, sizes.records, sizes.rounds, check, answers, training, fit)
 
 
+# The picture -----------------------------------------------------------------------------------------------------
+
+Curves = dict[str, list[tuple[int, float, float]]]
+"""For each class the numbers of teachers, with the seconds now and teacher by teacher."""
+COLOURS = (PUBLISHED, VOTES, SUBSAMP, OTHERS)
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def draw(results: Results, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    answers: Curves = {}
+    training: Curves = {}
+    for each in results.answers:
+        answers.setdefault(each.name, []).append((each.teachers, each.new, each.by_loop))
+    for one in results.training:
+        training.setdefault(one.name, []).append((one.teachers, one.seconds, one.by_loop))
+    with picture(path, 11.0, 4.8) as figure:
+        left, right = figure.subplots(1, 2, gridspec_kw={"wspace": 0.06})
+        _panel(left, answers, "One new answer", "the whole of it: check, log, votes, noise")
+        _panel(right, training, "Training of k teachers", f"on {results.records:,} records")
+        _legend(right, list(training))
+
+
+def _panel(axes: Any, curves: Curves, title: str, words: str) -> None:
+    for colour, points in zip(COLOURS, curves.values(), strict=False):
+        teachers, now, before = zip(*points, strict=True)
+        axes.plot(teachers, before, color=colour, linewidth=THIN, marker="o", markersize=3.5, alpha=0.45)
+        axes.plot(teachers, now, color=colour, linewidth=BOLD, marker="o", markersize=5.5)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    marks = sorted({teachers for points in curves.values() for teachers, _, _ in points})
+    axes.set_xticks(marks, [f"{mark:,}" for mark in marks])
+    axes.yaxis.set_major_formatter(lambda value, _: in_units(value))
+    axes.minorticks_off()
+    axes.set_xlabel(ON_TEACHERS)
+    tidy(axes)
+    entitle(axes, title, words)
+
+
+def in_units(seconds: float) -> str:
+    """Seconds as people say them: 20 µs, 1 ms, 3 s."""
+    size, name = next(((size, name) for size, name in UNITS if seconds >= size * (1 - 1e-9)), UNITS[-1])
+    return f"{seconds / size:,.3g} {name}"
+
+
+def _legend(axes: Any, names: Sequence[str]) -> None:
+    """Names in the colours of their lines, and what thick and thin mean."""
+    for row, (colour, name) in enumerate(zip(COLOURS, names, strict=False)):
+        note(axes, name, (1.02, 0.96 - 0.07 * row), xycoords="axes fraction", color=colour, fontweight="bold", va="top")
+    for row, (words, colour) in enumerate(
+        (("thick: all teachers\nas arrays", INK), ("thin: teacher\nby teacher", MUTED))
+    ):
+        note(axes, words, (1.02, 0.62 - 0.13 * row), xycoords="axes fraction", color=colour, fontsize=SMALL, va="top")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.answers", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--fast", action="store_true", help="few records, teachers and queries; writes nothing")
@@ -338,8 +566,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     RESULTS.write_text(json.dumps(asdict(results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for name, table in page_tables(results).items():
         put_between(PAGE, name, table)
-    from benchmarks.answers_picture import draw  # noqa: PLC0415 (matplotlib is an optional dependency)
-
     draw(results, PICTURE)
     console.print(f"{RESULTS}, {PAGE}, {PICTURE}")
 

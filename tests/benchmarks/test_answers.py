@@ -9,10 +9,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from benchmarks import answers, answers_page
-from benchmarks.answers import CASES, Asked, Sizes
-from benchmarks.answers_page import Answers, Results
-from benchmarks.answers_picture import draw, in_units
+from benchmarks import answers
+from benchmarks.answers import CASES, Answers, Asked, Results, Sizes, draw, in_units
 from pcqr.hypotheses.committees import trained
 from pcqr.hypotheses.committees.members import Members
 from pcqr.records import InMemory
@@ -24,9 +22,9 @@ TINY = Sizes(
 
 
 def test_the_page_has_the_tables_of_the_results() -> None:
-    page = (ROOT / answers_page.PAGE).read_text(encoding="utf-8")
-    results = Results.read(ROOT / answers_page.RESULTS)
-    for name, table in answers_page.page_tables(results).items():
+    page = (ROOT / answers.PAGE).read_text(encoding="utf-8")
+    results = Results.read(ROOT / answers.RESULTS)
+    for name, table in answers.page_tables(results).items():
         assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in page
     assert [each.name for each in results.answers[:: len(answers.WHOLE.answering)]] == [case.name for case in CASES]
 
@@ -86,18 +84,18 @@ def test_the_parts_of_a_fit_add_up() -> None:
 
 def test_what_is_asked_for_and_missed_is_said() -> None:
     met = Answers("thresholds", 5_001, 1e-4, 0.1, 2e-5, 3e4, 1e3, 1e5, 2e-4, 20_000)
-    assert answers_page.answer_rows(_results(met))[0][-1] == "200 µs, 50 µs repeated, 20,000 rows/s: met"
+    assert answers.answer_rows(_results(met))[0][-1] == "200 µs, 50 µs repeated, 20,000 rows/s: met"
     for field, value in (("new", 3e-4), ("repeated", 6e-5), ("rows", 1e4)):
         missed = Answers(**(vars(met) | {field: value}))
-        assert answers_page.answer_rows(_results(missed))[0][-1].endswith("**not met**")
+        assert answers.answer_rows(_results(missed))[0][-1].endswith("**not met**")
 
 
 def test_the_picture_is_drawn(tmp_path: Path) -> None:
-    draw(Results.read(ROOT / answers_page.RESULTS), tmp_path / "picture.png")
+    draw(Results.read(ROOT / answers.RESULTS), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
     assert [in_units(value) for value in (2.0, 1e-3, 3e-5)] == ["2 s", "1 ms", "30 µs"]
 
 
 def _results(each: Answers) -> Results:
-    stored = Results.read(ROOT / answers_page.RESULTS)
+    stored = Results.read(ROOT / answers.RESULTS)
     return replace(stored, answers=[each])

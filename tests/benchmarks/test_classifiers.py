@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import classes, classifier_costs, classifiers, classifiers_picture, few_records, rule, wide
+from benchmarks import classes, classifier_costs, classifiers, few_records, rule, wide
 from benchmarks.accuracy import markdown
 from benchmarks.leads import EPSILONS, Runs, read_counts
 from benchmarks.tables import TABLES, Task
@@ -54,7 +54,7 @@ def test_the_summary_has_the_means(table: Callable[[Path], str]) -> None:
 def test_what_is_published_is_named_for_the_table() -> None:
     names = [classifiers.named(choose(1_000, epsilon)) for epsilon in (1.0, 10.0, 100.0, 1_000.0)]
     assert names == ["tree", "tree and linear", "tree and linear, ferns", "tree and linear, ferns"]
-    assert set(names) == classifiers_picture.MARKERS.keys() == classifiers_picture.WORDS.keys()
+    assert set(names) == classifiers.MARKERS.keys() == classifiers.WORDS.keys()
     assert {case.method for case in classifiers.stored(ROOT).values()} <= set(names)
 
 

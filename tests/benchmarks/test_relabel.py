@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks import relabel
 from benchmarks.accuracy import markdown
-from benchmarks.relabel_picture import draw
 
 ROOT = Path(__file__).parents[2]
 RUN = relabel.Run(1.0, 100, "relabelled", 0, teachers=11, allowed=4, decided=40, unstable=4, right=30)
@@ -39,5 +38,5 @@ def test_there_is_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     runs = [replace(RUN, queries=m, way=way, seed=seed) for m in (40, 100) for way in relabel.WAYS for seed in range(2)]
     cells = {key: relabel.Cell([run for run in runs if run.cell == key]) for key in {run.cell for run in runs}}
-    draw(cells, tmp_path / "relabel.png")
+    relabel.draw(cells, tmp_path / "relabel.png")
     assert (tmp_path / "relabel.png").stat().st_size > 10_000

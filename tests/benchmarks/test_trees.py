@@ -12,8 +12,7 @@ import pytest
 from benchmarks import trees
 from benchmarks.accuracy import read_cases
 from benchmarks.tables import Source, set_apart
-from benchmarks.trees import EPSILONS, Case, Cost, page, steps
-from benchmarks.trees_picture import draw
+from benchmarks.trees import EPSILONS, Case, Cost, draw, page, steps
 from pcqr.bench import tables
 
 ROOT = Path(__file__).parents[2]
