@@ -9,10 +9,10 @@ import inspect
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.docstrings import entries, sections
 
 import pcqr
@@ -97,8 +97,6 @@ PUBLIC = dict(_public())
 DESCRIBED: dict[str, Any] = {
     name: value for name, value in PUBLIC.items() if inspect.isclass(value) or inspect.isroutine(value)
 }
-PLAIN = [name for name in PUBLIC if name not in DESCRIBED]
-METHODS = [(owner, name) for owner, value in DESCRIBED.items() if inspect.isclass(value) for name in _methods(value)]
 
 
 def test_the_rooms_that_users_know_are_among_them() -> None:
@@ -106,76 +104,91 @@ def test_the_rooms_that_users_know_are_among_them() -> None:
     assert {room.__name__ for room in _rooms()} >= {"pcqr", *(f"pcqr.{room}" for room in rooms)}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_runs(name: str) -> None:
+def test_the_examples_run() -> None:
     said = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    runner.run(EXAMPLES[name], out=said.write)
+    for example in EXAMPLES.values():
+        runner.run(example, out=said.write)
     assert not runner.failures, said.getvalue()
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_a_public_name_has_an_example_that_uses_it_and_shows_what_comes_of_it(name: str) -> None:
-    value = DESCRIBED[name]
-    assert "Examples" in sections(vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__)
-    examples = EXAMPLES[f"{value.__module__}.{value.__qualname__}"].examples
-    assert any(name.rpartition(".")[2] in example.source for example in examples)
-    assert any(example.want for example in examples)
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_a_name_without_a_docstring_is_shown_in_an_example_of_its_room(name: str) -> None:
-    """Constants and unions of types."""
+def _shown(name: str, value: Any) -> bool:
+    """Is there an example that uses `value` and shows what comes of it? Its room's docstring has that of a constant."""
     room, _, plain = name.rpartition(".")
-    assert any(plain in example.source for example in EXAMPLES[room].examples)
+    if name not in DESCRIBED:
+        return any(plain in example.source for example in EXAMPLES[room].examples)
+    if "Examples" not in sections(vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__):
+        return False
+    examples = EXAMPLES[f"{value.__module__}.{value.__qualname__}"].examples
+    return any(plain in example.source for example in examples) and any(example.want for example in examples)
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_the_parameters_of_a_public_name_are_those_of_its_signature(name: str) -> None:
-    assert _documented(DESCRIBED[name].__doc__) == _parameters(DESCRIBED[name])
+def test_a_public_name_has_an_example_that_uses_it_and_shows_what_comes_of_it() -> None:
+    assert [name for name, value in PUBLIC.items() if not _shown(name, value)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in DESCRIBED if _parameters(DESCRIBED[name])])
-def test_the_defaults_of_a_public_name_are_those_of_its_signature(name: str) -> None:
-    kinds = entries(sections(DESCRIBED[name].__doc__)["Parameters"])
-    for parameter in inspect.signature(DESCRIBED[name]).parameters.values():
+def test_the_parameters_of_a_public_name_are_those_of_its_signature() -> None:
+    found = {name: _documented(value.__doc__) ^ _parameters(value) for name, value in DESCRIBED.items()}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def _wrong_defaults(value: Any) -> Iterator[str]:
+    """The parameters whose default is not the one in the docstring."""
+    kinds = entries(sections(value.__doc__).get("Parameters", ""))
+    for parameter in inspect.signature(value).parameters.values():
         kind = kinds[parameter.name]
         _, is_said, said = kind.partition("default ")
         if kind.startswith("see ") or parameter.kind is parameter.VAR_POSITIONAL:
             continue
-        assert (parameter.default is not parameter.empty) == bool(is_said or kind.endswith("optional"))
-        if is_said and said[0] in '("-.0123456789NTF':  # written out: a number, a text, None, True, False or a tuple
-            assert ast.literal_eval(said) == parameter.default
+        is_optional = parameter.default is not parameter.empty
+        is_written_out = bool(is_said) and said[0] in '("-.0123456789NTF'  # a number, a text, None, a truth, a tuple
+        differs = is_written_out and ast.literal_eval(said) != parameter.default
+        if differs or is_optional != bool(is_said or kind.endswith("optional")):
+            yield parameter.name
 
 
-@pytest.mark.parametrize("owner", [name for name in DESCRIBED if inspect.isclass(DESCRIBED[name])])
-def test_the_attributes_that_a_class_names_are_there(owner: str) -> None:
-    named = entries(sections(DESCRIBED[owner].__doc__).get("Attributes", ""))
-    assert [name for name in named if not _is_there(name, DESCRIBED[owner])] == []
+def test_the_defaults_of_a_public_name_are_those_of_its_signature() -> None:
+    described = {name: value for name, value in DESCRIBED.items() if _parameters(value)}
+    assert [f"{name}: {each}" for name, value in described.items() for each in _wrong_defaults(value)] == []
 
 
-@pytest.mark.parametrize(("owner", "name"), METHODS)
-def test_a_public_method_says_what_it_does_and_a_main_one_what_it_takes_and_returns(owner: str, name: str) -> None:
-    """What a method overrides may say it for it."""
-    value = inspect.getattr_static(DESCRIBED[owner], name)
-    told = [vars(base)[name].__doc__ for base in DESCRIBED[owner].__mro__ if name in vars(base) and _is_ours(base)]
-    assert any(told), f"{owner}.{name} has no docstring"
+def test_the_attributes_that_a_class_names_are_there() -> None:
+    classes = {name: value for name, value in DESCRIBED.items() if inspect.isclass(value)}
+    named = {name: entries(sections(value.__doc__).get("Attributes", "")) for name, value in classes.items()}
+    assert [f"{name}.{each}" for name in named for each in named[name] if not _is_there(each, classes[name])] == []
+
+
+def _silence(owner: type, name: str) -> str | None:
+    """What the docstring of a method leaves out, or None. What the method overrides may say it for it."""
+    value = inspect.getattr_static(owner, name)
+    told = [vars(base)[name].__doc__ for base in owner.__mro__ if name in vars(base) and _is_ours(base)]
+    if not any(told):
+        return "has no docstring"
     if name not in MAIN.split() or isinstance(value, property):
-        return
-    is_silent = inspect.signature(getattr(DESCRIBED[owner], name)).return_annotation in (None, "None")
-    assert is_silent or any("Returns" in sections(text) for text in told), (
-        f"{owner}.{name} does not say what it returns"
-    )
-    documented = set().union(*map(_documented, told))
-    assert _parameters(getattr(DESCRIBED[owner], name)) <= documented
+        return None
+    is_silent = inspect.signature(getattr(owner, name)).return_annotation in (None, "None")
+    if not is_silent and not any("Returns" in sections(text) for text in told):
+        return "does not say what it returns"
+    left_out = _parameters(getattr(owner, name)) - set().union(*map(_documented, told))
+    return f"does not explain {sorted(left_out)}" if left_out else None
 
 
-def _docstrings() -> Iterator[tuple[str, str]]:
+def test_a_public_method_says_what_it_does_and_a_main_one_what_it_takes_and_returns() -> None:
+    classes = {name: value for name, value in DESCRIBED.items() if inspect.isclass(value)}
+    found = {f"{owner}.{name}": _silence(value, name) for owner, value in classes.items() for name in _methods(value)}
+    assert len(found) > 500
+    assert {name: silence for name, silence in found.items() if silence} == {}
+
+
+@cache
+def _docstrings() -> list[tuple[str, str]]:
     """Every docstring of the sources, with its place."""
-    for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
-                yield f"{path.relative_to(SOURCES)} {getattr(node, 'name', '')}", text
+    return [
+        (f"{path.relative_to(SOURCES)} {getattr(node, 'name', '')}", text)
+        for path in sorted(SOURCES.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node))
+    ]
 
 
 def test_titles_are_underlined_and_references_begin_lines_as_sphinx_reads_them() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support import proof_notes
 
 from pcqr import registry
@@ -58,18 +58,22 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_what_a_page_mentions_is_there(page: Path) -> None:
+def _missing(page: Path) -> Iterator[str]:
+    """The links, names and files that a page mentions and that are not there."""
     text = page.read_text(encoding="utf-8")
     for link in LINK.findall(text):
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
-        assert target.exists(), link
-        assert not anchor or anchor in _anchors(target), link
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            yield link
     if page.name != HISTORY:
         names = {name for name in NAME.findall(text) if not name.endswith(ENDINGS)}
-        assert {name for name in names if not _exists(name)} == set()
-        assert {file for file in FILE.findall(text) if not (ROOT / file).exists()} == set()
+        yield from (name for name in names if not _exists(name))
+        yield from (file for file in FILE.findall(text) if not (ROOT / file).exists())
+
+
+def test_what_a_page_mentions_is_there() -> None:
+    assert [f"{page.name}: {missing}" for page in PAGES for missing in _missing(page)] == []
 
 
 def test_what_is_gone_is_noticed() -> None:
@@ -103,11 +107,10 @@ def _commands(text: str) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_command_that_spends_names_its_account_or_says_that_there_is_none(page: Path) -> None:
-    if page.name != HISTORY:
-        commands = _commands(page.read_text(encoding="utf-8"))
-        assert [line for line in commands if not re.search(r"--(?:no-)?account\b|--dry-run", line)] == []
+def test_a_command_that_spends_names_its_account_or_says_that_there_is_none() -> None:
+    pages = [page for page in PAGES if page.name != HISTORY]
+    commands = [f"{page.name}: {line}" for page in pages for line in _commands(page.read_text(encoding="utf-8"))]
+    assert [line for line in commands if not re.search(r"--(?:no-)?account\b|--dry-run", line)] == []
 
 
 def test_the_commands_of_pages_are_found() -> None:

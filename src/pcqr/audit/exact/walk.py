@@ -56,9 +56,9 @@ def intercepted() -> Iterator[None]:
     modules = [vars(module) for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
     changed = [
         (names, name, names[name])
-        for name, replacement in _REPLACEMENTS.items()
         for names in modules
-        if names.get(name) is getattr(noise, name)
+        for name in _REPLACEMENTS.keys() & names.keys()
+        if names[name] is getattr(noise, name)
     ]
     for names, name, _ in changed:
         names[name] = _REPLACEMENTS[name]
