@@ -73,7 +73,7 @@ class TestEveryType:
 
     @TAGS
     @given(data=st.data())
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     def test_what_is_written_comes_back(self, tag: str, data: st.DataObject) -> None:
         value = data.draw(STRATEGIES[tag])
         text = value.to_json()
@@ -361,7 +361,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 @TAGS
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_document_that_was_tampered_with_is_read_or_refused_and_nothing_else(tag: str, data: st.DataObject) -> None:
     document = json.loads((GOLDEN / f"{tag}.json").read_text(encoding="utf-8"))
     path = data.draw(st.sampled_from(list(places(document))))

@@ -25,7 +25,7 @@ from pcqr.planning.questions.outlook import look
 from pcqr.planning.questions.question import Question
 from pcqr.planning.request import Request
 
-RECORDS = 6_000
+RECORDS = 2_000
 Labels = NDArray[np.int64]
 
 PATTERNS: dict[str, Callable[[NDArray[np.float64]], Labels]] = {
@@ -37,7 +37,7 @@ PATTERNS: dict[str, Callable[[NDArray[np.float64]], Labels]] = {
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "subsample": lambda: SubsampleAggregate(Stumps(), epsilon=4.0, queries=20, entropy=0),
     "agnostic": lambda: AgnosticRelease(Stumps(), epsilon=8.0, queries=20, entropy=0),
-    "universal": lambda: UniversalRelease(Stumps(), epsilon=8.0, queries=20, entropy=0),
+    "universal": lambda: UniversalRelease(Stumps(), epsilon=8.0, queries=20, publish_share=0.2, entropy=0),
     "noisy max": lambda: NoisyMaxAggregate(Stumps(), epsilon=8.0, queries=20, entropy=0),
     "semi-private": lambda: SemiPrivateLearner(Stumps(), epsilon=8.0, entropy=0),
     "empirical Bayes": lambda: PrivateClassifier(1.0, entropy=0, classes=(0, 1)),

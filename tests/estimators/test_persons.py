@@ -244,10 +244,10 @@ def test_all_rows_of_a_person_go_to_one_teacher() -> None:
 
 
 def test_a_classifier_hears_a_person_of_many_rows_once() -> None:
-    """1,000 persons of label 0 at x = 1, and one with 100,000 rows of label 1 there: the tree says 0."""
-    points = np.concatenate([np.ones(1_000), np.ones(100_000)]).reshape(-1, 1)
-    labels = np.concatenate([np.zeros(1_000, dtype=int), np.ones(100_000, dtype=int)])
-    persons = np.concatenate([np.arange(1_000), np.full(100_000, 1_000)])
+    """1,000 persons of label 0 at x = 1, and one with 20,000 rows of label 1 there: the tree says 0."""
+    points = np.concatenate([np.ones(1_000), np.ones(20_000)]).reshape(-1, 1)
+    labels = np.concatenate([np.zeros(1_000, dtype=int), np.ones(20_000, dtype=int)])
+    persons = np.concatenate([np.arange(1_000), np.full(20_000, 1_000)])
     public = np.array([[0.0], [1.5], [3.0]])
     for method in ("tree", "linear"):
         classifier = PrivateClassifier(1.0, method=method, classes=(0, 1), entropy=0)

@@ -43,7 +43,7 @@ def points(table: Any) -> NDArray[np.float64] | None:
 
 
 @pytest.mark.parametrize("kind", ROWS)
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data())
 def test_replacing_one_record_moves_no_other_point(kind: str, data: st.DataObject) -> None:
     values = data.draw(COLUMNS)
@@ -138,7 +138,7 @@ DECLARED = [(0, 1), ("no", "yes"), ("x", 3), (BIG, "2014-05-03"), (True, False, 
 
 
 @pytest.mark.parametrize("container", IN)
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data())
 def test_replacing_one_label_moves_no_other(container: str, data: st.DataObject) -> None:
     classes = data.draw(st.sampled_from(DECLARED))

@@ -25,19 +25,20 @@ from pcqr import (
     UniversalRelease,
 )
 from pcqr.errors import NothingPublic
-from pcqr.hypotheses import Stumps
+from pcqr.hypotheses import DecisionTrees, Stumps
 
 ESTIMATORS = [
     SubsampleAggregate(epsilon=1e3, unstable=20, entropy=0),
     AgnosticRelease(epsilon=1e3, unstable=20, entropy=0),
-    UniversalRelease(epsilon=1e3, unstable=20, entropy=0),
+    UniversalRelease(epsilon=1e3, unstable=20, publish_share=0.2, entropy=0),
     NoisyMaxAggregate(epsilon=1e3, entropy=0),
     ConfidentMaxAggregate(epsilon=1e3, threshold=1, most_labels=300, entropy=0),  # else ⊥, to votes of one label too
     SemiPrivateLearner(epsilon=1e3, entropy=0),
     SemiPrivateLearner(Stumps(cuts=[-1.0, 0.0, 1.0]), epsilon=1e3, entropy=0),
-    PrivateClassifier(epsilon=1e3, method="tree", entropy=0),
+    PrivateClassifier(epsilon=1e3, method="tree", trees=DecisionTrees(depth=1), entropy=0),
     PrivateClassifier(epsilon=60.0, method="linear", entropy=0),
-    PrivateClassifier(epsilon=1e3, entropy=0),
+    # A tree of few records, a linear classifier beside a tree of more.
+    PrivateClassifier(epsilon=60.0, trees=DecisionTrees(depth=1), entropy=0),
 ]
 
 

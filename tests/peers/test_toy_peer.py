@@ -12,6 +12,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,12 @@ from pcqr.estimators.given import Given, Known
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.noise import weighted_choice
 from pcqr.plan import Context, Prediction, QueryPlan, Stage, Usage, account
+from pcqr.planning.questions import outlook
 from pcqr.planning.request import Request
 from pcqr.records import Records
+
+look = cache(outlook.look)
+"""Several tests ask the same question."""
 
 # ---- the peer
 
@@ -146,6 +151,11 @@ def planned(*options: str) -> dict[str, Any]:
     line = " ".join(("pcqr plan --class thresholds --n 40 --epsilon 2 --alpha 0.1 --queries 5 --json", *options))
     found: dict[str, Any] = json.loads(invoke(line).output)
     return found
+
+
+@pytest.fixture(autouse=True)
+def each_question_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcqr.cli.plan.look", look)
 
 
 def test_it_is_planned_beside_the_others() -> None:

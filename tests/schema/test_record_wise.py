@@ -55,7 +55,7 @@ def check_others_stay(kind: str, values: list[Any], place: int, replacement: Any
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_replacing_one_record_moves_no_other(kind: str, data: st.DataObject) -> None:
     values = data.draw(COLUMNS)
@@ -98,7 +98,7 @@ def test_a_gap_in_one_of_three_thousand_records() -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_equal_rows_are_encoded_alike_in_every_table(kind: str, data: st.DataObject) -> None:
     values = data.draw(COLUMNS)

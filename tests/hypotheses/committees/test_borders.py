@@ -38,7 +38,7 @@ def slowly_trained(hypotheses: HypothesisClass, records: InMemory, parts: Parts)
 
 
 @given(st.sampled_from(CASES).flatmap(lambda case: st.tuples(st.just(case[0]), tables(case[1], most=9))))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_the_votes_are_those_of_slow_learners_one_by_one(case: tuple[HypothesisClass, tuple[InMemory, Parts]]) -> None:
     hypotheses, (records, parts) = case
     committee, members = trained(hypotheses, records, parts), slowly_trained(hypotheses, records, parts)

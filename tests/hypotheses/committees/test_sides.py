@@ -22,7 +22,7 @@ from pcqr.records import InMemory
 
 
 @given(tables(2))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_the_votes_are_those_of_half_planes_that_learn_one_by_one(case: tuple[InMemory, Parts]) -> None:
     records, parts = case
     committee, members = trained(Halfspaces(), records, parts), by_loop(Halfspaces(), records, parts)

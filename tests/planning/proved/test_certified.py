@@ -115,7 +115,7 @@ def test_the_figures_of_the_note_about_few_queries() -> None:
     assert re.search(rf"the\s+exact\s+one\s+{exact:.3f}".replace("0.", r"\."), text)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(
     hypotheses=st.sampled_from((Thresholds("both"), UnionsOfIntervals(2), VcClass(3))),
     alpha=st.floats(0.08, 0.3),

@@ -100,7 +100,7 @@ def test_unknowns_agree_with_each_other() -> None:
     assert solved(opened(a_few_more, "queries")).request.queries >= 1_000 * 0.85
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(records=st.sampled_from([10**6, 3 * 10**6, 10**7]), times=st.sampled_from([2, 5]))
 def test_more_records_never_make_alpha_worse(records: int, times: int) -> None:
     few, many = (
@@ -110,7 +110,7 @@ def test_more_records_never_make_alpha_worse(records: int, times: int) -> None:
     assert many <= few * 1.02
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(epsilon=st.sampled_from([0.003, 0.05, 0.2, 0.7, 2.0]), factor=st.sampled_from([1.5, 4.0]))
 def test_a_larger_epsilon_never_needs_more_records(epsilon: float, factor: float) -> None:
     small, large = (

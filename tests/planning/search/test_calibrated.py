@@ -25,7 +25,7 @@ def request(**changes: Any) -> Request:
     return plain.but(**changes)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     epsilon=st.floats(0.2, 20.0),
     delta=st.floats(1e-10, 0.1),

@@ -65,7 +65,8 @@ def _add_votes(X: Points, by_column: FloatArray, biases: FloatArray, rows: int, 
     """Add to `counts` one vote of every teacher for every row. Each score is summed up in the order of the columns."""
     scores = np.zeros(biases.size)
     for i in range(X.shape[0]):
-        scores[:] = biases
+        for t in range(scores.size):  # an assignment of arrays takes two seconds to compile: its error names the shapes
+            scores[t] = biases[t]
         for j in range(X.shape[1]):
             value, weights = X[i, j], by_column[j]
             if value != 0.0:
