@@ -94,7 +94,7 @@ def test_the_page_on_guarantees_has_a_row_for_every_estimator() -> None:
     assert named == set(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE))
 
 
-SPENDS = re.compile(r"pcqr[ \"']+(?:publish|fit|answer) +(?:-|…)")
+SPENDS = re.compile(r"pcqr[ \"']+(?:publish|fit|answer|score) +(?:-|…)")
 
 
 def _commands(text: str) -> list[str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SubsampleAggregate,
         UniversalRelease,
         fitted_on_public,
+        private_score,
     )
     from pcqr.guarantee import Guarantee
     from pcqr.peers.confident.estimator import ConfidentMaxAggregate
@@ -79,6 +80,7 @@ _HOME = {
     "WeakGuarantee": "pcqr.errors",
     "connect": "pcqr.client",
     "fitted_on_public": "pcqr.estimators",
+    "private_score": "pcqr.estimators",
     "transfer": "pcqr.peers.transfer.student",
 }
 
@@ -114,6 +116,7 @@ __all__ = [
     "WeakGuarantee",
     "connect",
     "fitted_on_public",
+    "private_score",
     "transfer",
 ]
 

@@ -25,6 +25,7 @@ JOBS = {
     "export": jobs.Export,
     "publish": jobs.Publish,
     "predict": jobs.Predict,
+    "score": jobs.Score,
     "schema": jobs.MakeSchema,
     "plan": jobs.Plan,
     "demo": jobs.Demo,

@@ -14,6 +14,7 @@ from pcqr.cli.main import app
 
 COMMANDS: Any = get_command(app)
 SPENDING = ("answer", "fit", "publish")
+"""Those that learn from private records. `score` spends as well."""
 
 
 def taken(words: list[str]) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def taken(words: list[str]) -> dict[str, Any]:
 def spending(words: Iterable[object]) -> list[str]:
     """The words of a command. Where it spends and names no account, it says so: --no-account."""
     said = [str(word) for word in words]
-    decides = said[0] not in SPENDING or "--account" in said or "--no-account" in said
+    decides = said[0] not in (*SPENDING, "score") or "--account" in said or "--no-account" in said
     return said if decides else [*said, "--no-account"]
 
 

@@ -156,7 +156,8 @@ def show_plan(job: Answer, *, as_json: bool) -> None:
         "cost": asdict(cost) | {"is_certain": cost.is_certain},
         "plan": plan_facts(plan),
     }
-    end_dry_run(plan, records, Outlook.of(job, account, plan, records), lines, facts, as_json=as_json)
+    outlook = Outlook.of(job, account, plan.guarantee, records)
+    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=as_json)
 
 
 def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:

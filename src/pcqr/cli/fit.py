@@ -118,7 +118,8 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     lines = plan_lines(plan) | {"expected": _expected(plan)}
     facts = {"plan": plan_facts(plan), "expected_answers": plan.expected_answers}
-    end_dry_run(plan, records, Outlook.of(job, account, plan, records), lines, facts, as_json=as_json)
+    outlook = Outlook.of(job, account, plan.guarantee, records)
+    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=as_json)
 
 
 def _expected(plan: VotingPlan) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
-from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.cli.jobs import OnPrivateFiles, Spending
 from pcqr.cli.parts import in_parts, read_parts
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
@@ -208,7 +208,7 @@ def no_label(name: str, declared: tuple[str, ...] | None) -> DataError:
     return DataError(f"label column {name!r}", allowed, "other values, or missing ones")
 
 
-def persons_of(private: Columns, job: OnPrivateFiles) -> NDArray[np.int64] | None:
+def persons_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
     """For each row the number of its person; None where nobody asked."""
     if job.person is None:
         return None

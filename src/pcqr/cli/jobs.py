@@ -52,20 +52,13 @@ from pcqr.cli.options import (
 )
 
 
-class OnPrivateFiles:
-    """What jobs on private records have in common."""
+class Spending:
+    """What jobs that spend ε on private records have in common."""
 
     private: Path
     label: str
     person: str | None
-    public: Path | None
-    assume_public: bool
-    schema: Path | None
     drop: list[str]
-    labels: str | None
-    scratch: Path | None
-    scheduler: str | None
-    workers: int | None
     account: str | None
     account_anchor: Path | None
     no_account: bool
@@ -80,6 +73,22 @@ class OnPrivateFiles:
     @property
     def inputs(self) -> tuple[Path, ...]:
         """Every file that is read, and must never be written to."""
+        return (self.private,)
+
+
+class OnPrivateFiles(Spending):
+    """What jobs have in common that learn from private records."""
+
+    public: Path | None
+    assume_public: bool
+    schema: Path | None
+    labels: str | None
+    scratch: Path | None
+    scheduler: str | None
+    workers: int | None
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
         return tuple(path for path in (self.private, self.public, self.schema) if path is not None)
 
 
@@ -350,6 +359,42 @@ class Predict:
         ),
     ] = False
     overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Spending):
+    """Of `pcqr score`."""
+
+    model: Annotated[
+        Path, typer.Argument(help="A published model: the folder that pcqr publish or answer wrote, or its model.json.")
+    ]
+    private: Annotated[
+        Path,
+        typer.Option(
+            help="Private records that the model was NOT fitted on, with their labels: .csv, .csv.gz or .parquet. On "
+            "those of the fit a model looks better than it is, and nobody can see that in a file."
+        ),
+    ]
+    label: Label
+    epsilon: Annotated[float, typer.Option(help="ε for all that is shown.")]
+    bins: Annotated[
+        int | None,
+        typer.Option(help="Bins of the probability, for AUC: an even number. Default: 10, where there are any."),
+    ] = None
+    drop: Drop = field(default_factory=list)
+    person: Person = None
+    account: AccountOption = None
+    account_anchor: AccountAnchorOption = None
+    no_account: NoAccount = False
+    accept_weak_guarantee: AcceptWeakGuarantee = False
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the score is then NOT PRIVATE.")] = None
+    dry_run: DryRun = False
+    out: Annotated[Path | None, typer.Option(help="A JSON file for the score, beside what is printed.")] = None
+    overwrite: Overwrite = False
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (self.private, self.model / "model.json" if self.model.is_dir() else self.model)
 
 
 @dataclass(frozen=True, kw_only=True)

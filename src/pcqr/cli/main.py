@@ -192,6 +192,23 @@ def predict(job: jobs.Predict, /, *, as_json: bool) -> None:
     run(job, as_json=as_json)
 
 
+@command(app, jobs.Score)
+def score(job: jobs.Score, /, *, as_json: bool) -> None:
+    """Score a published model on private records: accuracy, confusion matrix and AUC, with intervals. Costs ε anew.
+
+    The records must be others than those that the model was fitted on. That cannot be checked. Each interval covers
+    the noise and the sampling of the records. One whose label is missing or no class of the model counts as wrong.
+
+    With --dry-run nothing is drawn and nothing is spent.
+
+    Exit codes: 0 done; 1 the score was drawn and ε is spent, but --out could not be written; 2 bad input, or no room in
+    the account, nothing was spent; 4 stopped (the message says whether ε was spent).
+    """
+    from pcqr.cli.score import run  # noqa: PLC0415
+
+    run(job, as_json=as_json)
+
+
 @command(app, jobs.MakeSchema)
 def schema(job: jobs.MakeSchema, /, *, as_json: bool) -> None:
     """Make a schema from public rows: which columns are numbers, their bounds, which categories the others have.

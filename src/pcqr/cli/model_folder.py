@@ -1,4 +1,4 @@
-"""The folder of a model: checked before anything is spent, and filled as soon as there is a model."""
+"""The folder of a model: checked before anything is spent, filled as soon as there is a model, and read."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost:
         )
     if not overwrite:
         raise OutputExists(folder / MODEL, "a model that was published before", option=option, cost=cost)
+
+
+def loaded(path: Path) -> PublishedModel:
+    """Return the model that the argument MODEL names."""
+    try:
+        return PublishedModel.load(path)
+    except ParameterError as error:
+        if error.name != "path":
+            raise
+        raise ParameterError("MODEL", "a folder with a published model, or its model.json", error.received) from None
 
 
 def not_written(saved: Saved, folder: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +13,7 @@ from pcqr.cli.console import field_table, print_json
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Predict
 from pcqr.cli.keeping import check_replaced
+from pcqr.cli.model_folder import loaded
 from pcqr.datasets.tables import Columns, check_suffix, write_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import check_output
@@ -33,7 +33,7 @@ def run(job: Predict, *, as_json: bool) -> None:
     model_file = job.model / "model.json" if job.model.is_dir() else job.model  # labels may lie beside it
     check_output(job.out, inputs=(model_file, job.file), overwrite=job.overwrite)
     check_replaced(job.out, ("row", "label"), what="predictions")
-    model = _loaded(job.model)
+    model = loaded(job.model)
     if job.scores and not isinstance(model.kind, ScoredKind):
         raise ParameterError("--scores", f"left out for a {model.kind.title}, which has none", True)
     if job.probabilities and not isinstance(model.kind, ScoredKind):
@@ -48,15 +48,6 @@ def run(job: Predict, *, as_json: bool) -> None:
         columns |= {f"probability {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
     write_table(job.out, columns)
     _summarise(job, model, labels, as_json=as_json)
-
-
-def _loaded(path: Path) -> PublishedModel:
-    try:
-        return PublishedModel.load(path)
-    except ParameterError as error:
-        if error.name != "path":
-            raise
-        raise ParameterError("MODEL", "a folder with a published model, or its model.json", error.received) from None
 
 
 def _features(table: Columns, model: PublishedModel, job: Predict) -> Columns:

@@ -14,12 +14,12 @@ import typer
 from rich.console import Console
 
 from pcqr.cli.console import BAD_INPUT, complain, error_fields, field_table, print_json
-from pcqr.cli.jobs import OnPrivateFiles
+from pcqr.cli.jobs import Spending
 from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
 from pcqr.estimators.base import PrivateEstimator
+from pcqr.estimators.scoring import Scoring
 from pcqr.files import check_not_input
 from pcqr.guarantee import WEAK_EPSILON, Guarantee
-from pcqr.plan import Plan
 from pcqr.plan.words import guarantee_facts, promise
 from pcqr.release.account import Account
 from pcqr.release.account.figures import Tally
@@ -30,7 +30,7 @@ from pcqr.unit import PERSON, RECORD
 NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
 
 
-def account_of(job: OnPrivateFiles, command: str) -> Account | None:
+def account_of(job: Spending, command: str) -> Account | None:
     """Return the account that a command charges, or None for --no-account. Reads nothing private."""
     if job.account is None:
         if job.account_anchor is not None:
@@ -69,7 +69,7 @@ def naming_account(option: str) -> Iterator[None]:
 
 
 @contextmanager
-def refusing_weak(job: OnPrivateFiles, epsilon: float) -> Iterator[None]:
+def refusing_weak(job: Spending, epsilon: float) -> Iterator[None]:
     """Refuse a fit whose guarantee is weak, before it is charged, unless the job accepts it.
 
     A large ε is refused at once. Whether δ is too large depends on n: `fit` warns of it once n is known.
@@ -107,7 +107,7 @@ def account_facts(account: Account | None) -> dict[str, Any] | None:
     return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
-def charged_words(estimator: PrivateEstimator[Any] | None, account: Account | None, price: str) -> str:
+def charged_words(estimator: PrivateEstimator[Any] | Scoring | None, account: Account | None, price: str) -> str:
     """Return a sentence on whether a run that ended early was charged, and to which account."""
     charged = estimator is not None and estimator.has_spent
     if charged is False:
@@ -129,13 +129,13 @@ class Outlook:
     refusal: PcqrError | None
 
     @classmethod
-    def of(cls, job: OnPrivateFiles, account: Account | None, plan: Plan, records: int) -> Outlook:
-        caveats = () if job.accept_weak_guarantee else plan.guarantee.caveats(records)
+    def of(cls, job: Spending, account: Account | None, guarantee: Guarantee, records: int) -> Outlook:
+        caveats = () if job.accept_weak_guarantee else guarantee.caveats(records)
         refusal: PcqrError | None = weak(caveats) if caveats else None
         after = None
         if account is not None:
             try:
-                after = account.left_after(plan.guarantee)
+                after = account.left_after(guarantee)
             except AccountExhausted as exhausted:
                 refusal = refusal or exhausted
         return cls(account, after, refusal)
@@ -160,14 +160,20 @@ class Outlook:
 
 
 def end_dry_run(
-    plan: Plan, records: int, outlook: Outlook, lines: Mapping[str, str], facts: Mapping[str, Any], *, as_json: bool
+    guarantee: Guarantee,
+    records: int,
+    outlook: Outlook,
+    lines: Mapping[str, str],
+    facts: Mapping[str, Any],
+    *,
+    as_json: bool,
 ) -> None:
     """Print what a dry run has found: `lines` for people, `facts` for --json. Exit 2 where the run would be refused."""
     if as_json:
-        told = guarantee_facts(plan.guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
+        told = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
         print_json(told | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
     else:
-        fields = {"guarantee": promise(plan.guarantee, records)} | dict(lines) | {"account": outlook.line}
+        fields = {"guarantee": promise(guarantee, records)} | dict(lines) | {"account": outlook.line}
         Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
         if outlook.refusal is not None:
             complain(f"The run would be refused. {outlook.refusal}")

@@ -5,6 +5,7 @@ from pcqr.estimators.given import AssumePublic
 from pcqr.estimators.persons import Groups
 from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.estimators.releases import AgnosticRelease, SubsampleAggregate, UniversalRelease
+from pcqr.estimators.scoring import private_score
 from pcqr.estimators.semi_private import SemiPrivateLearner
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "SubsampleAggregate",
     "UniversalRelease",
     "fitted_on_public",
+    "private_score",
 ]

@@ -49,6 +49,14 @@ _FITTED = {
 }
 
 
+def account_for(account: AccountLike | None, entropy: Entropy) -> Account | None:
+    """Return the account that a release with this `entropy` is charged to."""
+    found = resolve_account(account)
+    if found is not None and not entropy.is_private:
+        raise ParameterError("account", "None with a seed: what is not private is not charged", found)
+    return found
+
+
 class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
     """The common part of every pcqr classifier. Subclasses say how to plan and how to start."""
 
@@ -277,10 +285,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _account(self, entropy: Entropy) -> Account | None:
         """The account that this release is charged to."""
-        account = resolve_account(self.account)
-        if account is not None and not entropy.is_private:
-            raise ParameterError("account", "None with a seed: what is not private is not charged", account)
-        return account
+        return account_for(self.account, entropy)
 
     def _charge(
         self, account: Account | None, guarantee: Guarantee, hypotheses: HypothesisClass, plan: P, records: int

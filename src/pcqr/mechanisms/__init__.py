@@ -5,6 +5,7 @@ stability      release f(S) where it is far from changing                   proo
 sparse_vector  many stability tests, paid for when they fail                proofs/sparse_vector.md
 exponential    draw a hypothesis of a fixed class, releasable               proofs/exponential.md
 relabelling    what relabelling by a drawn hypothesis adds to what follows  proofs/relabel.md
+histogram      counts of records in public cells                            proofs/score.md
 
 Examples
 --------
@@ -23,6 +24,7 @@ from pcqr.mechanisms.exponential import (
     exponential_mechanism,
     inverse_temperature_for,
 )
+from pcqr.mechanisms.histogram import NoisyHistogram
 from pcqr.mechanisms.relabelling import relabel_cost, relabel_guarantee
 from pcqr.mechanisms.sparse_vector import (
     CalibratedSparseVector,
@@ -38,6 +40,7 @@ from pcqr.mechanisms.votes import distance_to_instability, plurality
 
 __all__ = [
     "CalibratedSparseVector",
+    "NoisyHistogram",
     "OneSidedSparseVector",
     "PaperSparseVector",
     "RenyiSparseVector",

@@ -3,6 +3,17 @@
 from pcqr.models.importance import Importance, Importances, importances
 from pcqr.models.provenance import Provenance
 from pcqr.models.published import PublishedModel
+from pcqr.models.score import PrivateScore
+from pcqr.models.score_intervals import Estimate
 from pcqr.models.words import in_words
 
-__all__ = ["Importance", "Importances", "Provenance", "PublishedModel", "importances", "in_words"]
+__all__ = [
+    "Estimate",
+    "Importance",
+    "Importances",
+    "PrivateScore",
+    "Provenance",
+    "PublishedModel",
+    "importances",
+    "in_words",
+]

@@ -17,6 +17,7 @@ persons         somebody's rows at several teachers
 classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a comparison; vectors
                 relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records;
                 counts at leaves with noise for one, or of a tree that was not drawn; shares of exact counts
+scores          noise for one cell; bins cut by the records
 messages        a private value in an error message
 tables          a column's type chosen from all cells
 """
@@ -32,6 +33,7 @@ from pcqr.audit.broken import (
     parties,
     persons,
     posteriors,
+    scores,
     sparse_vectors,
     tables,
     teachers,
@@ -52,6 +54,7 @@ BROKEN: tuple[Bug, ...] = (
     *buffers.BUGS,
     *teachers.BUGS,
     *persons.BUGS,
+    *scores.BUGS,
     *messages.BUGS,
     *tables.BUGS,
 )

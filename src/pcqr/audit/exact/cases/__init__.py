@@ -11,6 +11,7 @@ from pcqr.audit.exact.cases.peers import peer_cases
 from pcqr.audit.exact.cases.persons import person_cases
 from pcqr.audit.exact.cases.publication import publication_cases
 from pcqr.audit.exact.cases.raw import raw_cases
+from pcqr.audit.exact.cases.scores import score_cases
 from pcqr.audit.exact.cases.votes import vote_cases
 from pcqr.audit.exact.verify import Case
 
@@ -28,5 +29,6 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         neighbour_cases,
         person_cases,
         raw_cases,
+        score_cases,
     )
     return tuple(case for cases in parts for case in cases(full=full))

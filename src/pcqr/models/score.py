@@ -1,0 +1,264 @@
+"""What a model is worth on private records: estimates that follow from one noisy histogram. Public facts alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.checks import check_integer
+from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.histogram import NoisyHistogram
+from pcqr.models.published import PublishedModel
+from pcqr.models.score_intervals import LEVEL, Estimate, Intervals
+from pcqr.models.vocabulary import LabelName
+from pcqr.records.arrays import Points
+
+BINS = 10
+"""Bins of a probability, unless declared."""
+MOST_BINS = 100
+
+ASSUMPTIONS = (
+    "none of these records is among those that the model was fitted on (nobody can see that in a table)",
+    "they are independent draws from the population that the estimates are about",
+)
+"""What the estimates rest on. The guarantee does not."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The public bins of a model: its labels or, for two classes, equal steps of its probability of the second.
+
+    Parameters
+    ----------
+    model : PublishedModel
+        What says a label and a probability of a row.
+    count : int
+        How many bins.
+
+    Attributes
+    ----------
+    are_labels : bool
+        Is the bin nothing but the predicted label?
+    """
+
+    model: PublishedModel
+    count: int
+
+    @classmethod
+    def of(cls, model: PublishedModel, bins: int | None) -> Self:
+        """Return as many bins as were declared; None: those that suit the model."""
+        labels = len(model.classes)
+        if labels > 2 or not hasattr(model, "predict_proba"):
+            if bins is not None:
+                what = "more than two classes" if labels > 2 else "no probabilities"
+                raise ParameterError("bins", f"None for a model with {what}: its labels are the bins", bins)
+            return cls(model, labels)
+        count = BINS if bins is None else bins
+        check_integer("bins", count, least=2, most=MOST_BINS)
+        if count % 2:
+            raise ParameterError("bins", "an even number: half of them for each predicted label", count)
+        return cls(model, int(count))
+
+    @property
+    def are_labels(self) -> bool:
+        return self.count == len(self.model.classes)
+
+    def places(self, X: Points) -> NDArray[np.int64]:
+        """The bin of each encoded row. A bin belongs to one predicted label, whatever the probability is."""
+        labels: NDArray[np.int64] = self.model.hypothesis.predict(X).astype(np.int64)
+        if self.are_labels:
+            return labels
+        half = self.count // 2
+        chances = np.nan_to_num(self.model.predict_proba(X)[:, 1], nan=0.5)
+        steps: NDArray[np.int64] = np.floor(chances * self.count).astype(np.int64)
+        return steps.clip(labels * half, labels * half + half - 1)
+
+    def labels(self) -> NDArray[np.int64]:
+        """The predicted label that each bin belongs to."""
+        return np.arange(self.count) * len(self.model.classes) // self.count
+
+
+@dataclass(frozen=True, repr=False)
+class PrivateScore:
+    """How good a model is, from one noisy histogram of private records. Intervals cover noise and sampling.
+
+    Every interval is made to cover the figure of the population in 95 % of all runs, each by itself (docs/score.md).
+    Where the noise leaves nothing to be said, it is the whole of [0, 1].
+
+    Parameters
+    ----------
+    histogram : tuple of int
+        What was released: noisy counts of (label, bin), label by label, then of the records whose label is no class.
+    records : int
+        n, the number of records, or of persons.
+    classes : tuple
+        The label names of the model.
+    bin_labels : tuple of int
+        The predicted label of each bin, as its place among the classes. The bins of probabilities are equal steps.
+    noise : NoisyHistogram
+        The noise on every count.
+    guarantee : Guarantee
+        What is promised to the scored records.
+
+    Attributes
+    ----------
+    accuracy : Estimate
+        The chance that the predicted label is right.
+    balanced_accuracy : Estimate
+        The mean of `recall`.
+    recall : tuple of Estimate
+        For each class the chance that one of its records is given its label.
+    confusion : tuple of tuple of Estimate
+        For each class and each predicted label the share of all records.
+    other : Estimate
+        The share of the records whose label is missing or no class of the model. They count as wrong.
+    auc : Estimate or None
+        The area under the ROC curve of the binned probabilities. None for labels alone.
+    assumptions : tuple of str
+        What the estimates, not the guarantee, rest on.
+
+    See Also
+    --------
+    pcqr.private_score : makes it.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms import NoisyHistogram
+    >>> from pcqr.models import PrivateScore
+    >>> noise = NoisyHistogram.calibrate(epsilon=1.0)
+    >>> score = PrivateScore((310, 42, 55, 590, 3), 1_000, ("no", "yes"), (0, 1), noise, noise.guarantee)
+    >>> print(score.accuracy)
+    0.900 (0.879 to 0.921)
+    >>> score.auc is None  # labels alone
+    True
+    """
+
+    histogram: tuple[int, ...]
+    records: int
+    classes: tuple[LabelName, ...]
+    bin_labels: tuple[int, ...]
+    noise: NoisyHistogram
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        if len(self.histogram) != len(self.classes) * len(self.bin_labels) + 1:
+            raise ParameterError("histogram", "a count for each class and bin, and one more", len(self.histogram))
+
+    @property
+    def accuracy(self) -> Estimate:
+        """The chance that the predicted label is right."""
+        return self._intervals.share(np.logical_or.reduce(self._right))
+
+    @property
+    def balanced_accuracy(self) -> Estimate:
+        """The mean of `recall`."""
+        return self._intervals.mean_share(self._right, self._classes)
+
+    @property
+    def recall(self) -> tuple[Estimate, ...]:
+        """For each class the chance that one of its records is given its label."""
+        pairs = zip(self._right, self._classes, strict=True)
+        return tuple(self._intervals.share_of(right, whole) for right, whole in pairs)
+
+    @property
+    def confusion(self) -> tuple[tuple[Estimate, ...], ...]:
+        """For each class and each predicted label the share of all records."""
+        labels = range(len(self.classes))
+        return tuple(tuple(self._intervals.share(self._cells(true, said)) for said in labels) for true in labels)
+
+    @property
+    def other(self) -> Estimate:
+        """The share of the records whose label is missing or no class of the model."""
+        return self._intervals.share(np.arange(len(self.histogram)) == len(self.histogram) - 1)
+
+    @property
+    def auc(self) -> Estimate | None:
+        """The area under the ROC curve of the binned probabilities."""
+        bins = len(self.bin_labels)
+        if len(self.classes) != 2 or bins == 2:
+            return None
+        return self._intervals.area(slice(bins), slice(bins, 2 * bins))
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the estimates, not the guarantee, rest on."""
+        return ASSUMPTIONS
+
+    def facts(self) -> dict[str, Any]:
+        """All of it by name, as JSON has it."""
+        auc = self.auc
+        return {
+            "records": self.records,
+            "classes": list(self.classes),
+            "level": LEVEL,
+            "accuracy": asdict(self.accuracy),
+            "balanced_accuracy": asdict(self.balanced_accuracy),
+            "recall": [asdict(each) for each in self.recall],
+            "confusion": [[asdict(each) for each in row] for row in self.confusion],
+            "other": asdict(self.other),
+            "auc": None if auc is None else asdict(auc),
+            "histogram": list(self.histogram),
+            "bin_labels": list(self.bin_labels),
+            "noise_scale": self.noise.scale,
+            "assumptions": list(self.assumptions),
+            "guarantee": self.guarantee.facts(),
+        }
+
+    def to_json(self) -> str:
+        """All of it as JSON.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.facts(), ensure_ascii=False, indent=2)
+
+    def lines(self) -> dict[str, str]:
+        """The estimates in words, by name."""
+        names = [str(name) for name in self.classes]
+        lines = {"accuracy": str(self.accuracy), "balanced accuracy": str(self.balanced_accuracy)}
+        if self.auc is not None:
+            lines["AUC"] = f"{self.auc}, of {len(self.bin_labels)} bins"
+        for name, right, row in zip(names, self.recall, self.confusion, strict=True):
+            said = "\n".join(f"predicted {label}: {each}" for label, each in zip(names, row, strict=True))
+            lines[f"label {name}"] = f"right: {right}\n{said}"
+        return lines | {"another label, or none": str(self.other)}
+
+    def __repr__(self) -> str:
+        figures = replace(self.guarantee, assumptions=(), is_charged=None)
+        return f"<PrivateScore: accuracy {self.accuracy}, of {self.records:,} {figures.unit.plural}. {figures}>"
+
+    def _repr_html_(self) -> str:
+        """Return the guarantee and the estimates, for a notebook."""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{escape(told).replace(chr(10), '<br>')}</td></tr>"
+            for name, told in self.lines().items()
+        )
+        return f'<p class="pcqr-guarantee">{escape(str(self.guarantee))}</p><table>{rows}</table>'
+
+    @cached_property
+    def _intervals(self) -> Intervals:
+        return Intervals(self.histogram, self.records, self.noise.variance)
+
+    def _cells(self, true: int, said: int | None = None) -> NDArray[np.bool_]:
+        """Which cells are of records of class `true` and, if it is given, in bins of the label `said`."""
+        bins = np.array(self.bin_labels)
+        found = np.zeros(len(self.histogram), dtype=np.bool_)
+        found[true * bins.size : (true + 1) * bins.size] = True if said is None else bins == said
+        return found
+
+    @cached_property
+    def _right(self) -> Sequence[NDArray[np.bool_]]:
+        return [self._cells(label, label) for label in range(len(self.classes))]
+
+    @cached_property
+    def _classes(self) -> Sequence[NDArray[np.bool_]]:
+        return [self._cells(label) for label in range(len(self.classes))]
