@@ -25,71 +25,72 @@ _NEGLIGIBLE = 2.0**-900
 
 def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
     """(eigenvalues, eigenvectors) of a symmetric matrix: from the largest value down, vectors in the columns."""
-    size = len(matrix)
-    reduced, rows = np.array(matrix, dtype=np.float64), np.eye(size)
-    diagonal, beside, factors, product = np.zeros((4, size))
-    _reduce(reduced, beside, factors, product)
-    diagonal[:] = np.diagonal(reduced)
-    beside[-2:-1] = np.diagonal(reduced, 1)[-1:]
-    _reflect(reduced, factors, product, rows)
+    reduced, rows = np.array(matrix, dtype=np.float64), np.eye(len(matrix))
+    beside, factors = _reduce(reduced)
+    diagonal = np.diagonal(reduced).copy()
+    _reflect(reduced, factors, rows)
     rows = np.ascontiguousarray(rows.T)
     _diagonalise(diagonal, beside, rows)
     order = np.argsort(-diagonal, kind="stable")
     return diagonal[order], np.ascontiguousarray(rows[order].T)
 
 
-@compiled
-def _reduce(matrix: Floats, beside: Floats, factors: Floats, product: Floats) -> None:
+def _reduce(matrix: Floats) -> tuple[Floats, Floats]:
     """Reduce A to three diagonals: its own, and `beside` on both sides of it, all but the last entry.
 
     By reflections A ← (I − f·v·vᵀ)·A·(I − f·v·vᵀ), one for each row but two, which take x, the row beyond its diagonal,
-    to (target, 0, …, 0). v is left in the place of x, and f in `factors`: 0 where x is 0, or nearly. `product` is
-    working memory.
+    to (target, 0, …, 0). v is left in the place of x. Return `beside` and every f: 0 where x is 0, or nearly.
     """
-    for k in range(beside.size - 2):
-        vector, here = matrix[k, k + 1 :], product[k + 1 :]
-        square = 0.0
-        for i in range(vector.size):
-            square += vector[i] * vector[i]
-            here[i] = 0.0
+    beside, factors = np.zeros((2, len(matrix)))
+    for k in range(len(matrix) - 2):
+        vector = matrix[k, k + 1 :]
+        square = _sum_in_order(vector * vector)
         target = -math.sqrt(square) if vector[0] > 0.0 else math.sqrt(square)
         half = square - target * vector[0]  # ‖v‖²/2
-        beside[k], factor = vector[0], 0.0
+        beside[k] = vector[0]
         if not half < _NEGLIGIBLE:
-            beside[k], factor = target, 1.0 / half
+            beside[k], factors[k] = target, 1.0 / half
             vector[0] -= target
-        factors[k] = factor
-        for j in range(vector.size):
-            weight, row = vector[j] * factor, matrix[k + 1 + j, k + 1 :]
-            for i in range(vector.size):
-                here[i] += weight * row[i]
-        inner = 0.0
-        for i in range(vector.size):
-            inner += vector[i] * here[i]
-        half = 0.5 * inner * factor
-        for i in range(vector.size):
-            here[i] -= half * vector[i]
-        for j in range(vector.size):
-            first, second, row = vector[j], here[j], matrix[k + 1 + j, k + 1 :]
-            for i in range(vector.size):
-                row[i] -= first * here[i] + second * vector[i]
+        here = np.zeros(vector.size)
+        _add_rows(matrix, vector * factors[k], here)
+        here -= 0.5 * _sum_in_order(vector * here) * factors[k] * vector
+        _take_products(matrix, vector, here, here, vector)
+    beside[-2:-1] = np.diagonal(matrix, 1)[-1:]
+    return beside, factors
+
+
+def _reflect(matrix: Floats, factors: Floats, rows: Floats) -> None:
+    """Apply A ← (I − f·v·vᵀ)·A to `rows`, the unit matrix, for every v and f of `_reduce`, the last first."""
+    for k in range(len(matrix) - 3, -1, -1):
+        vector = matrix[k, k + 1 :]
+        here, none = np.zeros((2, vector.size))
+        _add_rows(rows, vector * factors[k], here)
+        _take_products(rows, vector, here, none, none)
+
+
+def _sum_in_order(numbers: Floats) -> float:
+    """From the first to the last: `sum` would add up in several places."""
+    return float(np.add.accumulate(numbers)[-1])
 
 
 @compiled
-def _reflect(matrix: Floats, factors: Floats, product: Floats, rows: Floats) -> None:
-    """Apply A ← (I − f·v·vᵀ)·A to `rows`, the unit matrix, for every v and f of `_reduce`, the last first."""
-    for k in range(factors.size - 3, -1, -1):
-        vector, here, factor = matrix[k, k + 1 :], product[k + 1 :], factors[k]
-        for i in range(vector.size):
-            here[i] = 0.0
-        for j in range(vector.size):
-            weight, row = vector[j] * factor, rows[k + 1 + j, k + 1 :]
-            for i in range(vector.size):
-                here[i] += weight * row[i]
-        for j in range(vector.size):
-            weight, row = vector[j], rows[k + 1 + j, k + 1 :]
-            for i in range(vector.size):
-                row[i] -= weight * here[i]
+def _add_rows(matrix: Floats, weights: Floats, total: Floats) -> None:
+    """Add Σ_j w_j·(row j) of the last rows and columns of `matrix`, as many as there are `weights`, to `total`."""
+    first = matrix.shape[0] - weights.size
+    for j in range(weights.size):
+        weight, row = weights[j], matrix[first + j, first:]
+        for i in range(row.size):
+            total[i] += weight * row[i]
+
+
+@compiled
+def _take_products(matrix: Floats, one: Floats, other: Floats, left: Floats, right: Floats) -> None:
+    """Subtract `one`·`other`ᵀ + `left`·`right`ᵀ from the last rows and columns of `matrix`."""
+    first = matrix.shape[0] - one.size
+    for j in range(one.size):
+        weight, factor, row = one[j], left[j], matrix[first + j, first:]
+        for i in range(row.size):
+            row[i] -= weight * other[i] + factor * right[i]
 
 
 @compiled
