@@ -193,9 +193,9 @@ class LinearClassifier(Hypothesis):
         ferns = self.feature_map.ferns
         if ferns is None:
             return np.zeros((points.shape[0], self.blocks))
-        totals = np.zeros((self.blocks, points.shape[0]), dtype=np.int64)
+        totals = np.zeros((self.blocks, points.shape[0]), dtype=np.int32)
         for place, cells in enumerate(ferns.cells(points)):
-            totals += self.tables[:, place, cells]
+            totals += self.tables[:, place].take(cells, axis=1)
         factor = math.sqrt((WHOLE_SHARE - self.feature_map.share) / (WHOLE_SHARE * ferns.count))
         part: Floats = factor * np.array(self.scales) * totals.T
         return part

@@ -72,14 +72,15 @@ def _add_leaf_pairs_of_two(  # noqa: PLR0912 (a kernel in a kernel takes longer 
     """`_add_leaf_pairs` for two classes, where a leaf's value follows from how many more 0s than 1s there are.
 
     `more` is working memory: `more[sign, b]` = N₀ − N₁ at node ∧ b. With M = N₀ + N₁ a leaf has (M − |N₀ − N₁|)/2
-    mistakes and the value (1 + e^{−θ|N₀ − N₁|})/2.
+    mistakes and the value (1 + e^{−θ|N₀ − N₁|})/2. Innermost indices are unsigned: one that may be negative would have
+    to be looked at before each use.
     """
     size, predicates, last = sets.shape[1], steps.shape[0] - 1, decay.size - 1
     signs = 1 << size
     for k in range(sets.shape[0]):
         for place in range(size + 1):
-            low = sets[k, place - 1] + 1 if place > 0 else 0
-            high = sets[k, place] if place < size else predicates
+            low = np.uint64(sets[k, place - 1] + 1 if place > 0 else 0)
+            high = np.uint64(sets[k, place] if place < size else predicates)
             for subset in range(signs):
                 row, taken, place_of_b = 0, 0, 1
                 for j in range(size):
@@ -89,7 +90,7 @@ def _add_leaf_pairs_of_two(  # noqa: PLR0912 (a kernel in a kernel takes longer 
                         row += steps[sets[k, j], taken + (j >= place)]
                 row += start[taken + 1]
                 for b in range(low, high):
-                    found = row + steps[b, place_of_b]
+                    found = np.uint64(row + steps[b, place_of_b])
                     more[subset, b] = table[found, 0] - table[found, 1]
             for j in range(size):  # one literal after the other
                 for subset in range(signs):
@@ -101,12 +102,14 @@ def _add_leaf_pairs_of_two(  # noqa: PLR0912 (a kernel in a kernel takes longer 
                 least, total = np.int64(cost[k, sign]), mass[k, sign]
                 for b in range(low, high):
                     one, other = abs(more[sign, b]), abs(whole - more[sign, b])
-                    value = (1.0 + decay[min(one, last)]) * ((1.0 + decay[min(other, last)]) / 4.0)
+                    value = (1.0 + decay[np.uint64(min(one, last))]) * (
+                        (1.0 + decay[np.uint64(min(other, last))]) / 4.0
+                    )
                     gap = ((records - one - other) >> 1) - least
                     if gap >= 0:
-                        total += value * decay[min(gap, last)]
+                        total += value * decay[np.uint64(min(gap, last))]
                     else:
-                        total = total * decay[min(-gap, last)] + value
+                        total = total * decay[np.uint64(min(-gap, last))] + value
                         least += gap
                 cost[k, sign], mass[k, sign] = least, total
 
