@@ -55,13 +55,12 @@ def planned(
     delta: float = 1e-6,
     *,
     classes: int = 2,
-    seed: int = 0,
     beside: tuple[BoundedRangeEvent, ...] = (),
 ) -> LinearStage:
     """The linear classifier of `recipe` on `features` that uses (ε, δ) up, `beside` other releases."""
     shape = shape_of(features)
     mu = largest_mu(((1.0, coordinates(shape, classes)),), float(epsilon), float(delta), beside)
-    return stage_for("plain", records, shape, recipe, mu, classes=classes, seed=seed)
+    return stage_for("plain", records, shape, recipe, mu, classes=classes)
 
 
 def plan_beside_tree(

@@ -97,8 +97,7 @@ def test_bad_numbers_are_refused(change: dict[str, Any], name: str) -> None:
         plan_published(request_for(**{**good, **change}), "linear", {"plain": MAP})
 
 
-def test_the_seed_and_the_name_of_the_map_are_the_stages() -> None:
-    assert planned(100, FEATURES, SMALL, 1.0, seed=7).seed == 7
+def test_the_name_of_the_map_is_the_stages() -> None:
     plan = plan_published(request_for(9_000, 1.0), "linear", {"plain": MAP})
     assert isinstance(plan.stage, LinearStage)
     assert plan.stage.features == "plain"
@@ -174,7 +173,6 @@ def test_ferns_ask_about_the_columns_that_the_predicates_cut() -> None:
     assert features.ferns is not None
     assert {each.feature for each in features.ferns.predicates} == {0}
     assert features == make_feature_map(SMALL, ASKED[:CUTS], 3, PUBLIC, None)
-    assert features != make_feature_map(SMALL, ASKED[:CUTS], 3, PUBLIC, None, seed=1)
 
 
 def test_a_schema_alone_makes_ferns_and_nothing_makes_none() -> None:

@@ -57,8 +57,6 @@ def make_feature_map(
     columns: int,
     public: Points | None,
     schema: Schema | None,
-    *,
-    seed: int = 0,
 ) -> FeatureMap:
     """The public feature map that `recipe` asks for, over `predicates` on a table of so many `columns`.
 
@@ -70,15 +68,13 @@ def make_feature_map(
     if isinstance(source, Schema):
         asked = [place for place in asked if source.features[place].is_indicator or source.features[place].bounds]
     has_ferns = bool(asked and recipe.ferns)
-    ferns = Ferns.of(source, asked, recipe.ferns, recipe.depth, seed) if source is not None and has_ferns else None
+    ferns = Ferns.of(source, asked, recipe.ferns, recipe.depth, seed=0) if source is not None and has_ferns else None
     share = WHOLE_SHARE if ferns is None else recipe.share
     dense = PredicateVectors.of(predicates, columns, public, recipe.whitening) if share else None
     return FeatureMap(dense, ferns, share)
 
 
-def stage_for(
-    name: MapName, records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2, seed: int = 0
-) -> LinearStage:
+def stage_for(name: MapName, records: int, shape: Shape, recipe: Recipe, mu: float, *, classes: int = 2) -> LinearStage:
     """Return the stage on the map `name`: sums at the Gaussian-DP parameter μ = `mu`, and the steps of `recipe`."""
     if recipe.is_empirical_bayes:
         steps, momentum, step_size = recipe.least_steps, 0.0, 0.0
@@ -86,18 +82,9 @@ def stage_for(
         length = recipe.noise * mu * (1.0 - MOMENTUM)
         steps = max(math.ceil(min(length * records / recipe.largest_step, recipe.most_steps)), recipe.least_steps)
         momentum, step_size = MOMENTUM, min(length / steps, recipe.largest_step / records)
+    scale, power = noise_scale(steps, mu), recipe.whitening
     return LinearStage(
-        records,
-        *shape,
-        steps,
-        LARGEST_TERM,
-        noise_scale(steps, mu),
-        momentum,
-        step_size,
-        classes,
-        seed,
-        name,
-        recipe.whitening,
+        records, *shape, steps, LARGEST_TERM, scale, momentum, step_size, classes, features=name, whitening=power
     )
 
 
