@@ -6,6 +6,7 @@ import inspect
 import json
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -47,12 +48,12 @@ ALONE = ("pcqr.__main__", "pcqr.gpu", "pcqr.bench.outside")
 """A command, and rooms that know nothing of pcqr and import what may not be installed."""
 
 
-def everything_in_pcqr() -> Iterator[type]:
+@cache
+def everything_in_pcqr() -> list[type]:
     """Every class that a module of pcqr defines, but for those of `ALONE`."""
-    for info in pkgutil.walk_packages(pcqr.__path__, "pcqr."):
-        if not info.name.startswith(ALONE):
-            module = import_module(info.name)
-            yield from (cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == info.name)
+    names = [info.name for info in pkgutil.walk_packages(pcqr.__path__, "pcqr.") if not info.name.startswith(ALONE)]
+    found = [(name, inspect.getmembers(import_module(name), inspect.isclass)) for name in names]
+    return [cls for name, members in found for _, cls in members if cls.__module__ == name]
 
 
 class TestEveryType:

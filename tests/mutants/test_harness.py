@@ -87,8 +87,8 @@ def test_a_named_change_that_no_longer_fits_is_reported(tmp_path: Path) -> None:
         Change("pcqr/entropy.py", "", "named", 1, 0, "old", "new").applied_to(b"not so")
 
 
-def test_tests_that_judge_exist_and_mirrors_come_first() -> None:
-    for path in {change.path for change in by_pattern(Explanations({}, {}, ()))}:
+def test_tests_that_judge_exist_and_mirrors_come_first(candidates: list[Change]) -> None:
+    for path in {change.path for change in candidates}:
         mirrors, further = mirror.tests_for(path)
         tests = [*mirrors, *further]
         assert tests

@@ -57,11 +57,11 @@ def test_many_records_in_many_groups(hypotheses: HypothesisClass, columns: int) 
         point_rows = 64
 
     rng = np.random.default_rng(5)
-    X = rng.integers(0, 60, size=(2_000, columns)) / 4.0
-    y = ((X[:, -1] > 7) ^ (rng.random(2_000) < 0.2)).astype(np.int8)
+    X = rng.integers(0, 60, size=(600, columns)) / 4.0
+    y = ((X[:, -1] > 7) ^ (rng.random(600) < 0.2)).astype(np.int8)
     few = FewRows(X, y)
-    for count in (1, 7, 150, 2_000):
-        parts = partition(2_000, count, seed=count)
+    for count in (1, 7, 150, 600):
+        parts = partition(600, count, seed=count)
         committee, loop = trained(hypotheses, few, parts), by_loop(hypotheses, few, parts)
         assert_same_votes(committee, loop, queries(X[:60]))
         assert_same_votes(committee, trained(hypotheses, InMemory(X, y), parts), queries(X[:60]))
